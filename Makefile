@@ -23,10 +23,10 @@ help:
 	echo 'make lint        linters, formatting, import rules, retired words, types, missing migrations'
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
-	echo 'make lock        write requirements/*.txt anew from the .in files'
+	echo 'make lock        write requirements/*.txt from the .in files'
 	echo 'make messages    bring the translations in line with the sources (needs GNU gettext)'
-	echo 'make screenshots docs/screenshots anew, from a played demo'
-	echo 'make conformance docs/conformance.md anew, from the tests'
+	echo 'make screenshots write docs/screenshots from a played demo'
+	echo 'make conformance write docs/conformance.md from the tests'
 	echo 'make clean       remove .venv and caches (never the data under var/)'
 
 setup:

@@ -8,7 +8,7 @@ from curation.models import ComparisonRound, ComparisonSet, Pair
 from curation.negatives.options import Diversity, Strictness, VerbatimCap
 from curation.selectors.pairs import pairs_by_instance_id
 from hits.charts.chart import Chart, Rule
-from hits.charts.scale import Scale, scale_over
+from hits.charts.scale import Scale, decimals, scale_over
 from hits.charts.strips import dot_strip
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
@@ -118,7 +118,7 @@ def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
         [("", (plausibility, low, high), "")],
         scale,
         rules=[Rule(x=scale.x(gold), kind="gold")],
-        summary=f"Plausibility {plausibility:.3f}, gold {gold:.3f}",
+        summary=f"Plausibility {decimals(plausibility, 3)}, gold {decimals(gold, 3)}",
     )
 
 

@@ -10,7 +10,7 @@ from curation.models import AnalysisKind, Pair, TextAnalysis
 from curation.selectors import texts as stored
 from curation.views import texts_charts as charts
 from curation.views.report_sections import Cell, Figure, Group, Section, Table, number_cells
-from hits.charts.scale import percent_text
+from hits.charts.scale import decimals, percent_text
 from hits.charts.strips import share_strip
 from hits.models import Project
 from hits.selectors.images.images import image_facts
@@ -148,7 +148,7 @@ def _group(
         )
         warning = ("badge--warn" if is_joined else "badge--ok", joined)
         one, other = (_text(known, pk, row) for pk in group["pair"])
-        notes.append(f"Least similar, cosine {cosine:.2f}: “{one}” and “{other}”")
+        notes.append(f"Least similar, cosine {decimals(cosine, 2)}: “{one}” and “{other}”")
     more = group["size"] - len(set(group["members"]) | {group["kept"]})
     if more > 0:
         notes.append(f"and {more:,} more")
@@ -187,7 +187,7 @@ def _topic_summary(project: Project, row: TextAnalysis) -> Section:
     clues, inferences = row.result["clues"], row.result["inferences"]
     facts_ = [
         ("Vocabulary of clues and of inferences", f"{clues['words']:,} and {inferences['words']:,}"),
-        ("Coherence", f"{clues['coherence']:.3f} and {inferences['coherence']:.3f}"),
+        ("Coherence", f"{decimals(clues['coherence'], 3)} and {decimals(inferences['coherence'], 3)}"),
         ("Perplexity", f"{clues['perplexity']:.0f} and {inferences['perplexity']:.0f}"),
     ]
     return replace(_flow(row), facts=facts_)
@@ -220,7 +220,7 @@ def topic_sections(
                 ", ".join(word for word, _ in topic["words"]),
                 f"{topic['texts']:,}",
                 percent_text(topic["share"]),
-                f"{topic['coherence']:.2f}",
+                decimals(topic["coherence"], 2),
             )
             for index, topic in enumerate(found["topics"], start=1)
         ]
@@ -240,7 +240,7 @@ def topic_sections(
 
 
 def _fit(found: Mapping[str, Any], name: str) -> str:
-    return f"{found['coherence']:.3f}" if name == "Coherence" else f"{found['perplexity']:.0f}"
+    return decimals(found["coherence"], 3) if name == "Coherence" else f"{found['perplexity']:.0f}"
 
 
 def _flow_table(result: Mapping[str, Any]) -> Section:
@@ -377,7 +377,7 @@ def caption_sections(
 
 def _spread(found: Mapping[str, Any]) -> list[str]:
     values = (
-        f"{found[name]:.2f}" if found["count"] else "–" for name in ("mean", "lower", "median", "upper")
+        decimals(found[name], 2) if found["count"] else "–" for name in ("mean", "lower", "median", "upper")
     )
     return [f"{found['count']:,}", *values]
 
@@ -386,6 +386,9 @@ def _caption_group(pair: Pair, item: Mapping[str, Any]) -> Group:
     return Group(
         pair.inference,
         warning=("badge--warn", "Worded like a caption") if item.get("worded") else ("", ""),
-        notes=[f"Clue: {pair.clue}", f"Inference {item['inference']:.2f}, clue {item['clue']:.2f}"],
+        notes=[
+            f"Clue: {pair.clue}",
+            f"Inference {decimals(item['inference'], 2)}, clue {decimals(item['clue'], 2)}",
+        ],
         image=image_facts(pair.image),
     )

@@ -8,13 +8,14 @@ from hits.charts.chart import Chart
 from hits.charts.coefficients import HEAT_STEPS
 from hits.charts.flows import Side, flow_chart
 from hits.charts.histograms import histogram, overlaid_histograms
+from hits.charts.scale import decimals
 
 
 def caption_chart(result: Mapping[str, Any]) -> Chart:
     """Return the histograms of a comparison with captions: inferences, clues, and captions among themselves."""
     low, high, _ = result["axis"]
     names = [name for name in ("inferences", "clues", "captions") if result[name]["count"]]
-    medians = ", ".join(f"median of {name} {result[name]['median']:.2f}" for name in names)
+    medians = ", ".join(f"median of {name} {decimals(result[name]['median'], 2)}" for name in names)
     return overlaid_histograms(
         [(name, result[name]["bins"], result[name]["median"]) for name in names],
         (low, high),

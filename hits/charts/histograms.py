@@ -1,10 +1,11 @@
 """Histograms and bar charts."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hits.charts.chart import Bar, Chart, Label, Plane, Rule, Table, Tick
-from hits.charts.scale import LABEL_HEIGHT, Scale, percent, pixels, quarters_up_to
+from hits.charts.scale import LABEL_HEIGHT, Scale, decimals, percent, pixels, quarters_up_to
 
 HEIGHT = 120  # pixels
 LABEL_SIDE = 60.0  # percent of the width beyond which a label stands left of its line
@@ -129,16 +130,15 @@ def overlaid_histograms(
     plane = Plane(Scale(*axis), Scale(0.0, highest), HEIGHT)
     step = (axis[1] - axis[0]) / len(series[0][1])
     edges = [axis[0] + step * index for index in range(len(series[0][1]) + 1)]
+    ranges = [f"{decimals(low, 2)} to {decimals(high, 2)}" for low, high in itertools.pairwise(edges)]
     bars: list[Bar] = []
     for (name, counts, _), row in zip(series, shares, strict=True):
         bars += [
-            plane.bar(
-                edges[i], edges[i + 1], share, f"{edges[i]:.2f} to {edges[i + 1]:.2f}: {counts[i]}", kind=name
-            )
+            plane.bar(edges[i], edges[i + 1], share, f"{ranges[i]}: {counts[i]}", kind=name)
             for i, share in enumerate(row)
             if share
         ]
-    medians = [(median, f"{name} {median:.2f}", f"mark {name}") for name, _, median in series]
+    medians = [(median, f"{name} {decimals(median, 2)}", f"mark {name}") for name, _, median in series]
     return Chart(
         summary=summary,
         height=HEIGHT,
@@ -151,9 +151,6 @@ def overlaid_histograms(
         legend=[(name, name.capitalize()) for name, _, _ in series],
         table=Table(
             (table_unit, *(name.capitalize() for name, _, _ in series)),
-            [
-                (f"{edges[i]:.2f} to {edges[i + 1]:.2f}", *(str(counts[i]) for _, counts, _ in series))
-                for i in range(len(edges) - 1)
-            ],
+            [(ranges[i], *(str(counts[i]) for _, counts, _ in series)) for i in range(len(ranges))],
         ),
     )

@@ -122,7 +122,7 @@ def _grading_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
 
 def _feedback_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     for row in feedback_for(worker, project):
-        verdict = "ready" if row.outcome == TrainingOutcome.COMPLETE else "try once more"
+        verdict = "ready" if row.outcome == TrainingOutcome.COMPLETE else "try again"
         count = len(row.remarks)
         title = f"Trainer’s answer: {verdict}" + (
             f", {count} remark{'s' if count > 1 else ''}" if count else ""

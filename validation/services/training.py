@@ -95,7 +95,7 @@ def _grant_trained(assignment: Assignment, reason: str, by: AbstractBaseUser) ->
     if current.is_excluded:
         raise Refused(
             f"{worker} is {current.status.value} and gets no tasks, so “Ready” has no effect. "
-            "Choose “Try once more”, or reinstate the worker first."
+            "Choose “Try again”, or reinstate the worker first."
         )
     decide_on_worker(
         project=project, worker=worker, action=WorkerAction.GRANT, pool=Pool.TRAINED, reason=reason, by=by

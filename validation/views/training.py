@@ -79,7 +79,7 @@ def training_answer(request: HttpRequest, project: Project, assignment_id: int) 
             by=signed_in_user(request),
         )
     except ValueError:
-        messages.error(request, "Choose “Try once more” or “Ready”.")
+        messages.error(request, "Choose “Try again” or “Ready”.")
         return _render_queue(request, project, row.pk, typed=request.POST, status=400)
     except Conflict as error:
         messages.error(request, f"Not saved: {error}")
@@ -170,7 +170,7 @@ def _pay_and_grant(request: HttpRequest, project: Project, row: Assignment, outc
     forget_balance()
     shown = load_review(row.pk)
     paid = " and paid" if shown is not None and shown.state == "paid" else ""
-    verdict = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries once more"
+    verdict = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries again"
     if failures:
         messages.warning(request, f"{row.worker} {verdict}. The marketplace was not updated: {failures[0]}")
     else:

@@ -35,5 +35,6 @@ WORKER_MESSAGES = (
     _("You passed the qualification task: its training is open to you."),
     _("Your qualification task was graded: you did not pass."),
     _("Your trainer answered: you are ready for the tasks."),
+    _("Your trainer answered: please try again."),
     _("Your trainer answered: please try once more."),
 )

@@ -63,7 +63,7 @@ def test_click_on_box_opens_remark_and_reload_keeps_text(
     assert not Feedback.objects.exists()
     page.locator("main h1").click()
     page.keyboard.press("o")
-    page.get_by_text("tries once more").wait_for()
+    page.get_by_text("tries again").wait_for()
     written = Feedback.objects.get()
     assert [(row["box"], row["text"]) for row in written.remarks] == [
         (1, "Keep this one."),

@@ -184,6 +184,15 @@ def test_overlaid_histograms_are_shares_of_their_own_whole() -> None:
     assert chart.table.rows[0] == ("0.00 to 0.25", "2", "0")
 
 
+def test_overlaid_histograms_write_negative_values_with_a_minus_sign() -> None:
+    chart = overlaid_histograms(
+        [("clues", [1, 1], -0.25)], (-0.5, 0.5), summary="s", note="n", table_unit="Cosine"
+    )
+    assert chart.table is not None
+    assert [row[0] for row in chart.table.rows] == ["−0.50 to 0.00", "0.00 to 0.50"]
+    assert [label.text for label in chart.labels] == ["clues −0.25"]
+
+
 def test_closed_histogram_ends_at_its_last_bin_and_leaves_out_empty_ones() -> None:
     binned = {"width": 0.25, "counts": [3, 0, 1, 0]}
     chart = histogram(binned, references=[], unit="score", summary="Texts", is_open=False)

@@ -329,6 +329,7 @@ def test_review_page_shows_boxes_checks_and_sums(researcher_client: Client, wait
     assert page.count('class="box obs') == 4
     assert "Each pair has its own box" in page
     assert "Bonus, 1 complete pair" in page
+    assert "4 pairs" in page, "the queue shows how much each submission holds"
     assert "$1.25" in page
     assert "Bonus not taken." in page
     assert row.worker.worker_id not in page, "a worker is shown by a short id"

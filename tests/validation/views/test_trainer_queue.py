@@ -82,7 +82,7 @@ def test_try_once_more_pays_without_granting(
         "remark-9-clue": "There is no ninth.",
     }
     reply = client.post(reverse("training-answer", args=[project.slug, row.pk]), values, follow=True)
-    assert f"{row.worker} tries once more. The attempt is answered and paid." in reply.content.decode()
+    assert f"{row.worker} tries again. The attempt is answered and paid." in reply.content.decode()
     row.refresh_from_db()
     assert row.status == AssignmentStatus.APPROVED
     assert ledger.sum_entries(batch=batch).reward == 190
