@@ -1,8 +1,8 @@
 """Ledger rows: integer cents, written once."""
 
-from typing import Any
-
 from django.db import models
+
+from hits.models.base import AppendOnly
 
 
 class Entry(models.TextChoices):
@@ -18,23 +18,7 @@ class Entry(models.TextChoices):
     FEE = "fee"
 
 
-class LedgerError(TypeError):
-    """A ledger row was to be changed or deleted."""
-
-
-class LedgerQuerySet(models.QuerySet[Any]):
-    """Refuses bulk changes."""
-
-    def update(self, **kwargs: Any) -> int:
-        """Refuse."""
-        raise LedgerError("ledger rows are never changed: write a counter-entry")
-
-    def delete(self) -> tuple[int, dict[str, int]]:
-        """Refuse."""
-        raise LedgerError("ledger rows are never deleted: write a counter-entry")
-
-
-class LedgerEntry(models.Model):
+class LedgerEntry(AppendOnly):
     """One movement. ``amount_cents`` is positive; ``entry`` gives the direction; ``key`` prevents repetition."""
 
     project = models.ForeignKey("hits.Project", on_delete=models.PROTECT, related_name="ledger")
@@ -47,19 +31,6 @@ class LedgerEntry(models.Model):
     key = models.CharField(max_length=160, unique=True)
     at = models.DateTimeField(auto_now_add=True)
 
-    objects = LedgerQuerySet.as_manager()
-
     class Meta:
         ordering = ["id"]
         verbose_name_plural = "ledger entries"
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Insert only."""
-        if not self._state.adding:
-            raise LedgerError("ledger rows are never changed: write a counter-entry")
-        kwargs["force_insert"] = True
-        super().save(*args, **kwargs)
-
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
-        """Refuse."""
-        raise LedgerError("ledger rows are never deleted: write a counter-entry")

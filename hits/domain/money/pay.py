@@ -1,6 +1,6 @@
 """Hourly pay of work, and the cost of approving it. Integer cents, active seconds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
@@ -67,13 +67,6 @@ class TopUp:
 
     cents: int
     submissions: int
-
-
-def compute_top_up(work: Iterable[tuple[int, float]], target_cents_per_hour: int) -> TopUp:
-    """Return the sum that raises each ``(cents, active seconds)`` to the target hourly rate."""
-    gaps = [gap_cents(cents, seconds, target_cents_per_hour) for cents, seconds in work]
-    short = [gap for gap in gaps if gap]
-    return TopUp(sum(short), len(short))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,3 @@ def unused_images(project: Project, kind: str) -> "QuerySet[Image]":
     hits = Hit.objects.filter(unit__batch__kind=kind, unit__batch__project=project)
     shown = Image.objects.filter(units__hits__in=hits.exclude(state=HitState.CANCELLED))
     return usable_images(project).exclude(pk__in=shown.values("pk"))
-
-
-def list_unused_images(project: Project, kind: str) -> "list[Image]":
-    """Return ``unused_images`` as a list."""
-    return list(unused_images(project, kind))

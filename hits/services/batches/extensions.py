@@ -306,14 +306,8 @@ def _plan_call(
 
 
 def _enqueue_extension(batch: Batch, extension: Extension, by: AbstractBaseUser | None) -> Job:
-    return jobs.enqueue(
-        task=TASK,
-        title=f"Extend {batch.name}"[:160],
-        project=batch.project,
-        by=by,
-        exclusive_key=f"extend:{batch.pk}",
-        batch=batch.pk,
-        extension=extension.pk,
+    return jobs.enqueue_for_batch(
+        batch=batch, task=TASK, title=f"Extend {batch.name}", key="extend", by=by, extension=extension.pk
     )
 
 

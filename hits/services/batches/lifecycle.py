@@ -61,13 +61,8 @@ def resume_publish(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     """
     if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
-    return jobs.enqueue(
-        task=PUBLISH_TASK,
-        title=f"Publish {batch.name}"[:160],
-        project=batch.project,
-        by=by,
-        exclusive_key=f"publish:{batch.pk}",
-        batch=batch.pk,
+    return jobs.enqueue_for_batch(
+        batch=batch, task=PUBLISH_TASK, title=f"Publish {batch.name}", key="publish", by=by
     )
 
 
@@ -102,13 +97,8 @@ def request_sync(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     Raises:
         Conflict: one is running.
     """
-    return jobs.enqueue(
-        task=SYNC_TASK,
-        title=f"Check the marketplace for {batch.name}"[:160],
-        project=batch.project,
-        by=by,
-        exclusive_key=f"sync:{batch.pk}",
-        batch=batch.pk,
+    return jobs.enqueue_for_batch(
+        batch=batch, task=SYNC_TASK, title=f"Check the marketplace for {batch.name}", key="sync", by=by
     )
 
 
@@ -118,13 +108,12 @@ def request_approval(*, batch: Batch, last: int, by: AbstractBaseUser | None) ->
     Raises:
         Conflict: one is running.
     """
-    return jobs.enqueue(
+    return jobs.enqueue_for_batch(
+        batch=batch,
         task=APPROVE_TASK,
-        title=f"Approve waiting submissions of {batch.name}"[:160],
-        project=batch.project,
+        title=f"Approve waiting submissions of {batch.name}",
+        key="approve",
         by=by,
-        exclusive_key=f"approve:{batch.pk}",
-        batch=batch.pk,
         last=last,
         by_id=by.pk if by else None,
     )
@@ -210,13 +199,8 @@ def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     if not stoppable.update(state=BatchState.CLOSING):
         raise Conflict(f"{batch.name} is not live.")
     audit.record(project=batch.project, actor=by, action=CLOSE_ACTION, subject=batch.pk)
-    return jobs.enqueue(
-        task=CLOSE_TASK,
-        title=f"Stop offering {batch.name}"[:160],
-        project=batch.project,
-        by=by,
-        exclusive_key=f"close:{batch.pk}",
-        batch=batch.pk,
+    return jobs.enqueue_for_batch(
+        batch=batch, task=CLOSE_TASK, title=f"Stop offering {batch.name}", key="close", by=by
     )
 
 

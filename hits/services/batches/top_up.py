@@ -68,14 +68,8 @@ def top_up_batch(
         if available is not None:
             budget.check_funds(available_cents=available, needed_cents=proposal.total_cents)
         top_up = _write_top_up(batch, proposal, by, idempotency_key)
-        job = jobs.enqueue(
-            task=TASK,
-            title=f"Top up pay in {batch.name}"[:160],
-            project=project,
-            by=by,
-            exclusive_key=f"top-up:{batch.pk}",
-            batch=batch.pk,
-            top_up=top_up.pk,
+        job = jobs.enqueue_for_batch(
+            batch=batch, task=TASK, title=f"Top up pay in {batch.name}", key="top-up", by=by, top_up=top_up.pk
         )
     return top_up, job
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from hits.domain.jobs.queues import Queue, task_queue
 from hits.domain.jobs.turns import TurnOver
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
-from hits.models import Heartbeat, Job, Project
+from hits.models import Batch, Heartbeat, Job, Project
 from hits.selectors.jobs import REFUSED, open_jobs_for_keys
 from hits.services.errors import Busy, CannotStart, Conflict, Refused
 from hits.services.jobs import slots, subjobs, wakeups
@@ -88,6 +88,25 @@ def enqueue(
     if queue:
         wake_job(job)
     return job
+
+
+def enqueue_for_batch(
+    *, batch: Batch, task: str, title: str, key: str = "", by: AbstractBaseUser | None, **args: Any
+) -> Job:
+    """Queue a job about one batch; at most one open job of the batch has the same ``key``.
+
+    Raises:
+        Conflict: another one has it.
+    """
+    return enqueue(
+        task=task,
+        title=title[:160],
+        project=batch.project,
+        by=by,
+        exclusive_key=key and f"{key}:{batch.pk}",
+        batch=batch.pk,
+        **args,
+    )
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """The background worker that this process belongs to, if any."""
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from dataclasses import dataclass
 
 
@@ -26,14 +25,3 @@ def current_worker_process() -> WorkerProcess | None:
 def set_worker_process(name: str, queues: Collection[str], slots: int) -> None:
     """Register this process, and those that it forks, as a worker's."""
     _CurrentProcess.worker = WorkerProcess(name[:31], frozenset(queues), slots)
-
-
-@contextmanager
-def as_worker_process(name: str, queues: Collection[str], slots: int) -> Iterator[None]:
-    """Act as a worker's process inside the block, for tests."""
-    previous = _CurrentProcess.worker
-    set_worker_process(name, queues, slots)
-    try:
-        yield
-    finally:
-        _CurrentProcess.worker = previous

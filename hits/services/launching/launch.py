@@ -98,13 +98,8 @@ def launch_batch(
             kind=kind.name,
             units=len(units),
         )
-        job = jobs.enqueue(
-            task=PUBLISH_TASK,
-            title=f"Publish {batch.name}",
-            project=project,
-            by=by,
-            exclusive_key=f"publish:{batch.pk}",
-            batch=batch.pk,
+        job = jobs.enqueue_for_batch(
+            batch=batch, task=PUBLISH_TASK, title=f"Publish {batch.name}", key="publish", by=by
         )
     return batch, job
 

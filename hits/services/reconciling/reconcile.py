@@ -75,13 +75,12 @@ def request_reconciliation(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     Raises:
         Conflict: one is running.
     """
-    return jobs.enqueue(
+    return jobs.enqueue_for_batch(
+        batch=batch,
         task=RECONCILE_TASK,
-        title=f"Compare {batch.name} with the marketplace"[:160],
-        project=batch.project,
+        title=f"Compare {batch.name} with the marketplace",
+        key="reconcile",
         by=by,
-        exclusive_key=f"reconcile:{batch.pk}",
-        batch=batch.pk,
     )
 
 

@@ -101,12 +101,8 @@ def apply_upload(*, upload: ResultsUpload, by: AbstractBaseUser | None) -> Job |
             approved=upload.approved,
             rejected=upload.rejected,
         )
-        return jobs.enqueue(
-            task=SETTLE_TASK,
-            title=f"Apply uploaded decisions of {batch.name}"[:160],
-            project=batch.project,
-            by=by,
-            batch=batch.pk,
+        return jobs.enqueue_for_batch(
+            batch=batch, task=SETTLE_TASK, title=f"Apply uploaded decisions of {batch.name}", by=by
         )
 
 

@@ -11,14 +11,7 @@ from hits.domain.answers import evidence
 from hits.domain.images.geometry import Box
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.money.fees import AMAZON_FEES, LOCAL_FEES
-from hits.domain.money.pay import (
-    TopUp,
-    approval_cost,
-    cents_per_hour,
-    compute_top_up,
-    mean_cents,
-    median_cents,
-)
+from hits.domain.money.pay import approval_cost, cents_per_hour, gap_cents, mean_cents, median_cents
 from hits.kind import Schema
 from hits.observing import checks
 from hits.observing.pairs import Confidence, ObservationPair
@@ -94,7 +87,7 @@ def test_pay_per_hour() -> None:
     assert mean_cents([100, 200, 900]) == 400
     assert median_cents([]) is mean_cents([]) is None
     # 110 cents for 300 s: 15 $/h asks for 125 cents. The second is above the target already.
-    assert compute_top_up([(110, 300.0), (140, 300.0)], 1500) == TopUp(15, 1)
+    assert [gap_cents(cents, 300.0, 1500) for cents in (110, 140)] == [15, 0]
 
 
 def test_answer_rows_of_any_answer() -> None:

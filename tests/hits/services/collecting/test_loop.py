@@ -10,10 +10,11 @@ from django.db import transaction
 from curation.models import Pair
 from hits.domain.states import AssignmentStatus, BatchState, HitState, Match, Verdict
 from hits.models import Assignment, Hit, Image, OutgoingCall, Project
+from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
 from hits.payments import ledger
-from hits.payments.models import LedgerEntry, LedgerError
+from hits.payments.models import LedgerEntry
 from hits.services.collecting import assignment_sync
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.terms import LaunchTerms
@@ -224,11 +225,11 @@ def test_the_ledger_cannot_be_changed(project: Project, make_image: MakeImage) -
     published(project, [make_image(1)])
     entry = LedgerEntry.objects.get()
     entry.amount_cents = 1
-    with pytest.raises(LedgerError):
+    with pytest.raises(AppendOnlyError):
         entry.save()
-    with pytest.raises(LedgerError):
+    with pytest.raises(AppendOnlyError):
         entry.delete()
-    with pytest.raises(LedgerError):
+    with pytest.raises(AppendOnlyError):
         LedgerEntry.objects.update(amount_cents=1)
 
 

@@ -19,7 +19,7 @@ from hits.domain.states import HitState
 from hits.marketplace.models import Message
 from hits.models import Assignment, AuditEvent, Draft, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
-from hits.selectors.images.images import image_url, list_unused_images, list_usable_images
+from hits.selectors.images.images import image_url, list_usable_images, unused_images
 from hits.selectors.take_down import count_take_down
 from hits.services.collecting import submit
 from hits.services.errors import Conflict, Refused
@@ -163,7 +163,7 @@ def test_new_work_leaves_the_photo_out_until_it_is_back(project: Project, image:
     assert list_usable_images(project) == []
     take_down.put_back_image(image=image, reason="mistake", by=None)
     assert list_usable_images(project) == [image]
-    assert list_unused_images(project, "sherlock_observation") == [image], (
+    assert list(unused_images(project, "sherlock_observation")) == [image], (
         "its planned task was shown to nobody"
     )
 

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -47,10 +48,21 @@ def empty_queue() -> Iterator[None]:
     wake_ups.forget()
 
 
+@contextmanager
+def as_worker_process(name: str, queues: Collection[str], slots: int) -> Iterator[None]:
+    """Act as a worker's process inside the block."""
+    previous = worker_process._CurrentProcess.worker
+    worker_process.set_worker_process(name, queues, slots)
+    try:
+        yield
+    finally:
+        worker_process._CurrentProcess.worker = previous
+
+
 @pytest.fixture
 def light() -> Iterator[None]:
     """Make this process one of the light worker's."""
-    with worker_process.as_worker_process("light", LIGHT, 2):
+    with as_worker_process("light", LIGHT, 2):
         yield
 
 
@@ -189,7 +201,7 @@ def test_worker_process_keeps_one_slot_for_periodic_tasks_and_wakes_the_next_job
             assert other is None
     assert jobs.claim_job(second.pk).__enter__() is not None
     with (
-        worker_process.as_worker_process("another machine's", LIGHT, 2),
+        as_worker_process("another machine's", LIGHT, 2),
         jobs.claim_job(third.pk) as other_progress,
     ):
         assert other_progress is not None  # each worker counts its own
