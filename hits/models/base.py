@@ -1,9 +1,24 @@
 """Shared row behaviour."""
 
+from enum import Enum
 from typing import Any
 
 from django.conf import settings
 from django.db import models
+
+
+def is_one_of(field: str, values: type[Enum], *, name: str) -> models.CheckConstraint:
+    """Return the constraint that a column holds a value of the enum."""
+    return models.CheckConstraint(
+        condition=models.Q(**{f"{field}__in": [one.value for one in values]}), name=name
+    )
+
+
+def once_per_batch(name: str) -> models.UniqueConstraint:
+    """Return the constraint that one sent form, told by its key, does something to a batch once."""
+    return models.UniqueConstraint(
+        fields=["batch", "idempotency_key"], condition=~models.Q(idempotency_key=""), name=name
+    )
 
 
 class CreatedByModel(models.Model):
@@ -52,3 +67,15 @@ class AppendOnly(models.Model):
     def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
         """Refuse."""
         raise AppendOnlyError(f"{type(self).__name__} rows are never deleted")
+
+
+class DecidedModel(AppendOnly):
+    """A person's decision with its time; no person means a rule or a command."""
+
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
+    )
+    decided_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta(AppendOnly.Meta):
+        abstract = True

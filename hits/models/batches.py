@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from hits.domain.money.fees import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.states import BatchState, HitState, UnitScope
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, is_one_of, once_per_batch
 from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -61,12 +61,8 @@ class Batch(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in BatchState]), name="batch_state_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(unit_scope__in=[s.value for s in UnitScope]), name="batch_unit_scope_known"
-            ),
+            is_one_of("state", BatchState, name="batch_state_known"),
+            is_one_of("unit_scope", UnitScope, name="batch_unit_scope_known"),
             models.CheckConstraint(
                 condition=Q(reward_cents__gt=0, max_assignments__gt=0), name="batch_pays_somebody"
             ),
@@ -106,11 +102,7 @@ class Extension(AppendOnly):
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["batch", "idempotency_key"],
-                condition=~Q(idempotency_key=""),
-                name="extension_once_per_wish",
-            ),
+            once_per_batch("extension_once_per_wish"),
             models.CheckConstraint(
                 condition=Q(more_redundancy__gt=0) | Q(more_seconds__gt=0), name="extension_extends"
             ),
@@ -159,9 +151,7 @@ class Hit(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["unit", "slice"], name="hit_part_once"),
             models.UniqueConstraint(fields=["environment", "hit_id"], name="hit_id_once_per_environment"),
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in HitState]), name="hit_state_known"
-            ),
+            is_one_of("state", HitState, name="hit_state_known"),
             models.CheckConstraint(
                 condition=~Q(state=HitState.LIVE) | Q(hit_id__isnull=False), name="live_hit_has_an_id"
             ),

@@ -1,16 +1,15 @@
 """The outbox: a row for each marketplace call about money, a decision or an offer, written before the call."""
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import CallState
-from hits.models.base import AppendOnly
+from hits.models.base import DecidedModel, is_one_of, once_per_batch
 from hits.models.batches import Batch, Extension, Hit
 from hits.models.submissions import Assignment, Decision
 
 
-class TopUp(AppendOnly):
+class TopUp(DecidedModel):
     """A person's decision to raise underpaid work of a batch to the target; its calls are the bonuses."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="top_ups")
@@ -21,19 +20,11 @@ class TopUp(AppendOnly):
     reason = models.CharField(max_length=400)
     # A second press of the same button has the same key and tops up nothing.
     idempotency_key = models.CharField(max_length=64, blank=True, db_column="once")
-    decided_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
-    )
-    decided_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta(AppendOnly.Meta):
+    class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            models.UniqueConstraint(
-                fields=["batch", "idempotency_key"],
-                condition=~Q(idempotency_key=""),
-                name="top_up_once_per_wish",
-            ),
+            once_per_batch("top_up_once_per_wish"),
         ]
 
 
@@ -84,9 +75,7 @@ class OutgoingCall(models.Model):
                 condition=Q(operation="expire", state__in=["planned", "intent"]),
                 name="one_open_expiry_per_hit",
             ),
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in CallState]), name="call_state_known"
-            ),
+            is_one_of("state", CallState, name="call_state_known"),
             models.CheckConstraint(
                 condition=Q(operation__in=["approve", "reject", "bonus", "notify"], assignment__isnull=False)
                 | Q(operation__in=["extend", "prolong", "expire"], hit__isnull=False),

@@ -5,7 +5,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 
 from hits.domain.states import Role
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, is_one_of
 
 
 class Project(models.Model):
@@ -41,9 +41,7 @@ class Membership(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["project", "user"], name="one_role_per_person_and_project"),
-            models.CheckConstraint(
-                condition=models.Q(role__in=[r.value for r in Role]), name="membership_role_known"
-            ),
+            is_one_of("role", Role, name="membership_role_known"),
         ]
 
     def __str__(self) -> str:

@@ -1,12 +1,11 @@
 """The project's qualifications, decisions about workers, and the calls that execute them."""
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import CallState, WorkerAction
 from hits.domain.workers.requirements import Comparator, GuardedActions
-from hits.models.base import AppendOnly
+from hits.models.base import DecidedModel, is_one_of
 from hits.models.batches import Batch
 from hits.models.people import Worker
 from hits.models.projects import Project
@@ -49,16 +48,12 @@ class BatchRequirement(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(comparator__in=[c.value for c in Comparator]), name="requirement_comparator_known"
-            ),
-            models.CheckConstraint(
-                condition=Q(guards__in=[g.value for g in GuardedActions]), name="requirement_guards_known"
-            ),
+            is_one_of("comparator", Comparator, name="requirement_comparator_known"),
+            is_one_of("guards", GuardedActions, name="requirement_guards_known"),
         ]
 
 
-class WorkerDecision(AppendOnly):
+class WorkerDecision(DecidedModel):
     """A decision of a person or a rule about a worker: grant, revoke, block or unblock, with its reason."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="worker_decisions")
@@ -69,17 +64,11 @@ class WorkerDecision(AppendOnly):
     )
     value = models.IntegerField(default=1)
     reason = models.CharField(max_length=1000)
-    decided_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
-    )
-    decided_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta(AppendOnly.Meta):
+    class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(action__in=[a.value for a in WorkerAction]), name="worker_action_known"
-            ),
+            is_one_of("action", WorkerAction, name="worker_action_known"),
             models.CheckConstraint(
                 condition=Q(action__in=[WorkerAction.GRANT, WorkerAction.REVOKE], qualification__isnull=False)
                 | Q(action__in=[WorkerAction.BLOCK, WorkerAction.UNBLOCK], qualification__isnull=True),
@@ -100,9 +89,5 @@ class WorkerCall(models.Model):
 
     class Meta:
         ordering = ["id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(state__in=[s.value for s in CallState]), name="worker_call_state_known"
-            )
-        ]
+        constraints = [is_one_of("state", CallState, name="worker_call_state_known")]
         indexes = [models.Index(fields=["state"], name="worker_call_outstanding")]

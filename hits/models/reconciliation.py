@@ -1,11 +1,10 @@
 """Comparisons of our rows with the marketplace, and the remedies that people choose."""
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import Remedy
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, DecidedModel, is_one_of
 from hits.models.batches import Batch
 from hits.models.submissions import Assignment, Submission
 
@@ -31,7 +30,7 @@ class Reconciliation(AppendOnly):
         ordering = ["-id"]
 
 
-class Resolution(AppendOnly):
+class Resolution(DecidedModel):
     """A person's remedy for one mismatch: an assignment of theirs or a submission of ours."""
 
     assignment = models.OneToOneField(
@@ -43,15 +42,11 @@ class Resolution(AppendOnly):
     remedy = models.CharField(max_length=12)
     note = models.CharField(max_length=1000)
     compensation = models.ForeignKey(Batch, on_delete=models.PROTECT, null=True, related_name="compensates")
-    decided_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
-    )
-    decided_at = models.DateTimeField(auto_now_add=True)
 
-    class Meta(AppendOnly.Meta):
+    class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(condition=Q(remedy__in=[r.value for r in Remedy]), name="remedy_known"),
+            is_one_of("remedy", Remedy, name="remedy_known"),
             models.CheckConstraint(
                 condition=Q(assignment=None, submission__isnull=False)
                 | Q(assignment__isnull=False, submission=None),

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import AssignmentStatus, Match, TrainingOutcome, Verdict
-from hits.models.base import AppendOnly
+from hits.models.base import AppendOnly, DecidedModel, is_one_of
 from hits.models.batches import Hit
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -100,9 +100,7 @@ class Assignment(models.Model):
         ordering = ["submitted_at", "id"]
         constraints = [
             models.UniqueConstraint(fields=["hit", "assignment_id"], name="assignment_once"),
-            models.CheckConstraint(
-                condition=Q(status__in=[s.value for s in AssignmentStatus]), name="assignment_status_known"
-            ),
+            is_one_of("status", AssignmentStatus, name="assignment_status_known"),
             models.CheckConstraint(
                 condition=~Q(match=Match.MATCHED) | Q(submission__isnull=False), name="matched_has_submission"
             ),
@@ -125,22 +123,18 @@ class Assignment(models.Model):
         )
 
 
-class Decision(AppendOnly):
+class Decision(DecidedModel):
     """A person's verdict on an assignment, with the feedback for the worker."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="decisions")
     verdict = models.CharField(max_length=10)
     feedback = models.CharField(max_length=1000, blank=True)
-    decided_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+"
-    )
-    decided_at = models.DateTimeField(auto_now_add=True)
     # One approval may override a rejection; it names the rejection.
     overrides = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, related_name="overridden_by"
     )
 
-    class Meta(AppendOnly.Meta):
+    class Meta(DecidedModel.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["assignment"], condition=Q(overrides=None), name="one_decision_per_assignment"
@@ -148,7 +142,7 @@ class Decision(AppendOnly):
             models.CheckConstraint(
                 condition=Q(overrides=None) | Q(verdict=Verdict.APPROVE), name="only_approval_overrides"
             ),
-            models.CheckConstraint(condition=Q(verdict__in=[v.value for v in Verdict]), name="verdict_known"),
+            is_one_of("verdict", Verdict, name="verdict_known"),
         ]
 
 
@@ -170,8 +164,4 @@ class Feedback(AppendOnly):
 
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(outcome__in=[o.value for o in TrainingOutcome]), name="training_outcome_known"
-            )
-        ]
+        constraints = [is_one_of("outcome", TrainingOutcome, name="training_outcome_known")]

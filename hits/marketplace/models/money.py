@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -71,31 +74,20 @@ class EntryKind(models.TextChoices):
     ADJUSTMENT = "adjustment", "Adjustment"
 
 
-def _delta(available: Q, held: Q, worker: Q) -> Q:
-    return available & held & worker
-
-
 _NO_AVAILABLE, _NO_HELD, _NO_WORKER = Q(available_cents=0), Q(held_cents=0), Q(worker_cents=0)
 # The allowed changes of the three balances per kind. So sums over the whole ledger are meaningful.
 _RULES = (
-    Q(kind="deposit") & _delta(Q(available_cents__gt=0), _NO_HELD, _NO_WORKER),
-    Q(kind="hold") & _delta(Q(available_cents__lt=0), Q(held_cents=-F("available_cents")), _NO_WORKER),
-    Q(kind="release") & _delta(Q(available_cents__gt=0), Q(held_cents=-F("available_cents")), _NO_WORKER),
-    Q(kind="reward") & _delta(_NO_AVAILABLE, Q(held_cents__lt=0), Q(worker_cents=-F("held_cents"))),
-    Q(kind="bonus") & _delta(Q(available_cents__lt=0), _NO_HELD, Q(worker_cents=-F("available_cents"))),
+    Q(kind="deposit") & Q(available_cents__gt=0) & _NO_HELD & _NO_WORKER,
+    Q(kind="hold") & Q(available_cents__lt=0) & Q(held_cents=-F("available_cents")) & _NO_WORKER,
+    Q(kind="release") & Q(available_cents__gt=0) & Q(held_cents=-F("available_cents")) & _NO_WORKER,
+    Q(kind="reward") & _NO_AVAILABLE & Q(held_cents__lt=0) & Q(worker_cents=-F("held_cents")),
+    Q(kind="bonus") & Q(available_cents__lt=0) & _NO_HELD & Q(worker_cents=-F("available_cents")),
     Q(kind="fee")
     & _NO_WORKER
     & (Q(available_cents__lt=0, held_cents=0) | Q(available_cents=0, held_cents__lt=0)),
-    Q(kind="payout") & _delta(_NO_AVAILABLE, _NO_HELD, Q(worker_cents__lt=0)),
+    Q(kind="payout") & _NO_AVAILABLE & _NO_HELD & Q(worker_cents__lt=0),
     Q(kind="adjustment") & _NO_HELD,
 )
-
-
-def _any_of(rules: tuple[Q, ...]) -> Q:
-    combined = rules[0]
-    for rule in rules[1:]:
-        combined |= rule
-    return combined
 
 
 class LedgerEntry(AppendOnly):
@@ -120,7 +112,7 @@ class LedgerEntry(AppendOnly):
 
     class Meta:
         constraints = [
-            models.CheckConstraint(condition=_any_of(_RULES), name="marketplace_entry_moves_by_kind"),
+            models.CheckConstraint(condition=reduce(or_, _RULES), name="marketplace_entry_moves_by_kind"),
             models.CheckConstraint(
                 condition=Q(requester__isnull=False) | Q(available_cents=0, held_cents=0),
                 name="marketplace_entry_names_requester",
