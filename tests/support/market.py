@@ -1,4 +1,4 @@
-"""Move the in-process marketplace from its own side: funds, workers, hand-overs."""
+"""Move the in-process marketplace from its own side: funds, workers, submissions."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -45,11 +45,11 @@ class ReadyServer:
         """Run the server on a media folder; yields its address on the public origin."""
         self._media.unlink(missing_ok=True)
         self._media.symlink_to(media, target_is_directory=True)
-        self._say("start")
+        self._send("start")
         try:
             yield self.base
         finally:
-            self._say("stop")
+            self._send("stop")
 
     def close(self) -> None:
         """End the process."""

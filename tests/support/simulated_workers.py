@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from validation.domain.agreement import dawid_skene
 from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.domain.reports.decisions import DecisionRule, Method, decide_arrays, default_rules
+from validation.kinds.observation_review.judging import SPEC
 from validation.kinds.observation_review.scales import SCALES, Dimension
-from validation.registry import spec_of
 
-DEFAULT_RULES = default_rules(spec_of("observation_review"))
+DEFAULT_RULES = default_rules(SPEC)
 
 SEED = 2022
 ITEMS = 3_000

@@ -210,11 +210,14 @@ def judged_round(work: Work) -> Work:
         plan=RoundPlan(rates=CheckRates(attention=20, repeat=20)),
     )
     work.publish(batch)
-    for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
+    # Units are in random order and pairs have random ids: answered in the pairs' own order, with answers drawn once,
+    # every run of this test has the same series. A repeat has its pair's answer; attention checks come last.
+    position = {row.instance_id: n for n, row in enumerate(rows)}
+    answers = careful(np.random.default_rng(1), len(rows) + 1)
+    hits = Hit.objects.filter(unit__batch=batch).select_related("unit").order_by("pk")
+    for hit in sorted(hits, key=lambda hit: position.get(hit.unit.payload["observation"], len(rows))):
         check = getattr(hit.unit, "quality_check", None)
-        # The same item gets the same answer, and no answer comes often.
-        rng = np.random.default_rng(int(hit.unit.payload["observation"], 16) % 10**9)
-        (truth,) = careful(rng, 1)
+        truth = dict(answers[position.get(hit.unit.payload["observation"], len(rows))])
         if check is not None and check.role == CheckRole.ATTENTION:
             truth |= review("un", "entirely_off", truth["interesting"])
         work.answered(hit, "CAREFUL", truth)
@@ -250,7 +253,7 @@ def test_cached_evidence_is_recomputed_after_new_answers(
     before = worker_rules.measure_series(project, Measure.VARIED_SHARE)
     with django_assert_num_queries(4):
         assert worker_rules.measure_series(project, Measure.VARIED_SHARE) == before
-    hit = Hit.objects.filter(unit__batch__kind=REVIEW, unit__quality_check=None)[0]
+    hit = Hit.objects.filter(unit__batch__kind=REVIEW, unit__quality_check=None).order_by("pk")[0]
     judged_round.answered(hit, "THIRD", review())
     after = worker_rules.measure_series(project, Measure.VARIED_SHARE)
     assert number("THIRD") in after

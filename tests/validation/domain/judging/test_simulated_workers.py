@@ -1,5 +1,9 @@
 """What reliability and weighting are worth, with sixty people of whom we know who judges how, and what is true."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -134,3 +138,12 @@ def test_docs_match_the_test_session(mix: str) -> None:
     shares = (accuracy(crowd, majority()).right, accuracy(crowd, weighted(0.5)).right)
     row = f"| {SIZES[0]:,} | {mix} | " + " | ".join(f"{100 * round(share, 4):.1f} %" for share in shares)
     assert row in DOCS.read_text(encoding="utf-8")
+
+
+def test_benchmark_of_judging_starts_without_settings() -> None:
+    environment = {name: text for name, text in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    command = [sys.executable, "-m", "tests.benchmarks.judging", "--help"]
+    done = subprocess.run(
+        command, cwd=paths.ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
