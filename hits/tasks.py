@@ -21,77 +21,61 @@ def _get_batch(progress: Progress) -> Batch:
     return Batch.objects.select_related("project").get(pk=progress.job.args["batch"])
 
 
-@shared_task(name="hits.publish_batch")
-def publish_batch(job_id: int) -> None:
+@jobs.job_task("hits.publish_batch")
+def publish_batch(progress: Progress) -> None:
     """Publish a batch's HITs."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            batch = _get_batch(progress)
-            publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
-            publish.reschedule_if_unpublished(batch=batch)
+    batch = _get_batch(progress)
+    publish.publish_batch(batch=batch, marketplace=marketplace(), progress=progress)
+    publish.reschedule_if_unpublished(batch=batch)
 
 
-@shared_task(name="hits.sync_batch")
-def sync_batch(job_id: int) -> None:
+@jobs.job_task("hits.sync_batch")
+def sync_batch(progress: Progress) -> None:
     """Copy one batch's assignments on request."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            batch = _get_batch(progress)
-            resume_point = progress.resume_point
-            if "disposed" not in resume_point:
-                counts = assignment_sync.sync_batch(
-                    batch=batch, marketplace=marketplace(), resume_point=resume_point
-                )
-                jobs.set_result(job=progress.job, new=counts.new, unmatched=counts.unmatched)
-            lifecycle.finish_closing(
-                batch=batch, marketplace=marketplace(), after=resume_point.get("disposed", 0)
-            )
+    batch = _get_batch(progress)
+    resume_point = progress.resume_point
+    if "disposed" not in resume_point:
+        counts = assignment_sync.sync_batch(batch=batch, marketplace=marketplace(), resume_point=resume_point)
+        jobs.set_result(job=progress.job, new=counts.new, unmatched=counts.unmatched)
+    lifecycle.finish_closing(batch=batch, marketplace=marketplace(), after=resume_point.get("disposed", 0))
 
 
-@shared_task(name="hits.approve_waiting")
-def approve_waiting(job_id: int) -> None:
+@jobs.job_task("hits.approve_waiting")
+def approve_waiting(progress: Progress) -> None:
     """Approve many submissions at once."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            args = progress.job.args
-            done = lifecycle.approve_waiting(
-                batch=_get_batch(progress),
-                last=args["last"],
-                by=get_user_model().objects.filter(pk=args["by_id"]).first(),
-                marketplace=marketplace(),
-                progress=progress,
-            )
-            jobs.set_result(job=progress.job, approved=done.approved, outstanding=done.outstanding)
+    args = progress.job.args
+    done = lifecycle.approve_waiting(
+        batch=_get_batch(progress),
+        last=args["last"],
+        by=get_user_model().objects.filter(pk=args["by_id"]).first(),
+        marketplace=marketplace(),
+        progress=progress,
+    )
+    jobs.set_result(job=progress.job, approved=done.approved, outstanding=done.outstanding)
 
 
-@shared_task(name="hits.close_batch")
-def close_batch(job_id: int) -> None:
+@jobs.job_task("hits.close_batch")
+def close_batch(progress: Progress) -> None:
     """Stop offering a batch."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            batch = _get_batch(progress)
-            expired = lifecycle.expire_hits(batch=batch, marketplace=marketplace(), progress=progress)
-            jobs.set_result(job=progress.job, expired=expired)
+    batch = _get_batch(progress)
+    expired = lifecycle.expire_hits(batch=batch, marketplace=marketplace(), progress=progress)
+    jobs.set_result(job=progress.job, expired=expired)
 
 
-@shared_task(name="hits.settle_decisions")
-def settle_decisions(job_id: int) -> None:
+@jobs.job_task("hits.settle_decisions")
+def settle_decisions(progress: Progress) -> None:
     """Send decisions about several workers to the marketplace."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            ids = progress.job.args["decisions"]
-            settled = qualifications.settle_outstanding_decisions(
-                marketplace=marketplace(), ids=ids, progress=progress
-            )
-            jobs.set_result(job=progress.job, settled=settled)
+    ids = progress.job.args["decisions"]
+    settled = qualifications.settle_outstanding_decisions(
+        marketplace=marketplace(), ids=ids, progress=progress
+    )
+    jobs.set_result(job=progress.job, settled=settled)
 
 
-@shared_task(name=zip_import.TASK)
-def import_zip(job_id: int) -> None:
+@jobs.job_task(zip_import.TASK)
+def import_zip(progress: Progress) -> None:
     """Import the photos of a zip that was uploaded on the Photos page."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            zip_import.import_zip(job=progress.job, progress=progress)
+    zip_import.import_zip(job=progress.job, progress=progress)
 
 
 @shared_task(name="hits.sync_live_batches")
@@ -101,17 +85,15 @@ def sync_live_batches() -> None:
     polling.poll_open_batches(marketplace=marketplace(), resume_point=turns.resume_point())
 
 
-@shared_task(name="hits.reconcile_batch")
-def reconcile_batch(job_id: int) -> None:
+@jobs.job_task("hits.reconcile_batch")
+def reconcile_batch(progress: Progress) -> None:
     """Compare one batch with the marketplace on request."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            batch = _get_batch(progress)
-            comparison = reconcile.reconcile_batch(
-                batch=batch, marketplace=marketplace(), progress=progress, resume_point=progress.resume_point
-            )
-            result = reconcile.summarize(comparison)
-            jobs.set_result(job=progress.job, **result | {"findings": len(result["findings"])})
+    batch = _get_batch(progress)
+    comparison = reconcile.reconcile_batch(
+        batch=batch, marketplace=marketplace(), progress=progress, resume_point=progress.resume_point
+    )
+    result = reconcile.summarize(comparison)
+    jobs.set_result(job=progress.job, **result | {"findings": len(result["findings"])})
 
 
 @shared_task(name="hits.reconcile_batches")
@@ -139,36 +121,30 @@ def forget_notifications() -> None:
     notifications.delete_old_notifications()
 
 
-@shared_task(name="hits.settle_top_up")
-def settle_top_up(job_id: int) -> None:
+@jobs.job_task("hits.settle_top_up")
+def settle_top_up(progress: Progress) -> None:
     """Pay a batch's top-up."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            row = TopUp.objects.select_related("batch").get(pk=progress.job.args["top_up"])
-            settled = top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
-            jobs.set_result(job=progress.job, paid=settled.done, refused=settled.refused)
+    row = TopUp.objects.select_related("batch").get(pk=progress.job.args["top_up"])
+    settled = top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
+    jobs.set_result(job=progress.job, paid=settled.done, refused=settled.refused)
 
 
-@shared_task(name="hits.extend_batch")
-def extend_batch(job_id: int) -> None:
+@jobs.job_task("hits.extend_batch")
+def extend_batch(progress: Progress) -> None:
     """Execute a batch's extension."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            batch = _get_batch(progress)
-            done = extensions.execute_extensions(batch=batch, marketplace=marketplace(), progress=progress)
-            jobs.set_result(job=progress.job, calls_done=done)
+    batch = _get_batch(progress)
+    done = extensions.execute_extensions(batch=batch, marketplace=marketplace(), progress=progress)
+    jobs.set_result(job=progress.job, calls_done=done)
 
 
-@shared_task(name="hits.settle_results")
-def settle_results(job_id: int) -> None:
+@jobs.job_task("hits.settle_results")
+def settle_results(progress: Progress) -> None:
     """Send the decisions of an uploaded results file to the marketplace."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            batch = _get_batch(progress)
-            settled = outbox.settle_outstanding(
-                marketplace=marketplace(),
-                batch=batch,
-                calls=OutgoingCall.objects.filter(decision__isnull=False),
-                progress=progress,
-            )
-            jobs.set_result(job=progress.job, done=settled.done, refused=settled.refused)
+    batch = _get_batch(progress)
+    settled = outbox.settle_outstanding(
+        marketplace=marketplace(),
+        batch=batch,
+        calls=OutgoingCall.objects.filter(decision__isnull=False),
+        progress=progress,
+    )
+    jobs.set_result(job=progress.job, done=settled.done, refused=settled.refused)

@@ -12,9 +12,9 @@ from hits.models import Image, Project
 from hits.mturk.boto import marketplace
 from hits.selectors.images.images import image_url
 from hits.selectors.take_down import count_take_down, image_events
-from hits.services.errors import Refused
 from hits.services.images import import_image, take_down
 from hits.views.access import project_page
+from hits.views.pages import action_messages
 from hits.views.users import signed_in_user
 
 MAX_CHANGES_SHOWN = 20
@@ -40,13 +40,10 @@ def project_image(request: HttpRequest, project: Project, image_id: int) -> Http
 def image_take_down(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Take a photo down and notify the workers who have it open."""
     image = get_object_or_404(Image, pk=image_id, project=project)
-    try:
+    with action_messages(request, "Not taken down"):
         ended = take_down.take_down_image(
             image=image, reason=request.POST.get("reason", ""), by=signed_in_user(request)
         )
-    except Refused as error:
-        messages.error(request, f"Not taken down: {error}.")
-    else:
         notified = take_down.notify_workers(image=image, marketplace=marketplace())
         notified_message = (
             f" {notified} worker{'' if notified == 1 else 's'} with an open task got a message."
@@ -65,15 +62,10 @@ def image_take_down(request: HttpRequest, project: Project, image_id: int) -> Ht
 def image_put_back(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Put a photo back."""
     image = get_object_or_404(Image, pk=image_id, project=project)
-    try:
+    done = f"{image.name} is back. Extend its batches by days to offer its tasks again."
+    with action_messages(request, "Not put back", done):
         take_down.put_back_image(
             image=image, reason=request.POST.get("reason", ""), by=signed_in_user(request)
-        )
-    except Refused as error:
-        messages.error(request, f"Not put back: {error}.")
-    else:
-        messages.success(
-            request, f"{image.name} is back. Extend its batches by days to offer its tasks again."
         )
     return redirect("project-image", project.slug, image.pk)
 

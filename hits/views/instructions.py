@@ -22,6 +22,7 @@ from hits.selectors import instructions as selectors
 from hits.services import instructions as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
+from hits.views.pages import action_messages
 from hits.views.users import signed_in_user
 
 
@@ -191,16 +192,10 @@ def batch_instructions(request: HttpRequest, batch: Batch) -> HttpResponse:
     if number is None or (number and version is None):
         messages.error(request, "Not changed: choose a version from the list.")
         return redirect("batch-detail", batch.pk)
-    try:
+    done = f"Pages opened from now on show {services.version_label(version)}. Open pages keep theirs."
+    with action_messages(request, "Not changed", done):
         services.set_batch_instructions(
             batch=batch, version=version, by=signed_in_user(request), replaces=instead_of or None
-        )
-    except Refused as error:
-        messages.error(request, f"Not changed: {error}.")
-    else:
-        messages.success(
-            request,
-            f"Pages opened from now on show {services.version_label(version)}. Open pages keep theirs.",
         )
     return redirect(f"{reverse('batch-detail', args=[batch.pk])}#instructions")
 

@@ -18,9 +18,9 @@ from hits.domain.states import OPEN_JOB_STATES, JobState, Role
 from hits.models import Batch, Job, JobLine
 from hits.selectors.jobs import can_resume, is_refused
 from hits.services.batches import extensions, top_up
-from hits.services.errors import Refused
 from hits.services.jobs import jobs as services
 from hits.views.access import check_access
+from hits.views.pages import action_messages
 
 MAX_LINES_SHOWN = 200
 SUBJOBS_PER_PAGE = 50
@@ -138,14 +138,11 @@ def _format_float(value: float) -> str:
 def job_cancel(request: HttpRequest, job_id: int) -> HttpResponse:
     """Request the cancellation of a job."""
     job = _get_job(request, job_id)
-    try:
+    done = f"{job.title}: cancellation requested. Finished work is kept."
+    with action_messages(request, job.title, done, level=messages.WARNING):
         services.cancel_job(job=job)
         top_up.refuse_calls_if_stopped(job=job)
         extensions.refuse_calls_if_stopped(job=job)
-    except Refused as error:
-        messages.warning(request, f"{job.title}: {error}.")
-    else:
-        messages.success(request, f"{job.title}: cancellation requested. Finished work is kept.")
     batch = _find_batch(job)
     return redirect("batch-detail", batch.pk) if batch else redirect("job-detail", job.pk)
 
@@ -154,10 +151,7 @@ def job_cancel(request: HttpRequest, job_id: int) -> HttpResponse:
 def job_resume(request: HttpRequest, job_id: int) -> HttpResponse:
     """Resume a job that failed or was cancelled."""
     job = _get_job(request, job_id)
-    try:
+    done = f"{job.title} is queued and resumes where it stopped."
+    with action_messages(request, "Not resumed", done, level=messages.WARNING):
         services.resume_job(job=job)
-    except Refused as error:
-        messages.warning(request, f"Not resumed: {error}.")
-    else:
-        messages.success(request, f"{job.title} is queued and resumes where it stopped.")
     return redirect("job-detail", job.pk)

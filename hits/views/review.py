@@ -21,6 +21,7 @@ from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
+from hits.views.pages import action_messages
 from hits.views.users import signed_in_user
 
 
@@ -113,31 +114,26 @@ def assignment_decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
         messages.error(request, "Choose to approve or to reject.")
         return redirect("assignment-detail", row.pk)
     next_url = _next_url(request, row, batch)
-    try:
+    with action_messages(request, "Not decided"):
         decision = services.decide_assignment(
             assignment=row,
             verdict=verdict,
             by=signed_in_user(request),
             feedback=request.POST.get("feedback", ""),
         )
-    except Refused as error:
-        messages.error(request, f"Not decided: {error}")
-        return redirect("assignment-detail", row.pk)
-    _settle(request, decision)
-    return redirect(next_url)
+        _settle(request, decision)
+        return redirect(next_url)
+    return redirect("assignment-detail", row.pk)
 
 
 @require_POST
 def assignment_override(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Approve and pay a rejected submission."""
     row = _get_assignment(request, assignment_id)
-    try:
+    with action_messages(request, "Not overridden"):
         decision = services.override_rejection(
             assignment=row, by=signed_in_user(request), feedback=request.POST.get("feedback", "")
         )
-    except Refused as error:
-        messages.error(request, f"Not overridden: {error}")
-    else:
         _settle(request, decision)
     return redirect("assignment-detail", row.pk)
 
@@ -147,13 +143,10 @@ def retry_payment(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Retry a payment that the marketplace refused, after its cause was fixed."""
     row = _get_assignment(request, assignment_id)
     decision = row.decisions.order_by("-pk").first()
-    try:
+    with action_messages(request, level=messages.WARNING):
         if decision is None:
             raise Refused("This submission is not decided, so there is no payment to retry.")
         lifecycle.retry_refused_calls(decision=decision, by=signed_in_user(request))
-    except Refused as error:
-        messages.warning(request, str(error))
-    else:
         _settle(request, decision)
     return redirect("batch-detail", row.hit.unit.batch_id)
 

@@ -3,12 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import wraps
 from typing import Any
 
-from celery import current_app
+from celery import current_app, shared_task
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import Error as DatabaseFault
 from django.db import IntegrityError, connection, transaction
@@ -146,6 +147,21 @@ def claim_job(job_id: int) -> Iterator[Progress | None]:
         _finish_job(job, JobState.DONE)
     finally:
         stop.set()
+
+
+def job_task(name: str) -> Callable[[Callable[[Progress], None]], Callable[[int], None]]:
+    """Make a function the Celery task that does a job's work; it gets the progress of the job that it claimed."""
+
+    def register(work: Callable[[Progress], None]) -> Callable[[int], None]:
+        @wraps(work)
+        def run(job_id: int) -> None:
+            with claim_job(job_id) as progress:
+                if progress is not None:
+                    work(progress)
+
+        return shared_task(name=name)(run)
+
+    return register
 
 
 def _claim_row(job_id: int) -> Job | None:

@@ -27,6 +27,7 @@ from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
 from hits.views.balance import account_balance, forget_balance
+from hits.views.pages import action_messages, batch_context
 from hits.views.pay import pay_context
 from hits.views.users import signed_in_user
 
@@ -67,10 +68,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     progress = console.progress_by_batch([batch])[batch.pk]
     jobs = list(Job.objects.filter(exclusive_key__in=_job_keys(batch)).order_by("-id")[:6])
     state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
-    context: dict[str, Any] = {
-        "project": batch.project,
-        "section": "batches",
-        "batch": batch,
+    context = batch_context(batch) | {
         "kind_title": _kind_title(batch),
         "queue_page": _queue_page(batch),
         "progress": progress,
@@ -157,15 +155,12 @@ def _approval_context(batch: Batch, progress: console.BatchProgress) -> dict[str
     return {"waiting": payout_counts.total(), "waiting_cents": cents, "last": last}
 
 
-def _run_service(
+def run_service(
     request: HttpRequest, batch: Batch, success_message: str, service: Callable[..., Any]
 ) -> HttpResponse:
-    try:
+    """Call a service about a batch, report its success or refusal, and redirect to the batch."""
+    with action_messages(request, success=success_message, level=messages.WARNING):
         service(batch=batch, by=signed_in_user(request))
-    except Refused as error:
-        messages.warning(request, str(error))
-    else:
-        messages.success(request, success_message)
     return redirect("batch-detail", batch.pk)
 
 
@@ -173,21 +168,21 @@ def _run_service(
 @batch_page()
 def batch_sync(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Synchronise with the marketplace now."""
-    return _run_service(request, batch, "New submissions are being fetched.", services.request_sync)
+    return run_service(request, batch, "New submissions are being fetched.", services.request_sync)
 
 
 @require_POST
 @batch_page()
 def batch_publish(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Publish the unpublished HITs."""
-    return _run_service(request, batch, "Publishing continues.", services.resume_publish)
+    return run_service(request, batch, "Publishing continues.", services.resume_publish)
 
 
 @require_POST
 @batch_page()
 def batch_close(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Stop offering the batch."""
-    return _run_service(
+    return run_service(
         request,
         batch,
         "The batch offers no new work. Tasks in progress may still be submitted.",
@@ -210,7 +205,7 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
         messages.error(request, f"Nothing was approved: {error}.")
         return redirect("batch-detail", batch.pk)
     if review.review_queue(batch).filter(pk__lte=last).count() > MAX_APPROVALS_IN_REQUEST:
-        return _run_service(
+        return run_service(
             request,
             batch,
             "A worker process approves and pays the submissions one by one.",

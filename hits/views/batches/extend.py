@@ -22,7 +22,9 @@ from hits.services.errors import Refused
 from hits.services.launching.terms import MAX_REDUNDANCY
 from hits.views.access import batch_page
 from hits.views.balance import account_balance, forget_balance
+from hits.views.batches.batches import run_service
 from hits.views.costs import cost_context, refusal_context
+from hits.views.pages import batch_context
 from hits.views.users import signed_in_user
 
 DAY_SECONDS = 86_400
@@ -56,18 +58,19 @@ def _render_page(
     request: HttpRequest, batch: Batch, form: ExtendForm, refusal: Refused | None = None, status: int = 200
 ) -> HttpResponse:
     """Show the form, and the cost of a valid request; after a ``refusal`` with the typed amount."""
-    context: dict[str, Any] = {
-        "project": batch.project,
-        "section": "batches",
-        "batch": batch,
-        "form": form,
-        "units": batch.units.count(),
-        "unit_word": registry.get_kind(batch.kind).unit_word,
-        "max_redundancy": MAX_REDUNDANCY - batch.redundancy,
-        "max_days": MAX_DAYS,
-        "max_assignments": MAX_ASSIGNMENTS,
-        "may_extend": batch.state == BatchState.LIVE,
-    } | _blocker_context(batch)
+    context = (
+        batch_context(batch)
+        | {
+            "form": form,
+            "units": batch.units.count(),
+            "unit_word": registry.get_kind(batch.kind).unit_word,
+            "max_redundancy": MAX_REDUNDANCY - batch.redundancy,
+            "max_days": MAX_DAYS,
+            "max_assignments": MAX_ASSIGNMENTS,
+            "may_extend": batch.state == BatchState.LIVE,
+        }
+        | _blocker_context(batch)
+    )
     if form.is_bound and form.is_valid() and any(form.requested):
         context |= _confirmation_context(batch, *form.requested)
         context["is_blocked"] = context["is_blocked"] or bool(context["busy"] or context["unpublished"])
@@ -136,10 +139,4 @@ def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
 @batch_page()
 def batch_extend_again(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Retry what the marketplace refused, after its cause was fixed."""
-    try:
-        services.retry_extension(batch=batch, by=signed_in_user(request))
-    except Refused as error:
-        messages.warning(request, str(error))
-    else:
-        messages.success(request, "The refused extension is being retried.")
-    return redirect("batch-detail", batch.pk)
+    return run_service(request, batch, "The refused extension is being retried.", services.retry_extension)

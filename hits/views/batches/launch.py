@@ -16,7 +16,7 @@ from hits.domain.units.redundancy import slice_sizes
 from hits.forms import BatchTermsForm, LaunchForm, PhotoOptions, read_idempotency_key
 from hits.forms.hourly_rate import suggest_reward
 from hits.kind import HitKind
-from hits.models import Project
+from hits.models import Batch, Project
 from hits.selectors.images import image_selection
 from hits.selectors.images.images import unused_images, usable_images
 from hits.selectors.instructions import kind_versions
@@ -57,11 +57,11 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and photos.all:
         if form.is_valid():
             if request.POST.get("step") == "launch":
-                launched = _launch(request, project, kind, form)
-                if isinstance(launched, HttpResponse):
-                    return launched
-                context |= refusal_context(request.POST, launched)
-                status = 400
+                try:
+                    return _launch(request, project, kind, form)
+                except Refused as error:
+                    context |= refusal_context(request.POST, error)
+                    status = 400
             if request.POST.get("step") != "change":
                 key = read_idempotency_key(request.POST) or uuid.uuid4().hex
                 units = len(kind.plan_units(form.chosen))
@@ -119,26 +119,26 @@ def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units:
     }
 
 
-def _launch(
-    request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm
-) -> HttpResponse | Refused:
-    """Launch and redirect to the batch, or return the refusal."""
+def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm) -> HttpResponse:
+    """Launch and redirect to the batch."""
     units = [launch.PlannedUnit(kind.unit_key(unit), unit) for unit in kind.plan_units(form.chosen)]
-    try:
-        batch, _ = launch.launch_batch(
-            project=project,
-            kind_name=kind.name,
-            name=form.cleaned_data["name"],
-            units=units,
-            by=signed_in_user(request),
-            terms=add_available_funds(form.terms),
-            provenance={"photos": form.choice.as_row()},
-            idempotency_key=read_idempotency_key(request.POST),
-        )
-    except Refused as error:
-        return error
+    batch, _ = launch.launch_batch(
+        project=project,
+        kind_name=kind.name,
+        name=form.cleaned_data["name"],
+        units=units,
+        by=signed_in_user(request),
+        terms=add_available_funds(form.terms),
+        provenance={"photos": form.choice.as_row()},
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+    return redirect_to_launched(request, batch, len(units))
+
+
+def redirect_to_launched(request: HttpRequest, batch: Batch, units: int) -> HttpResponse:
+    """Report that a batch of ``units`` units is launched, and redirect to it."""
     forget_balance()
-    tasks = len(units) * len(slice_sizes(batch.redundancy))
+    tasks = units * len(slice_sizes(batch.redundancy))
     tasks_message = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
     messages.success(request, f"{batch.name} is launched; {tasks_message} being published.")
     return redirect("batch-detail", batch.pk)

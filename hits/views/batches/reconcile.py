@@ -25,6 +25,7 @@ from hits.services.reviewing import review
 from hits.views.access import batch_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context
+from hits.views.pages import action_messages, batch_context
 from hits.views.users import signed_in_user
 
 _REMEDY_MESSAGES = {
@@ -40,10 +41,7 @@ def batch_reconcile(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show a batch's differences by class."""
     latest = reconciliation.latest_reconciliation(batch)
     running = open_jobs_for_keys(f"reconcile:{batch.pk}")
-    context: dict[str, Any] = {
-        "project": batch.project,
-        "section": "batches",
-        "batch": batch,
+    context = batch_context(batch) | {
         "latest": latest,
         "difference_cents": abs(latest.cents_ours - latest.cents_marketplace) if latest else 0,
         "totals": reconciliation.reconciliation_totals(batch),
@@ -64,10 +62,8 @@ def batch_reconcile(request: HttpRequest, batch: Batch) -> HttpResponse:
 @batch_page()
 def reconcile_compare(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Compare now."""
-    try:
+    with action_messages(request, level=messages.WARNING):
         reconcile.request_reconciliation(batch=batch, by=signed_in_user(request))
-    except Refused as error:
-        messages.warning(request, str(error))
     return redirect("batch-reconcile", batch.pk)
 
 
@@ -83,11 +79,11 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
         raise Http404("There is no such page.")
     refused: dict[str, Any] = {}
     if request.method == "POST":
-        resolved = _resolve_assignment(request, batch, row.assignment)
-        if isinstance(resolved, HttpResponse):
-            return resolved
-        refused = _refusal_page_context(request, resolved)
-    context = _base_context(batch) | {
+        try:
+            return _resolve_assignment(request, batch, row.assignment)
+        except Refused as error:
+            refused = _refusal_page_context(request, error)
+    context = batch_context(batch) | {
         "row": row,
         "open": reconciliation.undecided_assignments(batch).filter(pk=assignment_id).exists(),
         "undecided": row.assignment.status == AssignmentStatus.SUBMITTED,
@@ -107,11 +103,11 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
         raise Http404("There is no such page.")
     refused: dict[str, Any] = {}
     if request.method == "POST":
-        resolved = _resolve_submission(request, batch, submission)
-        if isinstance(resolved, HttpResponse):
-            return resolved
-        refused = _refusal_page_context(request, resolved)
-    context = _base_context(batch) | _compensation_cost(batch, submission)
+        try:
+            return _resolve_submission(request, batch, submission)
+        except Refused as error:
+            refused = _refusal_page_context(request, error)
+    context = batch_context(batch) | _compensation_cost(batch, submission)
     context |= {
         "submission": submission,
         "answer_rows": reconciliation.submission_answer_rows(submission),
@@ -143,10 +139,8 @@ def _refusal_page_context(request: HttpRequest, error: Refused) -> dict[str, Any
 def reconcile_hit(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Repair one HIT on which both sides differ."""
     act, hit_id = request.POST.get("act", ""), request.POST.get("hit_id", "")
-    try:
+    with action_messages(request, level=messages.WARNING):
         messages.success(request, _repair_hit(request, batch, act, hit_id))
-    except Refused as error:
-        messages.warning(request, str(error))
     return redirect("batch-reconcile", batch.pk)
 
 
@@ -173,10 +167,6 @@ def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> st
     raise Refused("Choose an action for the task.")
 
 
-def _base_context(batch: Batch) -> dict[str, Any]:
-    return {"project": batch.project, "section": "batches", "batch": batch}
-
-
 def _remedy(request: HttpRequest) -> Remedy:
     try:
         return Remedy(request.POST.get("remedy", ""))
@@ -184,18 +174,11 @@ def _remedy(request: HttpRequest) -> Remedy:
         raise Refused("Choose an action.") from None
 
 
-def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignment) -> HttpResponse | Refused:
-    """Store the remedy and redirect to the list, or return the refusal."""
-    try:
-        remedy = _remedy(request)
-        _, decision = remedies.resolve_assignment(
-            assignment=assignment,
-            remedy=remedy,
-            note=request.POST.get("note", ""),
-            by=signed_in_user(request),
-        )
-    except Refused as error:
-        return error
+def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignment) -> HttpResponse:
+    """Store the remedy and redirect to the list."""
+    remedy = _remedy(request)
+    note, by = request.POST.get("note", ""), signed_in_user(request)
+    _, decision = remedies.resolve_assignment(assignment=assignment, remedy=remedy, note=note, by=by)
     if decision is not None:
         _settle(request, decision)
     messages.success(request, _REMEDY_MESSAGES[remedy])
@@ -204,31 +187,24 @@ def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignme
 
 def _settle(request: HttpRequest, decision: Decision) -> None:
     """Carry the decision out now; a failed call is stored and retried."""
-    try:
+    with action_messages(request, "The decision is stored but not carried out yet", level=messages.WARNING):
         review.settle_decision(decision=decision, marketplace=marketplace())
-    except Refused as error:
-        messages.warning(request, f"The decision is stored but not carried out yet: {error}")
     forget_balance()
 
 
-def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submission) -> HttpResponse | Refused:
-    """Keep or compensate and redirect to the list, or return the refusal."""
+def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submission) -> HttpResponse:
+    """Keep or compensate and redirect to the list."""
     note, by = request.POST.get("note", ""), signed_in_user(request)
-    try:
-        remedy = _remedy(request)
-        if remedy is Remedy.COMPENSATE:
-            cost = typed_cost_cents(request.POST)
-            compensation.compensate_submission(submission=submission, note=note, by=by, confirmed_cents=cost)
-        elif remedy is Remedy.KEEP:
-            remedies.keep_submission(submission=submission, note=note, by=by)
-        else:
-            raise Refused("The marketplace shows no submission here to decide on.")
-    except Refused as error:
-        return error
+    remedy = _remedy(request)
     if remedy is Remedy.COMPENSATE:
+        cost = typed_cost_cents(request.POST)
+        compensation.compensate_submission(submission=submission, note=note, by=by, confirmed_cents=cost)
         owed, worker = format_dollars(reconciliation.owed_cents(submission)), submission.attempt.worker
         message = f"{worker} gets a task that pays {owed} within a minute or two, and a message about it."
         messages.success(request, message)
-    else:
+    elif remedy is Remedy.KEEP:
+        remedies.keep_submission(submission=submission, note=note, by=by)
         messages.success(request, _REMEDY_MESSAGES[remedy])
+    else:
+        raise Refused("The marketplace shows no submission here to decide on.")
     return redirect("batch-reconcile", batch.pk)

@@ -17,6 +17,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.reviewing.results_upload import ResultsUpload, apply_upload, read_upload
 from hits.views.access import batch_page
+from hits.views.pages import batch_context
 from hits.views.users import signed_in_user
 
 MAX_UPLOAD_BYTES = 50_000_000
@@ -86,8 +87,7 @@ def results_upload(request: HttpRequest, batch: Batch) -> HttpResponse:
     if len(decisions.encode()) > MAX_DECISIONS_BYTES:
         form.add_error("results", "Over 2 MB of decisions; split the file.")
         return _render_page(request, batch, form, status=400)
-    context: dict[str, Any] = {"project": batch.project, "section": "batches", "batch": batch}
-    context |= {"upload": upload, "decisions": decisions}
+    context = batch_context(batch) | {"upload": upload, "decisions": decisions}
     return render(request, "hits/batches/results_confirm.html", context)
 
 
@@ -109,13 +109,7 @@ def _confirm(request: HttpRequest, batch: Batch) -> HttpResponse:
 
 
 def _render_page(request: HttpRequest, batch: Batch, form: ResultsForm, status: int = 200) -> HttpResponse:
-    context = {
-        "project": batch.project,
-        "section": "batches",
-        "batch": batch,
-        "form": form,
-        "rows": count_results(batch),
-    }
+    context = batch_context(batch) | {"form": form, "rows": count_results(batch)}
     return render(request, "hits/batches/results.html", context, status=status)
 
 

@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
@@ -28,7 +27,7 @@ from hits.selectors.templates import KIND, find_template, list_templates
 from hits.services.errors import Refused
 from hits.services.launching import launch, launch_estimate, template_launch
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
+from hits.views.batches.launch import redirect_to_launched
 from hits.views.costs import add_available_funds, cost_context, refusal_context
 from hits.views.task_pages.template_frame import frame_policy, framed_document
 from hits.views.users import signed_in_user
@@ -145,18 +144,15 @@ def _render_with_rows(
     context |= {"form": form, "report": check_template(template.html, table, allowed=hosts)}
     status = 400 if typed is not None and not valid else 200
     if valid and step == "launch":
-        launched = _launch(
-            request,
-            project,
-            template_launch.TemplateLaunch(
-                template, table, form.listing, hosts, ignore_findings=form.cleaned_data["ignore_findings"]
-            ),
-            form,
+        ignore_findings = form.cleaned_data["ignore_findings"]
+        plan = template_launch.TemplateLaunch(
+            template, table, form.listing, hosts, ignore_findings=ignore_findings
         )
-        if isinstance(launched, HttpResponse):
-            return launched
-        context |= refusal_context(request.POST, launched)
-        status = 400
+        try:
+            return _launch(request, project, plan, form)
+        except Refused as error:
+            context |= refusal_context(request.POST, error)
+            status = 400
     if valid and step != "change":
         context |= _cost_context(project, form, len(table.rows))
         context["idempotency_key"] = read_idempotency_key(request.POST) or uuid.uuid4().hex
@@ -190,21 +186,14 @@ def _cost_context(project: Project, form: TemplateLaunchForm, rows: int) -> dict
 
 def _launch(
     request: HttpRequest, project: Project, plan: template_launch.TemplateLaunch, form: TemplateLaunchForm
-) -> HttpResponse | Refused:
-    """Launch and redirect to the batch, or return the refusal."""
-    try:
-        batch, _ = template_launch.launch_template(
-            project=project,
-            plan=plan,
-            name=form.cleaned_data["name"],
-            terms=add_available_funds(form.terms),
-            by=signed_in_user(request),
-            idempotency_key=read_idempotency_key(request.POST),
-        )
-    except Refused as error:
-        return error
-    forget_balance()
-    tasks = len(plan.table.rows) * len(slice_sizes(batch.redundancy))
-    tasks_message = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
-    messages.success(request, f"{batch.name} is launched; {tasks_message} being published.")
-    return redirect("batch-detail", batch.pk)
+) -> HttpResponse:
+    """Launch and redirect to the batch."""
+    batch, _ = template_launch.launch_template(
+        project=project,
+        plan=plan,
+        name=form.cleaned_data["name"],
+        terms=add_available_funds(form.terms),
+        by=signed_in_user(request),
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+    return redirect_to_launched(request, batch, len(plan.table.rows))

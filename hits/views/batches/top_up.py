@@ -1,7 +1,6 @@
 """Top up a batch's pay: proposal per worker, cost and confirmation."""
 
 import uuid
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -23,6 +22,7 @@ from hits.services.errors import Refused
 from hits.views.access import batch_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context
+from hits.views.pages import batch_context
 from hits.views.users import signed_in_user
 
 MAX_ROWS = 200  # submissions in the list; the sums cover all
@@ -40,10 +40,7 @@ def batch_top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
 def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = None) -> HttpResponse:
     """Show the proposal and its cost; after a ``refusal`` with the typed amount."""
     proposal = top_ups.propose_top_up(batch)
-    context: dict[str, Any] = {
-        "project": batch.project,
-        "section": "batches",
-        "batch": batch,
+    context = batch_context(batch) | {
         "proposal": proposal,
         "listed": sorted(proposal.underpaid, key=lambda gap: -gap.cents)[:MAX_ROWS],
         "target": proposal.target_cents_per_hour,
