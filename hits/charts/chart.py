@@ -98,6 +98,11 @@ class Table:
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
 
+    @property
+    def labelled_rows(self) -> list[list[tuple[str, str]]]:
+        """Each cell with its heading: a narrow window shows a row as a list of both."""
+        return [list(zip(self.headings, row, strict=True)) for row in self.rows]
+
 
 @dataclass(frozen=True, slots=True)
 class Chart:

@@ -365,10 +365,10 @@ test('two versions written apart are each kept, and one is chosen', async () => 
   assert.equal([...disk.kept.keys()].filter((key) => key.includes('/')).length, 0);
 });
 
-test('a hand-over: told to the other tab, kept until it is known to have arrived, then forgotten for good', async () => {
+test('a submission: announced to the other tab, kept until it is known to have arrived, then forgotten for good', async () => {
   const { disk, time, a, b } = twoTabs();
   const states = [];
-  b.draft.addEventListener('handed', (e) => states.push(e.detail.on));
+  b.draft.addEventListener('submitting', (e) => states.push(e.detail.on));
   a.type('done');
   await time.pass(2000);
   a.draft.submitToMarketplace();
@@ -383,13 +383,13 @@ test('a hand-over: told to the other tab, kept until it is known to have arrived
   assert.equal(disk.getItem('deerstalker:draft:a'), null);
 });
 
-test('what is kept goes after two weeks, what was handed over after a day', () => {
+test('what is kept goes after two weeks, what was submitted after a day', () => {
   const day = 24 * 3600 * 1000;
   const disk = fakeStorage();
   safeStorage(() => disk, () => 0).set('draft:mine', { content: 1 });
-  safeStorage(() => disk, () => 0).set('draft:handed', { content: 2 }, day);
+  safeStorage(() => disk, () => 0).set('draft:submitted', { content: 2 }, day);
   const names = (at) => { safeStorage(() => disk, () => at); return [...disk.kept.keys()].sort(); };
-  assert.deepEqual(names(day), ['deerstalker:draft:handed', 'deerstalker:draft:mine']);
+  assert.deepEqual(names(day), ['deerstalker:draft:mine', 'deerstalker:draft:submitted']);
   assert.deepEqual(names(day + 1), ['deerstalker:draft:mine']);
   assert.deepEqual(names(14 * day), ['deerstalker:draft:mine']);
   assert.deepEqual(names(14 * day + 1), []);

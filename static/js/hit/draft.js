@@ -5,7 +5,7 @@
  * tries again · 'conflict' another window saved since, a person must choose · 'refused' the server will never take
  * this content · 'expired' the page's token is no good any more.
  * Events: `state` {state, savedAt}; `follow` {content}: another window went on from what is shown here, and nothing
- * was typed here since; `handed` {on}: another window hands the work in (or has come back from it).
+ * was typed here since; `submitting` {on}: another window submits the work (or has come back from it).
  *
  * Each content carries `writer`, one id per page load, and `seen`: for each writer whose work it goes on from, how
  * many changes of theirs it holds. So a window knows whether what another one has is older, newer, or really
@@ -19,7 +19,7 @@ const LONGEST_MS = 6000;
 const RETRY_MS = [2000, 5000, 15000, 30000];
 /** Another window saves what it wrote itself; if it has gone, this one does after a while. */
 const RESCUE_MS = 8000;
-/** Long enough to find out that a hand-over failed. */
+/** Long enough to find out that a submission failed. */
 const SUBMITTED_KEEP_MS = DAY_MS;
 /** A page load is a writer; of those long ago nobody has a window open. */
 const MOST_WRITERS = 20;
@@ -47,7 +47,7 @@ export class Draft extends EventTarget {
   #seen = {};
   #theirs = null;
   #running = null;
-  #handed = null;
+  #submittedAt = null;
   #aside = false;
   #forgotten = false;
 
@@ -104,7 +104,7 @@ export class Draft extends EventTarget {
   touch({ typed = true } = {}) {
     this.#edits += 1;
     if (typed) this.#typed += 1;
-    this.#handed = null;
+    this.#submittedAt = null;
     this.#keep(true);
     if (this.#blocked) return;
     this.#since ??= this.now();
@@ -142,16 +142,16 @@ export class Draft extends EventTarget {
     return content;
   }
 
-  /** The work is being handed to the marketplace. What is kept stays until that is known to have gone well. */
+  /** The work is being submitted to the marketplace. What is kept stays until that is known to have gone well. */
   submitToMarketplace() {
-    this.#handed = this.now();
+    this.#submittedAt = this.now();
     this.#keep(this.#unsaved);
   }
 
-  /** The hand-over failed, or the page has come back from it. */
+  /** The submission failed, or the page has come back from it. */
   takeBack() {
-    if (this.#handed === null) return;
-    this.#handed = null;
+    if (this.#submittedAt === null) return;
+    this.#submittedAt = null;
     this.#keep(this.#unsaved);
   }
 
@@ -172,7 +172,7 @@ export class Draft extends EventTarget {
   // Another window has kept something: older than what is here, newer, or another version.
   #receiveChange(kept) {
     if (!kept?.content || kept.content.writer === this.writer || this.#forgotten) return;
-    this.#emit('handed', { on: Boolean(kept.handed) });
+    this.#emit('submitting', { on: Boolean(kept.submittedAt) });
     if (this.#fresh && !covers(kept.content, this.collect())) {
       // Two versions: each is kept in its own place until the server has told which of them it is about.
       this.#aside = true;
@@ -261,8 +261,8 @@ export class Draft extends EventTarget {
 
   #keep(unsent, content = this.collect()) {
     if (this.#forgotten) return;
-    const kept = { content, revision: this.revision, unsent, handed: this.#handed };
-    this.keptHere = this.storage.set(this.#place, kept, this.#handed === null ? undefined : SUBMITTED_KEEP_MS);
+    const kept = { content, revision: this.revision, unsent, submittedAt: this.#submittedAt };
+    this.keptHere = this.storage.set(this.#place, kept, this.#submittedAt === null ? undefined : SUBMITTED_KEEP_MS);
   }
 
   #later(ms) {

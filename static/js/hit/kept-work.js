@@ -1,6 +1,6 @@
 /**
- * What becomes of unfinished work, and what is said about it: saved, kept here, two versions, begun before, handed
- * in from another window. The draft itself (draft.js) knows no page; this knows no server.
+ * What happens to unfinished work, and which message the page shows: saved, kept here, two versions, begun before,
+ * submitted from another window. The draft itself (draft.js) knows no page; this knows no server.
  */
 import { canonical, uuid4 } from './canonical.js';
 import { Draft } from './draft.js';
@@ -16,11 +16,11 @@ export class KeptWork {
 
   /**
    * @param {{assignmentId: string, kind: object, storage: object, bars: object, save: Function,
-   *   collect: () => object, restore: (content: any) => void, busy: () => boolean, handed: (on: boolean) => void,
+   *   collect: () => object, restore: (content: any) => void, busy: () => boolean, submitting: (on: boolean) => void,
    *   address?: string}} page
-   *   restore: shows a content as it was; busy: the answer itself is on its way; handed: another window hands it in
+   *   restore: shows a content as it was; busy: the answer itself is on its way; submitting: another window submits it
    */
-  constructor({ assignmentId, kind, storage, bars, save, collect, restore, busy, handed, address = location.href }) {
+  constructor({ assignmentId, kind, storage, bars, save, collect, restore, busy, submitting, address = location.href }) {
     Object.assign(this, { kind, storage, bars, collect, restore });
     this.#busy = busy;
     this.work = workOf(address);
@@ -28,7 +28,7 @@ export class KeptWork {
     this.draft = new Draft({ save, collect, same: sameWork, writer: uuid4(), storage, key });
     this.draft.addEventListener('state', () => this.#stateChanged());
     this.draft.addEventListener('follow', (e) => restore(e.detail.content));
-    this.draft.addEventListener('handed', (e) => handed(e.detail.on));
+    this.draft.addEventListener('submitting', (e) => submitting(e.detail.on));
     this.#watchPage();
   }
 

@@ -1,6 +1,6 @@
 /**
  * The frame of a task page. A kind's own module describes its answer; this does the rest:
- * consent, opening, restoring, saving, the clock, what is missing, handing in and what can go wrong.
+ * consent, opening, restoring, saving, the clock, what is missing, submitting and what can go wrong.
  *
  * @typedef {object} TaskKind
  * @property {(page: {config: any, announce: (text: string) => void, preview: boolean, changed: () => void}) => void} start
@@ -168,12 +168,12 @@ class TaskPage {
   #submitToMarketplace(receipt, activeSeconds) {
     this.#lock(true);
     this.draft.submitToMarketplace();
-    submitToMarketplace(byId('hand-over'), marketplaceFields(this.config.assignmentId, receipt, activeSeconds));
+    submitToMarketplace(byId('marketplace-form'), marketplaceFields(this.config.assignmentId, receipt, activeSeconds));
     // A frame that is still here after a while was not taken along.
     const stillHere = () => {
       this.draft.takeBack();
       this.#lock(false);
-      this.bars.show('finish', { text: words.handOverSlow, actions: [this.#finishAction(receipt, activeSeconds)] });
+      this.bars.show('finish', { text: words.marketplaceSlow, actions: [this.#finishAction(receipt, activeSeconds)] });
     };
     setTimeout(stillHere, 20_000);
     window.addEventListener('pageshow', (e) => e.persisted && stillHere(), { once: true });
@@ -219,7 +219,7 @@ class TaskPage {
         this.refresh();
       },
       busy: () => this.#sending,
-      handed: (on) => this.#showSubmitting(on),
+      submitting: (on) => this.#showSubmitting(on),
     });
     kept.draft.addEventListener('state', ({ detail }) => {
       if (detail.state !== 'saved' || this.#sending) return;
@@ -230,12 +230,12 @@ class TaskPage {
     return kept;
   }
 
-  // Another window of this task hands it in: one answer is enough. It unlocks when that window comes back.
+  // Another window of this task submits it: one answer is enough. It unlocks when that window comes back.
   #showSubmitting(on) {
     if (this.#sending || on === this.#over) return;
     this.#close(on);
-    if (on) this.bars.show('handed', { kind: 'info', text: words.submittingInOtherWindow });
-    else this.bars.hide('handed');
+    if (on) this.bars.show('submitting', { kind: 'info', text: words.submittingInOtherWindow });
+    else this.bars.hide('submitting');
   }
 
   // The marketplace has shown this answer: nothing is left to do, and nothing to keep on this device.
@@ -243,7 +243,7 @@ class TaskPage {
     this.draft.forget();
     this.outbox.forget();
     this.#close(true);
-    this.bars.show('handed', { kind: 'info', text: words.confirmed });
+    this.bars.show('submitting', { kind: 'info', text: words.confirmed });
   }
 
   #close(on) {

@@ -1,5 +1,5 @@
 /**
- * Handing in: first to our server (JSON), then the frame itself posts a real form to the marketplace.
+ * Submitting: first to our server (JSON), then the frame itself posts a real form to the marketplace.
  *
  * The same content is always sent under the same client uuid and with the same active time, however often it is
  * tried, so that the server can answer with the first submission's id. Other content gets another uuid.
@@ -83,7 +83,7 @@ export function marketplaceFields(assignmentId, receipt, activeSeconds) {
   };
 }
 
-/** Posts the page's hand-over form: a navigation of this frame, never a fetch. */
+/** Posts the page's marketplace form: a navigation of this frame, never a fetch. */
 export function submitToMarketplace(form, fields) {
   for (const [name, value] of Object.entries(fields)) {
     const input = form.elements.namedItem(name) ?? form.appendChild(Object.assign(document.createElement('input'), { type: 'hidden', name }));

@@ -38,7 +38,7 @@ export const words = {
   failedSlow: gettext('Not submitted: the server is busy. Wait a moment; your work is kept.'),
   failedServer: gettext('Not submitted: the server had an error. Your work is kept.'),
   failedOther: gettext('Not submitted. Your work is kept.'),
-  handOverSlow: gettext('Your answer is stored here. The marketplace does not have it yet.'),
+  marketplaceSlow: gettext('Your answer is stored here. The marketplace does not have it yet.'),
   again: gettext('Try again'),
   stored: gettext('Your answer is stored. One step is left: sending it to the marketplace.'),
   finish: gettext('Finish submitting'),

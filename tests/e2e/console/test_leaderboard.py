@@ -78,7 +78,7 @@ def test_a_team_hands_in_and_reads_what_came_of_it(
     page.get_by_label("Zip of predictions").set_input_files(file)
     page.get_by_label("Model").fill("Wiggins")
     page.get_by_role("button", name="Submit").click()
-    expect(page.get_by_role("alert")).to_contain_text("It is not known here")
+    expect(page.get_by_role("alert")).to_contain_text("This key is not valid here")
     check_page(page, "refused form")
     page.get_by_label("Your team’s key").fill(key)
     page.get_by_label("Zip of predictions").set_input_files(file)

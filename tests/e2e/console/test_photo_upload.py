@@ -56,7 +56,7 @@ def test_more_files_than_a_form_takes_go_in_and_the_broken_one_is_named(
         "104 of 104 photos: 103 added, 1 refused", timeout=120_000
     )
     expect(photos_page.locator("[data-upload-problems] li")).to_have_text(
-        ["photo-7.png: is broken or no image; export it again as JPEG or PNG"]
+        ["photo-7.png: is not a readable image; export it again as JPEG or PNG"]
     )
     assert photos_page.input_value("#credit") == "The whole group"
     check_sizes(photos_page, "refused", SIZES)
@@ -132,7 +132,7 @@ def test_a_zip_goes_to_its_job_and_a_bad_one_is_refused_on_the_page(
     photos_page.set_input_files("#zip", bad)
     photos_page.get_by_role("button", name="Add the photos").click()
     expect(photos_page.locator("[data-upload-problems] li")).to_have_text(
-        ["cut.zip: is no zip, or was cut off; make it again, or send the photos themselves"]
+        ["cut.zip: is not a complete zip; make it again, or upload the photos themselves"]
     )
     check_sizes(photos_page, "a bad zip", SIZES)
     photos_page.set_input_files("#zip", good)

@@ -1,4 +1,4 @@
-"""No work is lost: tabs, devices, outages, crashes, returned tasks, hand-overs that fail."""
+"""No work is lost: tabs, devices, outages, crashes, returned tasks, submissions that fail."""
 
 import re
 from collections.abc import Callable
@@ -176,7 +176,7 @@ def test_a_failed_submission_can_be_repeated_and_a_completed_one_is_forgotten(
     context.route("**/mturk/externalSubmit", lambda route: route.abort())
     page.get_by_role("button", name="Submit for $1.10").click()
     until(other.page, lambda: page.url.startswith("chrome-error"))  # the page is gone; the work is not
-    _bar(other, "being handed in from another window").wait_for()
+    _bar(other, "being submitted from another window").wait_for()
     assert other.root.locator("main.work").get_attribute("inert") is not None
     known = other.boxes()
     other.drag((300, 300), (400, 400))
@@ -219,7 +219,7 @@ def test_a_marketplace_that_does_not_answer_gives_the_page_back(open_task: OpenT
     until(task.page, lambda: bool(asked))  # from here on the page waits for an answer
     assert Submission.objects.exists()
     task.page.clock.run_for(21_000)
-    bar = _bar(task, "The marketplace has not taken it over yet")
+    bar = _bar(task, "The marketplace does not have it yet")
     bar.wait_for()
     assert task.root.locator("main.work").get_attribute("inert") is None
     context.unroute("**/mturk/externalSubmit")

@@ -59,10 +59,10 @@ def test_trainers_answer_is_shown_above_the_next_attempt(
     page = _opened(open_page, address, width=width, height=height)
     panel = page.locator("#feedback")
     panel.locator("summary").wait_for()
-    assert "Try once more" in panel.locator("summary").inner_text()
+    assert "Try again" in panel.locator("summary").inner_text()
     announcement = page.locator("#say").inner_text()
     assert (
-        announcement == "Your trainer answered your last attempt: Try once more. 4 remarks, above the photo."
+        announcement == "Your trainer answered your last attempt: Try again. 4 remarks, above the photo."
     )
     assert panel.locator(".stage .box").count() == 4
     assert panel.locator(".fb-remarks li").all_inner_texts() == [
