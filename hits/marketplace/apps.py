@@ -1,7 +1,5 @@
 """The marketplace as a Django app."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.apps import AppConfig

@@ -1,7 +1,5 @@
 """Why work is closed to a worker and how to open it, as messages for a page."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

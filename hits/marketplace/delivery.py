@@ -4,8 +4,6 @@ The requester chooses the destination. So only hosts that the operator allows ar
 followed, and only the status of a reply is read.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket

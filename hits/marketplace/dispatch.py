@@ -1,7 +1,5 @@
 """Handle one API call from its bytes to its reply; the same for HTTP and in process."""
 
-from __future__ import annotations
-
 import json
 import logging
 from typing import Any

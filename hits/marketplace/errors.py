@@ -1,7 +1,5 @@
 """Errors of the requester API and of the worker site."""
 
-from __future__ import annotations
-
 ERROR_CODE_PREFIX = "AWS.MechanicalTurk."
 
 

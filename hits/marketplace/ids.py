@@ -1,7 +1,5 @@
 """Random public identifiers. HIT and assignment ids look like Amazon's: 30 capitals and digits."""
 
-from __future__ import annotations
-
 import secrets
 import string
 

@@ -4,8 +4,6 @@ Such a call names its operation in the query or in a form (``?Operation=CreateHI
 these versions in June 2019 and answers with this document since then. Tools of that time print it.
 """
 
-from __future__ import annotations
-
 import re
 
 from .wire import ApiReply

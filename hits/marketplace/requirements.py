@@ -1,7 +1,5 @@
 """Convert qualification requirements between the API's JSON, which rows store, and ``Requirement``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.domain.workers.requirements import Comparator, GuardedActions, Requirement

@@ -4,8 +4,6 @@ Before a call boto3 checks types, required and unknown members and minimum lengt
 enums and maxima. The same checks run on our replies, so that each one conforms.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

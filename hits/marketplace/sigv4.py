@@ -4,8 +4,6 @@ The algorithm is Amazon's published one ("Create a signed AWS API request"). A s
 measured by the wall clock.
 """
 
-from __future__ import annotations
-
 import hmac
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Celery tasks that run on a schedule. No logic here."""
 
-from __future__ import annotations
-
 from celery import shared_task
 
 from hits.domain.jobs import turns

@@ -5,8 +5,6 @@ event: a handler that returns a response replaces the network. The client still 
 signature is verified here, so the rules are the same as over HTTP.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from typing import Any

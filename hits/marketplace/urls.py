@@ -1,7 +1,5 @@
 """URLs of the marketplace: the requester API, externalSubmit, the worker site and the accounts pages."""
 
-from __future__ import annotations
-
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 

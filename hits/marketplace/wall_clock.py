@@ -1,7 +1,5 @@
 """Wall-clock time. The marketplace's own clock (models.Clock) may differ from it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 

@@ -1,7 +1,5 @@
 """Request and reply of the requester API, independent of any web framework."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What marketplaces charge on top of a reward or bonus: fee schedules, their text form and the built-in ones."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass, replace
@@ -44,7 +42,7 @@ class FeeSchedule:
         """
         return self._fee(amount_cents, self.base_bp)
 
-    def for_masters(self) -> FeeSchedule:
+    def for_masters(self) -> "FeeSchedule":
         """Return the same rates for HITs of Masters only."""
         return replace(self, masters_only=True)
 

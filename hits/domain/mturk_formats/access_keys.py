@@ -1,7 +1,5 @@
 """Key pairs of requesters: the id is stored, the secret never is."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -4,8 +4,6 @@ Schema 2005-10-01. Only ``&``, ``<`` and ``>`` are escaped, because requesters' 
 regular expressions and expect all other characters unchanged.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Schema 2006-07-14: the root has ExternalURL and FrameHeight, nothing else.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from urllib.parse import urlencode, urlsplit
 from xml.etree.ElementTree import Element

@@ -1,7 +1,5 @@
 """Parse XML from text: no document type, no entities, and a declared encoding is ignored."""
 
-from __future__ import annotations
-
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException

@@ -1,7 +1,5 @@
 """AnswerKey (schema 2005-10-01): computes the qualification's value from the answers to its test."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

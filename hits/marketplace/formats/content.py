@@ -1,7 +1,5 @@
 """Content elements of a QuestionForm: titles, text, lists, images, audio, video, and limited XHTML."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """A QuestionForm as an HTML form: field values, and problems of the sent answers."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

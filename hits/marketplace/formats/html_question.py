@@ -7,8 +7,6 @@ first, because a sandboxed frame shows no dialogs.
 A page of Amazon's editor, the source of a layout, has no form: Amazon's site put one around it (``wrap_in_form``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

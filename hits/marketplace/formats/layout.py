@@ -8,8 +8,6 @@ result in an invalid HTMLQuestion document"), because requesters pass markup in 
 sandboxed frame without an origin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hits.domain.mturk_formats.external_question import MAX_QUESTION_BYTES

@@ -1,7 +1,5 @@
 """Recursive-descent parser of patterns in JavaScript's dialect. It returns fragments that write the steps."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 
 from .pattern_steps import (

@@ -1,7 +1,5 @@
 """The steps of a compiled pattern, and fragments that write them (parsed in pattern_reader, matched in patterns)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum

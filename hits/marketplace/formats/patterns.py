@@ -9,8 +9,6 @@ Many patterns over long texts would still add up, so all patterns of a form shar
 (``WorkBudget``). Ordinary patterns use few steps per character; only deliberately slow ones come near the limit.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from .pattern_reader import PatternReader
@@ -38,7 +36,7 @@ class WorkBudget:
         self.guaranteed_length = MAX_WORK // max(steps, 1)
         self.remaining = MAX_WORK
 
-    def budget_for(self, text: str) -> WorkBudget | None:
+    def budget_for(self, text: str) -> "WorkBudget | None":
         """Return the budget for a text, or None for a short text, which is always matched."""
         return None if len(text) <= self.guaranteed_length else self
 

@@ -4,8 +4,6 @@ Schemas 2017-11-06 and 2005-10-01, which differ only in elements that are no lon
 question does not matter here.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any

@@ -1,7 +1,5 @@
 """Read a requester's XML: a root of a known schema, no doctype, no entities, errors that name elements."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 

@@ -1,7 +1,5 @@
 """Requesters with their access keys, and workers."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.db import models
 

@@ -1,7 +1,5 @@
 """Append-only rows. Migrations add database triggers that also refuse raw SQL."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 from django.db import models

@@ -1,7 +1,5 @@
 """The marketplace's clock: the wall clock plus an offset that tests may change."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.db import models

@@ -1,7 +1,5 @@
 """Messages from requesters to workers."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

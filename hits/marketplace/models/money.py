@@ -1,7 +1,5 @@
 """Bonuses, payouts and the ledger. Neither Python nor SQL can change a written entry."""
 
-from __future__ import annotations
-
 from functools import reduce
 from operator import or_
 

@@ -1,7 +1,5 @@
 """Notifications to requesters: their settings and the outbox."""
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import Q
 

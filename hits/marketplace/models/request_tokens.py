@@ -1,7 +1,5 @@
 """Unique request tokens, which make a repeated call harmless for 24 hours."""
 
-from __future__ import annotations
-
 from django.db import models
 
 from .accounts import Requester

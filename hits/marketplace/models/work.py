@@ -3,8 +3,6 @@
 A HIT's status is not stored: it is computed from its slots and the clock (``selectors.lifecycle``).
 """
 
-from __future__ import annotations
-
 from django.db import models
 from django.db.models import F, Q
 

@@ -1,7 +1,5 @@
 """GetAccountBalance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.domain.money.usd import format_usd

@@ -1,7 +1,5 @@
 """ListAssignmentsForHIT, GetAssignment, ApproveAssignment, RejectAssignment."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CreateWorkerBlock, DeleteWorkerBlock, ListWorkerBlocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.marketplace.errors import ApiError

@@ -1,7 +1,5 @@
 """UpdateExpirationForHIT, DeleteHIT."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

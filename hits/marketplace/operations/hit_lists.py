@@ -1,7 +1,5 @@
 """GetHIT, ListHITs, ListReviewableHITs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import QuerySet

@@ -1,7 +1,5 @@
 """CreateHITType, CreateHIT, CreateHITWithHITType, CreateAdditionalAssignmentsForHIT, UpdateHITTypeOfHIT."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.domain.money.usd import parse_usd

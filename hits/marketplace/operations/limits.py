@@ -1,7 +1,5 @@
 """Limits of Amazon's API reference that the model's shapes do not contain."""
 
-from __future__ import annotations
-
 from hits.marketplace.errors import validation_error
 
 MAX_REASON = 1024

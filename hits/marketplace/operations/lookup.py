@@ -1,7 +1,5 @@
 """Find the rows that a call names. Another requester's rows count as missing."""
 
-from __future__ import annotations
-
 from hits.marketplace.errors import ApiError, not_found_error
 from hits.marketplace.models import HIT, Assignment, HITType, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.lifecycle import HITStatus, SlotCounts, count_slots, hit_status

@@ -1,7 +1,5 @@
 """NotifyWorkers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.marketplace.models import Worker

@@ -1,7 +1,5 @@
 """UpdateNotificationSettings, SendTestEventNotification."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.marketplace import delivery

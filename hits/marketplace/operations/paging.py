@@ -4,8 +4,6 @@ Every page with rows has a token, so an empty page without a token follows the l
 the same, and requesters' loops rely on it.)
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

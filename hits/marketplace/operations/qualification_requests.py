@@ -1,7 +1,5 @@
 """ListQualificationRequests, AcceptQualificationRequest, RejectQualificationRequest."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import QuerySet

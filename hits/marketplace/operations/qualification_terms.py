@@ -1,7 +1,5 @@
 """Read how workers get a qualification: the test and grant parameters of Create- and UpdateQualificationType."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

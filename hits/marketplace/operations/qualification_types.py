@@ -1,7 +1,5 @@
 """Qualification types: Create, Get, Update, Delete and List, and ListHITsForQualificationType."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.db.models import Q

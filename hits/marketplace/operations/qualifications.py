@@ -1,7 +1,5 @@
 """Grant, revoke and list qualifications: Associate, Disassociate, GetQualificationScore, ListWorkersWith…."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.marketplace.errors import ApiError

@@ -1,7 +1,5 @@
 """The question of a new HIT: one of three kinds of XML, or a layout with its parameters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from django.conf import settings

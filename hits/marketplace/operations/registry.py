@@ -1,7 +1,5 @@
 """Registry of the operations by their API name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Render rows as API JSON. Absent values are None here and left out of the reply."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

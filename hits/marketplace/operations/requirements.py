@@ -1,7 +1,5 @@
 """Check the QualificationRequirements of a HIT type."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.domain.workers.countries import is_country

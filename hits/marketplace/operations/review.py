@@ -1,7 +1,5 @@
 """UpdateHITReviewStatus, ListReviewPolicyResultsForHIT."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.marketplace.errors import ApiError

@@ -1,7 +1,5 @@
 """GetFileUploadURL: a known operation that is not served."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hits.marketplace.errors import ApiError

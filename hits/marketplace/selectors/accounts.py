@@ -1,7 +1,5 @@
 """Requesters' accounts for platform admins, and the check that the ledger matches the balances."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet, Sum

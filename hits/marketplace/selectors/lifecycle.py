@@ -1,7 +1,5 @@
 """A HIT's status, computed from its slots and the clock. It is not stored."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A worker's messages, and the workers whom a requester may write to."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 

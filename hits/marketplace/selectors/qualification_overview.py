@@ -1,7 +1,5 @@
 """Data of the worker's page Qualifications."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -4,8 +4,6 @@ The frame has no session, so its URL holds a signed token. The token names the a
 no worker.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Qualification types that a worker may request, with the state of the worker's request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta

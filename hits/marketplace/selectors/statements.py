@@ -4,8 +4,6 @@ Rows are in the order of time. The running balance is computed while rows are re
 be streamed; the opening balance is one sum.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -73,7 +71,7 @@ class DateRange:
         return condition & Q(created_at__lt=self.ends_at) if self.ends_at else condition
 
     @classmethod
-    def for_month(cls, first: date) -> DateRange:
+    def for_month(cls, first: date) -> "DateRange":
         """Return the range of the month that begins on ``first``."""
         next_month = (first.replace(day=28) + timedelta(days=4)).replace(day=1)
         return cls(first, next_month - timedelta(days=1))

@@ -1,7 +1,5 @@
 """The work that a worker can take: groups of HITs with a free slot, their pay and median time."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A worker's tasks, submissions and earnings."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

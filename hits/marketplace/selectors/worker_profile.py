@@ -3,8 +3,6 @@
 The number of queries does not depend on the number of qualifications, requirements or groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime

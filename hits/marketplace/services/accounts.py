@@ -1,7 +1,5 @@
 """Accounts of requesters, with keys and deposits, and of workers, with their sign-in."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from django.conf import settings

@@ -1,7 +1,5 @@
 """A worker's actions: accept a task, return it, submit it."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

@@ -1,7 +1,5 @@
 """Block a worker from new work of one requester. Started tasks may still be submitted and are paid."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """Move the marketplace's clock, for tests and rehearsals."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """The worker's declared country: required before the first task, changeable every 30 days."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import transaction

@@ -1,7 +1,5 @@
 """A requester's decisions about submitted work: approve, reject, bonus."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.db import transaction

@@ -4,8 +4,6 @@ The rows are an outbox: a change and its notification are written in the same tr
 ``services.notifications`` sends the rows afterwards.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import uuid

@@ -1,7 +1,5 @@
 """Create, change, extend, expire and dispose HITs."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """HIT layouts: pages that a requester registers once and creates HITs from."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import IntegrityError, transaction

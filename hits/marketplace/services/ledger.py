@@ -4,8 +4,6 @@ Callers hold a transaction. One conditional UPDATE with a checked row count chan
 calls never spend the same cent. All amounts are integer cents.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import transaction

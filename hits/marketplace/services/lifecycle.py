@@ -1,7 +1,5 @@
 """Changes that are due by the clock: expired slots are offered again, old submissions are approved."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import transaction

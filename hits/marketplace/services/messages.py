@@ -1,7 +1,5 @@
 """Send messages to workers and mark them as read."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 

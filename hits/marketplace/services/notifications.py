@@ -4,8 +4,6 @@ A notification is sent at least once: if a process dies after sending and before
 the same EventDocId. Receivers store the EventDocIds that they have seen.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Read a CSV of payouts, all or nothing. Each error names its line and field."""
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import dataclass

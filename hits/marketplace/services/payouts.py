@@ -3,8 +3,6 @@
 A recorded payout is never edited: a correction is a separate ledger entry with a reason that the worker reads.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import dataclass
 from datetime import date, datetime

@@ -1,7 +1,5 @@
 """Workers request qualifications and take their tests; requesters accept and reject requests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Qualification types; grant and revoke qualifications. Each change is recorded in QualificationChange."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime
 

@@ -4,8 +4,6 @@ They are ordinary qualification types of the platform's own account with Amazon'
 shown and revoked like all others. (The other system qualifications are computed.)
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from django.db import DEFAULT_DB_ALIAS, transaction

@@ -1,7 +1,5 @@
 """Unique request tokens: for 24 hours a token stands for one call, even if it is repeated."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction

@@ -1,7 +1,5 @@
 """Template filters of the worker site for money and time."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 from django import template

@@ -1,7 +1,5 @@
 """Template tag for the head of every page of the worker site."""
 
-from __future__ import annotations
-
 from django import template
 
 from hits.marketplace.models import Worker

@@ -1,7 +1,5 @@
 """Names of states for the form in which a worker declares their country."""
 
-from __future__ import annotations
-
 from django import template
 
 from hits.domain.workers.subdivisions import subdivisions_of

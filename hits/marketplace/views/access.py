@@ -1,7 +1,5 @@
 """Access checks for the pages of the worker site."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

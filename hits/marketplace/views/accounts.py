@@ -1,7 +1,5 @@
 """Requesters' accounts, for platform admins."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render

@@ -1,7 +1,5 @@
 """The requester API over HTTP. The view reads the raw body, because the body is signed."""
 
-from __future__ import annotations
-
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, RawPostDataException

@@ -1,7 +1,5 @@
 """CSV downloads, streamed row by row, so that their length does not matter."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from django.http import StreamingHttpResponse

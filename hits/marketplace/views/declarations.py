@@ -1,7 +1,5 @@
 """Declarations of a worker besides the country."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect

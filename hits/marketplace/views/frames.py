@@ -1,7 +1,5 @@
 """URLs of a worker's frame, for a requester's own page and for HTML that the marketplace shows."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse

@@ -1,7 +1,5 @@
 """The language that a worker chose on this site, for own pages that get no cookie."""
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import get_language

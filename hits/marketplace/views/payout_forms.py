@@ -1,7 +1,5 @@
 """Forms for payouts and corrections."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date

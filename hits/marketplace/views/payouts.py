@@ -1,7 +1,5 @@
 """Payouts, for platform admins: list owed amounts, record payouts and correct them."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator
 from typing import Any

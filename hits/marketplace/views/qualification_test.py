@@ -1,7 +1,5 @@
 """Request a qualification: its page, its test, and the result of the request."""
 
-from __future__ import annotations
-
 from csp.decorators import csp_update
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse

@@ -1,7 +1,5 @@
 """The worker's page Qualifications, and the country declaration."""
 
-from __future__ import annotations
-
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse

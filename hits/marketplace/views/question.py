@@ -4,8 +4,6 @@ The requester's HTML runs here, so the page has no origin (``sandbox`` without a
 stores nothing and cannot see the page around it. It can only run its scripts and send its form.
 """
 
-from __future__ import annotations
-
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse

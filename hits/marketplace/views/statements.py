@@ -1,7 +1,5 @@
 """Statements: a worker's per month, a requester's between two days; both as page and CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import date
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """externalSubmit: the target of a HIT page's own form, inside the worker's frame, without a cookie."""
 
-from __future__ import annotations
-
 from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent

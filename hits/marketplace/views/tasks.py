@@ -1,7 +1,5 @@
 """A task that a worker accepted: the requester's page in a frame, or a form; submit and return."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from csp.decorators import csp_update

@@ -1,7 +1,5 @@
 """The work list, previews, and a worker's history and earnings."""
 
-from __future__ import annotations
-
 from csp.decorators import csp_update
 from django.conf import settings
 from django.contrib import messages

@@ -5,8 +5,6 @@ that collects messages for translation. A message with a name, a date or a numbe
 tests/annotation_site/test_translation.py checks that each message is still used.
 """
 
-from __future__ import annotations
-
 from django.utils.translation import gettext_noop as _
 
 WORKER_MESSAGES = (

@@ -1,7 +1,5 @@
 """Register a page as a HIT layout, for CreateHIT with HITLayoutId and HITLayoutParameters."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Create a key pair for a requester's scripts."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 from urllib.parse import urlsplit

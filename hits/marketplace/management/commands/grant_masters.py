@@ -1,7 +1,5 @@
 """Grant a worker the Masters qualification, or revoke it."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 
