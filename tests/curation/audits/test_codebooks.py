@@ -54,7 +54,7 @@ GOOD: dict[str, Any] = {
 }
 
 
-def book() -> Codebook:
+def sample_codebook() -> Codebook:
     return parse_codebook(json.dumps(GOOD), "mine.json")
 
 
@@ -81,8 +81,8 @@ class TestCodebook:
         assert again.sha256 == codebook.sha256
 
     def test_keys_are_digits_where_none_is_given(self) -> None:
-        assert [choice.key for choice in book().codes[2].choices] == ["w", "1", "2"]
-        assert [choice.words for choice in book().codes[0].choices] == ["Yes", "No"]
+        assert [choice.key for choice in sample_codebook().codes[2].choices] == ["w", "1", "2"]
+        assert [choice.words for choice in sample_codebook().codes[0].choices] == ["Yes", "No"]
 
     def test_toml_and_json_are_equivalent(self) -> None:
         toml = """
@@ -108,7 +108,7 @@ class TestCodebook:
               { value = "play", words = "Play" },
               { value = "none", words = "Neither", alone = true },
             ]"""
-        assert parse_codebook(toml, "mine.toml") == book()
+        assert parse_codebook(toml, "mine.toml") == sample_codebook()
 
     @pytest.mark.parametrize(
         ("path", "value", "why"),
@@ -197,7 +197,9 @@ class TestCodebook:
 
 class TestAnswers:
     def test_they_are_kept_in_the_codebook_s_order(self) -> None:
-        found = check_answers(book(), {"doing": ["play", "work"], "person": ["yes"], "who": ["adult"]})
+        found = check_answers(
+            sample_codebook(), {"doing": ["play", "work"], "person": ["yes"], "who": ["adult"]}
+        )
         assert found.errors == {}
         assert list(found.answers.items()) == [
             ("person", "yes"),
@@ -206,11 +208,11 @@ class TestAnswers:
         ]
 
     def test_inapplicable_codes_are_neither_required_nor_stored(self) -> None:
-        found = check_answers(book(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
+        found = check_answers(sample_codebook(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
         assert (found.answers, found.errors) == ({"person": "no", "doing": ["none"]}, {})
 
     def test_every_missing_answer_is_reported(self) -> None:
-        found = check_answers(book(), {"person": ["yes", "no"], "doing": ["none", "work"]})
+        found = check_answers(sample_codebook(), {"person": ["yes", "no"], "doing": ["none", "work"]})
         assert found.errors == {
             "person": "choose only one",
             "doing": "“Neither” excludes the others; remove them, or remove it",
@@ -273,7 +275,7 @@ class TestSampling:
         assert (len(sample.pairs), sample.missing) == (9, 1)
 
     @pytest.mark.parametrize(
-        ("wish", "why"),
+        ("changes", "message"),
         [
             ({"n": 0}, "n: 0 is out of range"),
             ({"n": 5001}, "n: 5001 is out of range; use 1 to 5,000"),
@@ -282,9 +284,9 @@ class TestSampling:
             ({"method": SamplingMethod.TOP}, "analysis: required for the top pairs"),
         ],
     )
-    def test_recipes_that_make_no_sense(self, wish: dict[str, Any], why: str) -> None:
-        with pytest.raises(InvalidInput, match=why):
-            SampleRecipe(**({"method": SamplingMethod.RANDOM, "n": 3} | wish))
+    def test_invalid_recipe_is_refused(self, changes: dict[str, Any], message: str) -> None:
+        with pytest.raises(InvalidInput, match=message):
+            SampleRecipe(**({"method": SamplingMethod.RANDOM, "n": 3} | changes))
 
     def test_a_recipe_is_kept_as_a_row(self) -> None:
         for recipe in (
@@ -309,19 +311,19 @@ class TestReadings:
     def test_counted_and_surplus_labels(self) -> None:
         found = of(reading("A", "no"), reading("B", "no"), reading("C", "yes"))
         assert (list(found.current), list(found.surplus)) == (["A", "B"], ["C"])
-        assert found.state(book()) is ItemState.AGREED
+        assert found.state(sample_codebook()) is ItemState.AGREED
         assert found.reader_label("C") is found.surplus["C"]
 
     def test_corrections_before_it_is_complete_are_blind_too(self) -> None:
         found = of(reading("A", "no"), reading("A", "yes"), reading("B", "yes"), reading("A", "no"))
         assert found.blind["A"].codes["person"] == "yes"
         assert found.current["A"].codes["person"] == "no"
-        assert found.state(book()) is ItemState.DIFFERS
+        assert found.state(sample_codebook()) is ItemState.DIFFERS
 
     def test_a_code_that_one_was_not_asked_is_open(self) -> None:
         found = of(reading("A", "no"), reading("B", "yes"))
-        assert found.differing(book()) == ["person", "who"]
-        assert found.agreed(book()) == {"doing": ["none"]}
+        assert found.differing(sample_codebook()) == ["person", "who"]
+        assert found.agreed(sample_codebook()) == {"doing": ["none"]}
 
     def test_latest_settling_label_counts(self) -> None:
         found = of(
@@ -330,18 +332,18 @@ class TestReadings:
             reading("C", "yes", settles=True),
             reading("A", "no", settles=True),
         )
-        assert found.state(book()) is ItemState.SETTLED
-        assert found.agreed(book()) == {"person": "no", "doing": ["none"]}
+        assert found.state(sample_codebook()) is ItemState.SETTLED
+        assert found.agreed(sample_codebook()) == {"person": "no", "doing": ["none"]}
         assert list(found.surplus) == []
 
     def test_nothing_is_agreed_before_it_is_complete(self) -> None:
         found = of(reading("A", "no"))
-        assert (found.state(book()), found.agreed(book())) == (ItemState.INCOMPLETE, {})
+        assert (found.state(sample_codebook()), found.agreed(sample_codebook())) == (ItemState.INCOMPLETE, {})
 
     def test_letters(self) -> None:
         assert list(assign_letters(range(28)).values())[25:] == ["Z", "AA", "AB"]
 
-    def test_later_readers_start_elsewhere(self) -> None:
+    def test_later_readers_start_at_other_positions(self) -> None:
         starts = [first_position(rank, 2, 250) for rank in range(8)]
         assert starts == [0, 0, 154, 154, 59, 59, 213, 213]
         assert order_queue([1, 2, 200, 3], 155) == [200, 1, 2, 3]
@@ -356,18 +358,20 @@ def items(answers: Sequence[tuple[str, str]], split: str = "train") -> list[Labe
 
 
 def measure(found: list[LabelledItem], how: SamplingMethod = SamplingMethod.RANDOM) -> list[CodeFigures]:
-    return measured.code_figures(found, book(), method=how, rng=np.random.default_rng(0))
+    return measured.code_figures(found, sample_codebook(), method=how, rng=np.random.default_rng(0))
 
 
 class TestFigures:
-    SAID = [("no", "no")] * 12 + [("yes", "yes")] * 5 + [("yes", "no")] * 2 + [("no", "yes")]
+    ANSWERS = [("no", "no")] * 12 + [("yes", "yes")] * 5 + [("yes", "no")] * 2 + [("no", "yes")]
 
     def test_they_are_the_coefficients_of_the_judging_report(self) -> None:
-        (person, _, doing) = measure(items(self.SAID))
+        (person, _, doing) = measure(items(self.ANSWERS))
         (found,) = person.agreement
-        assert found.cohen == grader_agreement(self.SAID)
+        assert found.cohen == grader_agreement(self.ANSWERS)
         rows = [
-            (n, who, word) for n, said in enumerate(self.SAID) for who, word in zip("AB", said, strict=True)
+            (n, who, word)
+            for n, answers in enumerate(self.ANSWERS)
+            for who, word in zip("AB", answers, strict=True)
         ]
         assert found.alpha.value == krippendorff_alpha(
             RatingTable.from_rows(rows, ("yes", "no")), Metric.NOMINAL
@@ -379,7 +383,7 @@ class TestFigures:
         assert [row.choice for row in doing.agreement] == ["work", "play", "none"]
 
     def test_shares_are_of_agreed_answers_with_wilson_s_interval(self) -> None:
-        (person, who, _) = measure(items(self.SAID))
+        (person, who, _) = measure(items(self.ANSWERS))
         yes, no = person.values
         assert ((yes.overall.count, yes.overall.total), (no.overall.count, person.differing)) == (
             (5, 17),
@@ -395,8 +399,8 @@ class TestFigures:
         assert no.interval is not None
         assert (round(no.interval.low, 4), round(no.interval.high, 4)) == (0.9433, 0.9864)
 
-    def test_intervals_only_where_pairs_were_drawn_by_lot(self) -> None:
-        found = [*items(self.SAID[:10]), *items(self.SAID[10:], "val")]
+    def test_only_random_samples_have_intervals(self) -> None:
+        found = [*items(self.ANSWERS[:10]), *items(self.ANSWERS[10:], "val")]
         for how, in_all, within in (
             (SamplingMethod.RANDOM, True, True),
             (SamplingMethod.PER_SPLIT, False, True),
@@ -410,8 +414,8 @@ class TestFigures:
             )
 
     def test_three_readers_have_alpha_and_no_kappa(self) -> None:
-        said = [("no", "no", "no"), ("yes", "yes", "yes"), ("no", "yes", "no")]
-        rows = [[reading(who, word) for who, word in zip("ABC", words, strict=True)] for words in said]
+        answers = [("no", "no", "no"), ("yes", "yes", "yes"), ("no", "yes", "no")]
+        rows = [[reading(who, word) for who, word in zip("ABC", words, strict=True)] for words in answers]
         found = [LabelledItem(str(n), n, "", None, of(*row, readers=3)) for n, row in enumerate(rows)]
         (person, *_) = measure(found)
         assert person.agreement[0].cohen is None
@@ -425,13 +429,13 @@ class TestFigures:
 
     def test_nothing_read_is_no_error(self) -> None:
         assert [row.agreed for row in measure([])] == [0, 0, 0]
-        assert count_by_state([], book())[ItemState.AGREED] == 0
+        assert count_by_state([], sample_codebook())[ItemState.AGREED] == 0
 
 
 class TestExport:
     def test_a_line_per_pair_and_code(self) -> None:
         found = items([("no", "no"), ("no", "yes")])
-        rows = list(csv_rows(found, book(), ["A", "B"], is_open=False))
+        rows = list(csv_rows(found, sample_codebook(), ["A", "B"], is_open=False))
         assert csv_columns(["A", "B"])[-4:] == ["state", "reader_A", "reader_B", "agreed"]
         assert rows[0] == ["train-0", "train", 1, "", "mine", 2, "person", "agreed", "no", "no", "no"]
         assert rows[4][6:] == ["who", "differs", "", "child", ""]
@@ -439,19 +443,23 @@ class TestExport:
 
     def test_incomplete_pairs_are_hidden_while_audit_is_open(self) -> None:
         found = [LabelledItem("a", 1, "", 0.5, of(reading("A", "yes")))]
-        assert [row[8] for row in csv_rows(found, book(), ["A"], is_open=True)] == ["", "", ""]
-        assert [row[8] for row in csv_rows(found, book(), ["A"], is_open=False)] == ["yes", "child", "none"]
-        assert next(items_document(found, book(), is_open=True))["readings"] == []
+        assert [row[8] for row in csv_rows(found, sample_codebook(), ["A"], is_open=True)] == ["", "", ""]
+        assert [row[8] for row in csv_rows(found, sample_codebook(), ["A"], is_open=False)] == [
+            "yes",
+            "child",
+            "none",
+        ]
+        assert next(items_document(found, sample_codebook(), is_open=True))["readings"] == []
 
     def test_correction_keeps_blind_label(self) -> None:
         found = of(reading("A", "no"), reading("B", "yes"), reading("B", "no"))
-        (row,) = items_document([LabelledItem("a", 1, "", None, found)], book(), is_open=True)
+        (row,) = items_document([LabelledItem("a", 1, "", None, found)], sample_codebook(), is_open=True)
         assert row["readings"][1]["answers"]["person"] == "no"
         assert row["readings"][1]["blind_answers"]["person"] == "yes"
         assert "blind_answers" not in row["readings"][0]
 
     def test_figures_are_plain_json(self) -> None:
-        text = json.dumps(figures_document(measure(items(TestFigures.SAID))), allow_nan=False)
+        text = json.dumps(figures_document(measure(items(TestFigures.ANSWERS))), allow_nan=False)
         (person, *_) = json.loads(text)
         assert person["agreement"][0]["cohen_kappa"]["same"] == 17
         assert person["values"][1]["by_split"]["train"] == {"count": 12, "of": 17}

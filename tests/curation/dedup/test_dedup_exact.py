@@ -242,7 +242,7 @@ def test_rows_that_differ_by_rounding_have_distance_zero(linkage: Linkage) -> No
     generator = np.random.default_rng(4)
     base = generator.normal(size=(40, 512))
     scaled = [(base * factor).astype(np.float32) for factor in (1.0, 3.0, 1e-20, 7e20)]
-    features = np.concatenate(scaled)  # the same directions, each rounded anew
+    features = np.concatenate(scaled)  # the same directions, each rounded again
     found = sparse(features, ByDistance(1e-6), linkage)
     assert found.clusters == 40
     np.testing.assert_array_equal(found.labels, np.tile(np.arange(40), 4))

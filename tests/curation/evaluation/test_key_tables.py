@@ -103,7 +103,7 @@ def test_ids_with_a_common_prefix_are_distinguished(tmp_path: Path) -> None:
     path.write_text(json.dumps(raw))
     table = read_answer_key(path)
     assert isinstance(table, PairTable)
-    assert table.instance_positions() is None  # eight letters do not tell them apart
+    assert table.instance_positions() is None  # their first eight letters are equal
     assert parse_retrieval_key(table).ids == tuple(names)
     assert [table.test_ids[place] for place in table.test_ids.order.tolist()] == sorted(raw)
 

@@ -235,9 +235,9 @@ def test_each_defect_has_its_message(read: Read, files: Any, more: Any, words: s
 )
 def test_json_names_the_ids(read: Read, scores: Any, words: str) -> None:
     files = {f"{FOLDER}/comparison.json": json.dumps(scores).encode()}
-    said = defect(read, files)
-    assert words in said
-    assert said.startswith(f"{FOLDER}/comparison.json: ")
+    message = defect(read, files)
+    assert words in message
+    assert message.startswith(f"{FOLDER}/comparison.json: ")
 
 
 def test_json_with_nan_repeated_key_or_truncation_is_refused(read: Read) -> None:
@@ -264,8 +264,8 @@ def test_zip_bomb_is_refused_by_declared_and_real_size(read: Read, tmp_path: Pat
     while data[central + 46 : central + 46 + len(info.filename)] != info.filename.encode():
         central = data.index(b"PK\x01\x02", central + 4)
     struct.pack_into("<I", data, central + 24, lying)
-    said = defect(read, bytes(data))
-    assert "zip" in said or "npy" in said
+    message = defect(read, bytes(data))
+    assert "zip" in message or "npy" in message
 
 
 def test_oversized_npy_header_allocates_nothing(read: Read) -> None:

@@ -189,7 +189,7 @@ def test_a_proposed_box_without_area_is_left_out(corpus: Corpus) -> None:
     assert plan_sets(corpus.version, split="test", proposals=corpus.run).expected == before
 
 
-def test_fewer_boxes_and_chunks_by_lot_differ_by_one_at_most(corpus: Corpus) -> None:
+def test_box_limit_is_kept_and_chunk_sizes_differ_by_at_most_one(corpus: Corpus) -> None:
     sets = plan_sets(corpus.version, split="test", proposals=corpus.run, options=SetOptions(boxes=2, chunk=5))
     assert sets.expected["localization"] == sum(3 * (3 + 2) for _ in corpus.images)
     assert sorted(map(len, sets.chunks)) == [6, 6]
@@ -312,7 +312,7 @@ def test_indistinguishable_items_are_left_out(work: Work, tmp_path: Path) -> Non
 
 
 def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, tmp_path: Path) -> None:
-    """Only matching needs three pairs that can be told apart; with boxes each inference has an answer of its own."""
+    """Only matching needs three pairs with different texts; with boxes each inference has its own answer."""
     from tests.support.answers import observations
 
     answer = observations(4, salt="few")
@@ -407,9 +407,9 @@ def test_the_command_writes_and_our_measures_read_it(corpus: Corpus, tmp_path: P
     out = StringIO()
     of = ("--version", corpus.version.name, "--out", str(tmp_path / "sets"), "--chunk", "6")
     call_command("build_evaluation_sets", *of, "--json", stdout=out)
-    said = json.loads(out.getvalue())
-    assert said["expected"]["retrieval_1"] == 36
-    for name, count in said["expected"].items():
+    result = json.loads(out.getvalue())
+    assert result["expected"]["retrieval_1"] == 36
+    for name, count in result["expected"].items():
         task = name.partition("_")[0]
         np.save(tmp_path / "p.npy", np.random.default_rng(0).random(count))
         (key,) = (tmp_path / "sets" / "held").rglob(f"*{name}_answer_key.json")

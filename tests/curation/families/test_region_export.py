@@ -52,8 +52,8 @@ def judged(work: Work, pairs: list[Pair]) -> ComparisonRound:
 def _export(*args: Any) -> dict[str, Any]:
     out = StringIO()
     call_command("export_version", *map(str, args), "--json", stdout=out)
-    said: dict[str, Any] = json.loads(out.getvalue())
-    return said
+    result: dict[str, Any] = json.loads(out.getvalue())
+    return result
 
 
 def _name(pairs: list[Pair]) -> str:
@@ -63,17 +63,17 @@ def _name(pairs: list[Pair]) -> str:
 def test_the_export_carries_the_very_picture_of_the_page(
     judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    said = _export("v1", "--out", tmp_path / "out", "--regions")
+    result = _export("v1", "--out", tmp_path / "out", "--regions")
     assert judged.batch is not None
     frame = Client(HTTP_HOST=settings.HIT_ORIGIN.removeprefix("http://"))
     shown = frame.get(reverse("hit-region", args=[judged.batch.units.get().public_id])).content
     assert (tmp_path / "out" / _name(pairs)).read_bytes() == shown
-    assert [file["name"] for file in said["files"]].count(_name(pairs)) == 1
+    assert [file["name"] for file in result["files"]].count(_name(pairs)) == 1
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert _name(pairs) in {file["name"] for file in manifest["files"]}
     assert manifest["regions_left_out"] == []
     assert read_version(tmp_path / "out").name == "v1"
-    assert _export("v1", "--out", tmp_path / "out", "--regions")["files"] == said["files"], (
+    assert _export("v1", "--out", tmp_path / "out", "--regions")["files"] == result["files"], (
         "once more is no error"
     )
 

@@ -127,8 +127,8 @@ def tiny_clip(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def pictures() -> list[Pillow.Image]:
     """Return three sample photographs that packages ship."""
-    wanted = {"chelsea.png", "coffee.png", "china.jpg"}
-    found = [Pillow.open(photo.path).convert("RGB") for photo in sample_photos() if photo.name in wanted]
+    file_names = {"chelsea.png", "coffee.png", "china.jpg"}
+    found = [Pillow.open(photo.path).convert("RGB") for photo in sample_photos() if photo.name in file_names]
     assert len(found) == 3
     return found
 

@@ -15,7 +15,7 @@ from hits.domain.images.region_drawing import RegionMode
 
 
 class Recording:
-    """Says what it was asked for."""
+    """An encoder that records its calls."""
 
     name = "recording"
     revision = "7"

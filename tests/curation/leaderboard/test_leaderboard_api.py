@@ -107,17 +107,17 @@ def test_a_zip_of_another_name_is_turned_away_and_taken_once_renamed(
     assert send(client, board, team[1]).status_code == 201
 
 
-def test_errors_look_as_elsewhere(
+def test_errors_have_the_same_shape_as_in_other_apis(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, settings: Any
 ) -> None:
-    for reply, code, said in (
+    for reply, code, message in (
         (send(client, board, ""), 401, "key: is missing"),
         (send(client, board, "guess"), 401, "key: this key is not valid"),
         (send(client, board, team[1], model=""), 400, "The request is not valid"),
         (send(client, board, team[1], url="javascript:x"), 400, "not a web address"),
     ):
         assert reply.status_code == code, reply.content
-        assert said in reply.json()["error"]
+        assert message in reply.json()["error"]
         assert isinstance(reply.json()["errors"], list)
     assert send(client, board, team[1], model="").json()["errors"][0]["field"] == "model"
     settings.LEADERBOARD_MAX_BYTES = 100
@@ -271,8 +271,8 @@ def test_held_keys_are_no_files(
     for name in names:
         assert client.get(base + name, headers=bearer(team[1])).status_code == 404, name
         assert member.get(base + name).status_code == 404, name
-    told = client.get(base, headers=bearer(team[1])).text
-    assert not any(word in told for word in ("answer_key", "held", "link.json", str(home)))
+    listing = client.get(base, headers=bearer(team[1])).text
+    assert not any(word in listing for word in ("answer_key", "held", "link.json", str(home)))
 
 
 def test_another_teams_submission_is_not_found(
@@ -316,9 +316,9 @@ def test_a_team_withdraws_its_own_entry_once_and_for_good(
     ).json()
     assert (mine["limits"]["used"], mine["submissions"][0]["is_withdrawn"]) == (1, True)
     client.force_login(researcher)
-    desk = squeezed(client.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])))
-    assert "Withdrawn by its team" in desk
-    assert "Too early" in desk
+    page = squeezed(client.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])))
+    assert "Withdrawn by its team" in page
+    assert "Too early" in page
 
 
 def test_an_entry_is_withdrawn_on_its_page_with_its_teams_key_alone(

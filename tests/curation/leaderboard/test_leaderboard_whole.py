@@ -58,10 +58,10 @@ def made(work: Work, capsys: Any, *more: str) -> Leaderboard:
     call_command(
         "create_leaderboard", "v1", "--project", work.project.slug, "--title", "Whole", "--json", *more
     )
-    told = json.loads(capsys.readouterr().out.splitlines()[-1])
-    board = Leaderboard.objects.get(slug=told["leaderboard"])
-    assert told["state"] == JobState.DONE
-    assert told["expected"] == board.tasks
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    board = Leaderboard.objects.get(slug=result["leaderboard"])
+    assert result["state"] == JobState.DONE
+    assert result["expected"] == board.tasks
     return board
 
 
@@ -73,9 +73,9 @@ def best_scores(home: Path) -> dict[str, list[float]]:
         key = json.loads(path.read_text())
         (ids,) = (home / "public").rglob(f"all_{name}_instance_ids.json")
         value = _rating_of(key) if name == "comparison" else {one: _right(row) for one, row in key.items()}
-        wanted = json.loads(ids.read_text())
-        assert wanted == sorted(wanted)
-        scores[name] = [value[one] for one in wanted]
+        public_ids = json.loads(ids.read_text())
+        assert public_ids == sorted(public_ids)
+        scores[name] = [value[one] for one in public_ids]
     return scores
 
 
@@ -260,7 +260,7 @@ def test_version_is_never_the_frameworks(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("v9", "--project", "street-scenes", "--title", "T"), "no such version"),
         (("v1", "--project", "street-scenes", "--title", "T", "--split", "test"), "has no pair in test"),
@@ -269,11 +269,11 @@ def test_version_is_never_the_frameworks(name: str) -> None:
         (("v1", "--project", "street-scenes"), "--title"),
     ],
 )
-def test_command_gives_one_line_errors(work: Work, arguments: tuple[str, ...], said: str) -> None:
+def test_command_gives_one_line_errors(work: Work, arguments: tuple[str, ...], message: str) -> None:
     work.observed(work.image(1))
     version = curation.create_version(project=work.project, name="v1", by=None)
     curation.seal_version(version=version, by=None)
-    with pytest.raises(CommandError, match=said) as error:
+    with pytest.raises(CommandError, match=message) as error:
         call_command("create_leaderboard", *arguments)
     assert error.value.returncode == 2
     assert not Leaderboard.objects.exists()

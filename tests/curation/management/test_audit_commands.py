@@ -37,7 +37,7 @@ def refused(*args: Any) -> str:
 
 def test_a_shipped_codebook_takes_the_paper_s_number(work: Work) -> None:
     pairs(work, 6)
-    said = run(
+    result = run(
         "create_audit",
         "--project",
         work.project.slug,
@@ -46,25 +46,25 @@ def test_a_shipped_codebook_takes_the_paper_s_number(work: Work) -> None:
         "--codebook",
         "protected-characteristics",
     )
-    assert (said["pairs"], said["missing"], said["readers"]) == (6, 244, 2)
+    assert (result["pairs"], result["missing"], result["readers"]) == (6, 244, 2)
     assert Audit.objects.get().name == "250"
 
 
 def test_codebook_has_the_papers_sample_size_per_split(work: Work) -> None:
     analysis = scored(work, pairs(work, 60), [0.5 + place / 200 for place in range(60)])
     args = ["create_audit", "--project", work.project.slug, "--name", "Toxic", "--codebook"]
-    said = run(*args, "toxicity-reading", "--how", "top", "--analysis", analysis.pk)
-    assert (said["sample"]["n"], said["pairs"], said["missing"]) == (50, 50, 0)
+    result = run(*args, "toxicity-reading", "--how", "top", "--analysis", analysis.pk)
+    assert (result["sample"]["n"], result["pairs"], result["missing"]) == (50, 50, 0)
 
 
 def test_a_codebook_of_one_s_own_and_the_top_of_each_split(work: Work, tmp_path: Path) -> None:
     found = pairs(work, 6)
     analysis = scored(work, found, [0.1, 0.2, 0.9, 0.3, 0.4, 0.8])
-    book = tmp_path / "small.toml"
-    book.write_text(SMALL)
-    args = ["create_audit", "--project", work.project.slug, "--name", "Top", "--codebook", book]
-    said = run(*args, "--how", "top", "--n", 2, "--analysis", analysis.pk, "--readers", 3)
-    assert (said["codebook"], said["codebook_version"], said["pairs"]) == ("small", 3, 2)
+    codebook = tmp_path / "small.toml"
+    codebook.write_text(SMALL)
+    args = ["create_audit", "--project", work.project.slug, "--name", "Top", "--codebook", codebook]
+    result = run(*args, "--how", "top", "--n", 2, "--analysis", analysis.pk, "--readers", 3)
+    assert (result["codebook"], result["codebook_version"], result["pairs"]) == ("small", 3, 2)
     chosen = Audit.objects.get().items.values_list("observation_id", flat=True)
     assert set(chosen) == {found[2].pk, found[5].pk}
 
@@ -114,8 +114,8 @@ def audit(work: Work, admin: User, researcher: User) -> Audit:
 
 def test_csv_has_a_line_per_pair_and_question(audit: Audit, tmp_path: Path) -> None:
     out = tmp_path / "audit.csv"
-    said = run("export_audit", audit.pk, "--out", out)
-    assert said == {"audit": audit.pk, "state": "open", "pairs": 3, "out": str(out), "rehearsal": False}
+    result = run("export_audit", audit.pk, "--out", out)
+    assert result == {"audit": audit.pk, "state": "open", "pairs": 3, "out": str(out), "rehearsal": False}
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 6

@@ -34,15 +34,15 @@ def refused(*args: Any) -> str:
 
 def test_a_new_name_is_made_sealed_and_written(work: Work, tmp_path: Path) -> None:
     work.observed(work.image())
-    said = export("v1.0", "--out", tmp_path / "out", "--format", "sherlock")
+    result = export("v1.0", "--out", tmp_path / "out", "--format", "sherlock")
     version = DatasetVersion.objects.get()
     assert version.is_sealed
-    assert (said["version"], said["sealed_now"], said["pairs"]) == ("v1.0", True, 3)
-    assert said["seal"] == version.manifest_sha256
+    assert (result["version"], result["sealed_now"], result["pairs"]) == ("v1.0", True, 3)
+    assert result["seal"] == version.manifest_sha256
     assert read_version(tmp_path / "out").name == "v1.0"
     again = export("v1.0", "--out", tmp_path / "more")
     assert again["sealed_now"] is False
-    assert again["files"] == said["files"]
+    assert again["files"] == result["files"]
 
 
 def test_a_name_in_two_projects_asks_for_the_project(work: Work, rehearsal: Project, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_a_name_in_two_projects_asks_for_the_project(work: Work, rehearsal: Proj
     for each in (work, other):
         each.observed(each.image())
         services.create_sealed_version(project=each.project, name="v1", by=None)
-    said = refused("v1", "--out", tmp_path / "out")
-    assert "add --project" in said
+    message = refused("v1", "--out", tmp_path / "out")
+    assert "add --project" in message
     assert export("v1", "--out", tmp_path / "out", "--project", "rehearsal")["rehearsal"] is True
     assert "no such project" in refused("v1", "--out", tmp_path / "x", "--project", "nowhere")
 

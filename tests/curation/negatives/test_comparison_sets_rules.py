@@ -360,12 +360,12 @@ def test_blas_uses_one_thread_per_worker_and_is_restored() -> None:
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()
 
-        def tell(done: int, total: int) -> None:
+        def stop_at_once(done: int, total: int) -> None:
             reported.extend(blas_threads())
             raise Stopped
 
         with pytest.raises(Stopped):
-            build(corpus_data, ComparisonSetOptions(size=2, min_candidates=2), progress=tell)
+            build(corpus_data, ComparisonSetOptions(size=2, min_candidates=2), progress=stop_at_once)
         assert blas_threads() == before
     assert before
     assert reported == [1] * len(before)

@@ -1,4 +1,4 @@
-"""Evaluations of encoders, files, people and chance: the figures, what is kept, and how jobs stop and go on."""
+"""Evaluations of encoders, files, people and chance: the figures, what is kept, and how jobs stop and resume."""
 
 import json
 import re
@@ -194,9 +194,9 @@ def test_command_figures_equal_the_stored_figures(corpus: Corpus, knowing: Knowi
         str(tmp_path / "board" / "held" / "test_localization" / "test_localization_answer_key.json"),
         "--json", stdout=out,
     )  # fmt: skip
-    said = json.loads(out.getvalue())
+    result = json.loads(out.getvalue())
     for name in ("gt_accuracy", "auto_accuracy", "auto_oracle_accuracy"):
-        assert said[name] == pytest.approx(value(row, "localization", name), abs=1e-9)
+        assert result[name] == pytest.approx(value(row, "localization", name), abs=1e-9)
 
 
 def test_evaluation_on_clues(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -420,10 +420,10 @@ def test_command_reports_progress_without_a_terminal(
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
     of = ("--project", corpus.version.project.slug, "--version", "v1", "--chunk", "6")
     call_command("evaluate_scorer", *of, "--scorer", "label-sentence", stdout=StringIO())
-    said = capsys.readouterr().err
-    lines = [line for line in said.splitlines() if re.search(r": \d+ of \d+", line)]
+    stderr = capsys.readouterr().err
+    lines = [line for line in stderr.splitlines() if re.search(r": \d+ of \d+", line)]
     assert len(lines) > 1
-    assert "\r" not in said
+    assert "\r" not in stderr
 
 
 def test_unknown_scorer_creates_no_rows(corpus: Corpus) -> None:
@@ -435,9 +435,9 @@ def test_unknown_scorer_creates_no_rows(corpus: Corpus) -> None:
 
 def test_evaluate_command(corpus: Corpus, knowing: Knowing) -> None:
     of = ("--project", corpus.version.project.slug, "--version", "v1", "--chunk", "6")
-    said = command(*of, "--scorer", "label-sentence")
-    assert (said["p_at_1"], said["gt_accuracy"]) == (100, 100)
-    assert Evaluation.objects.get(pk=said["evaluation"]).figures["retrieval"]["chunks"] == 2
+    result = command(*of, "--scorer", "label-sentence")
+    assert (result["p_at_1"], result["gt_accuracy"]) == (100, 100)
+    assert Evaluation.objects.get(pk=result["evaluation"]).figures["retrieval"]["chunks"] == 2
     assert command(*of, "--random", "--random-seed", "7")["state"] == "done"
     assert command(*of, "--judgments")["human"] == 100
     with pytest.raises(CommandError, match="say what to evaluate"):

@@ -141,11 +141,11 @@ def test_cancelling_keeps_finished_shards(
     work: Work, pixels: Pixels, photos_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     photos_of(40)
-    told: list[int] = []
+    progress: list[int] = []
     asked: list[int] = []
 
     def cancel_in_the_second(job: Job, line: str) -> None:
-        told.append(job.done)
+        progress.append(job.done)
         if job.parent is not None and job.args["shard"] == 1 and not asked:
             asked.append(job.done)
             jobs.cancel_job(job=job.parent)
@@ -155,7 +155,7 @@ def test_cancelling_keeps_finished_shards(
     )
     job = jobs.run_in_process(job=request, listener=cancel_in_the_second)
     assert job.state == JobState.CANCELLED
-    assert 16 in told  # the progress counts images within a shard
+    assert 16 in progress  # the progress counts images within a shard
     folder = features_folder(FeatureSet.objects.get())
     assert sorted(path.name for path in folder.glob("*.npy")) == ["shard-00000.npy"]
     assert jobs.run_in_process(job=jobs.resume_job(job=job, queue=False)).state == JobState.DONE
@@ -210,7 +210,7 @@ def test_a_worker_with_another_model_refuses_the_shard(work: Work, pixels: Pixel
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"subject": "sounds"}, "subject: 'sounds' is not known; use images"),
         ({"subject": "regions"}, "region_mode: 'nothing' is not known"),
@@ -222,8 +222,8 @@ def test_a_worker_with_another_model_refuses_the_shard(work: Work, pixels: Pixel
         ({"subject": "texts", "text": "clue", "encoder": "efficientnet-lite0"}, "encodes images only"),
     ],
 )
-def test_inconsistent_options_are_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_inconsistent_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
         FeatureOptions(**options)
 
 
@@ -249,7 +249,7 @@ def test_the_command_makes_a_set_and_prints_one_json(
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         ([], "--project: name a project"),
         (["--project", "nowhere"], "there is no such project"),
@@ -257,10 +257,10 @@ def test_the_command_makes_a_set_and_prints_one_json(
         (["--project", "{}", "--encoder", "resnet"], "encoder 'resnet' is not known"),
     ],
 )
-def test_bad_input_ends_the_command_with_2(work: Work, flags: list[str], said: str) -> None:
+def test_bad_input_ends_the_command_with_2(work: Work, flags: list[str], message: str) -> None:
     work.image(1)
     features._load_encoder.cache_clear()
-    with pytest.raises(CommandError, match=said) as caught:
+    with pytest.raises(CommandError, match=message) as caught:
         call_command("make_features", *[flag.format(work.project.slug) for flag in flags])
     assert caught.value.returncode == 2
 

@@ -1,4 +1,4 @@
-"""Killed in the middle of a shard, a feature job goes on, and its shards are those of an undisturbed run."""
+"""A feature job killed in the middle of a shard resumes, and its shards equal those of an undisturbed run."""
 
 import io
 import os
@@ -75,7 +75,7 @@ def test_job_killed_within_a_shard_resumes_to_the_same_bytes(work: Work, tmp_pat
     for seed in range(IMAGES):
         work.image(seed)
     job = request(work, clip)
-    jobs.cancel_job(job=job)  # the command goes on with it
+    jobs.cancel_job(job=job)  # the command resumes it
     child = subprocess.Popen(
         [sys.executable, "-c", HANGING], env=children.child_environment(JOB=str(job.pk)), cwd=children.ROOT
     )

@@ -36,7 +36,7 @@ def test_all_photographs_go_through_every_kind_of_set(photos: Path, work: Work, 
         work.observed(image, worker=f"W{n}")
     clip = f"clip:{save_tiny_clip(tmp_path / 'tiny')}"
     pairs = PAIRS_ON * 3
-    wanted = [
+    expected = [
         ({"subject": "images"}, len(images), 384),
         ({"subject": "images", "encoder": "efficientnet-lite0"}, len(images), 1280),
         ({"subject": "images", "encoder": clip}, len(images), 24),
@@ -45,7 +45,7 @@ def test_all_photographs_go_through_every_kind_of_set(photos: Path, work: Work, 
         ({"subject": "texts", "text": "inference"}, pairs, 384),
         ({"subject": "texts", "text": "clue", "encoder": clip}, pairs, 24),
     ]
-    for options, count, dim in wanted:
+    for options, count, dim in expected:
         row = made(work, **options)
         found = open_features(features_folder(row), manifest_sha256=row.sha256)
         assert found.shape == (count, dim), options

@@ -27,7 +27,7 @@ REDIS = redis_url(9)
 PROMISED_SECONDS = 60.0
 IMAGES, SHARD_ROWS = 16, 2
 
-# The worker that the platform starts, on a slow disk: it says which shard it holds before it writes it.
+# The worker that the platform starts, on a slow disk: it reports which shard it holds before it writes it.
 WORKER = """
 import os, sys, time
 from pathlib import Path

@@ -98,7 +98,7 @@ def test_cache_evicts_least_recently_used_texts(letters: Letters) -> None:
 
 def test_clients_are_answered_concurrently(listening: Path) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
-        silent.connect(str(listening))  # one that says nothing holds up nobody
+        silent.connect(str(listening))  # a silent client delays no other client
         with ThreadPoolExecutor(8) as pool:
             pairs = [[(f"text {n}", f"text {n}")] for n in range(40)]
             answers = list(
@@ -117,7 +117,7 @@ def test_connection_serves_several_requests(listening: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "message"),
     [
         (struct.pack(">I", wire.MAX_BYTES + 1), "bytes"),
         (struct.pack(">I", 3) + b"abc", "not JSON"),
@@ -130,10 +130,12 @@ def test_connection_serves_several_requests(listening: Path) -> None:
         (wire.pack_message({"do": "similar", "pairs": [["a", "x" * 1001]]}), "1000 characters"),
     ],
 )
-def test_invalid_request_is_refused_and_the_next_is_answered(listening: Path, raw: bytes, said: str) -> None:
+def test_invalid_request_is_refused_and_the_next_is_answered(
+    listening: Path, raw: bytes, message: str
+) -> None:
     answer = _sent(listening, raw)
     assert answer is not None
-    assert said in answer["error"]
+    assert message in answer["error"]
     assert EncoderClient(listening).score_similarity([("a", "a")], 10.0) == [pytest.approx(1.0)]
 
 
@@ -176,8 +178,8 @@ def _until_it_listens(process: "subprocess.Popen[str]", path: Path) -> EncoderCl
 
 def _end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=200)
-    return process.returncode, said
+    _, stderr = process.communicate(timeout=200)
+    return process.returncode, stderr
 
 
 def test_process_replaces_a_stale_socket_and_stops_cleanly(
@@ -197,11 +199,11 @@ def test_process_replaces_a_stale_socket_and_stops_cleanly(
     assert far < 0.2
     assert stat.S_IMODE(path.lstat().st_mode) == 0o600
     second = start()
-    _, said = second.communicate(timeout=200)
+    _, stderr = second.communicate(timeout=200)
     assert second.returncode == 2
-    assert said.strip() == f"CommandError: {path}: an encoder runs here already; stop it first"
-    code, said = _end(process)
-    assert (code, "Traceback" in said, path.exists()) == (0, False, False)
+    assert stderr.strip() == f"CommandError: {path}: an encoder runs here already; stop it first"
+    code, stderr = _end(process)
+    assert (code, "Traceback" in stderr, path.exists()) == (0, False, False)
 
 
 @pytest.mark.parametrize("kind", ["file", "foreign"])
@@ -215,9 +217,9 @@ def test_existing_file_at_the_socket_path_is_kept(
             foreign.bind(str(path))
             foreign.listen()
         process = start()
-        _, said = process.communicate(timeout=200)
+        _, stderr = process.communicate(timeout=200)
     assert process.returncode == 2
-    assert len(said.strip().splitlines()) == 1
+    assert len(stderr.strip().splitlines()) == 1
     assert path.exists()
 
 
@@ -225,9 +227,9 @@ def test_invalid_model_folder_is_refused_in_one_line(
     start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
 ) -> None:
     process = start(HINTS_NLI_MODEL=str(tmp_path / "nowhere"))
-    _, said = process.communicate(timeout=200)
+    _, stderr = process.communicate(timeout=200)
     assert process.returncode == 2
-    assert "HINTS_NLI_MODEL" in said.strip().splitlines()[-1]
+    assert "HINTS_NLI_MODEL" in stderr.strip().splitlines()[-1]
 
 
 # --- A model for contradictions: real loading code, a model without meaning

@@ -1,4 +1,4 @@
-"""The page about live hints says what the measurement says, and thresholds are those that it proposes."""
+"""The page about live hints shows the measured figures, and the thresholds are the proposed ones."""
 
 import math
 import os
@@ -32,9 +32,9 @@ def test_documented_figures_equal_the_measured_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("hits", "n", "wanted"),
+    ("hits", "n", "expected"),
     [(0, 10, (0.0, 0.278)), (10, 10, (0.722, 1.0)), (8, 10, (0.490, 0.943)), (50, 100, (0.404, 0.596))],
 )
-def test_wilson_interval(hits: int, n: int, wanted: tuple[float, float]) -> None:
-    assert tuple(hints.interval(hits, n) or ()) == pytest.approx(wanted, abs=0.001)
+def test_wilson_interval(hits: int, n: int, expected: tuple[float, float]) -> None:
+    assert tuple(hints.interval(hits, n) or ()) == pytest.approx(expected, abs=0.001)
     assert hints.interval(0, 0) is None

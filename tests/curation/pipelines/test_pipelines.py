@@ -97,7 +97,7 @@ def test_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"clusters": 2, "fraction": 0.5}, "give only one of"),
         ({"clusters": 0}, "too few"),
@@ -111,11 +111,11 @@ def test_missing_file_is_named_and_nothing_is_marked(work: Work) -> None:
     ],
 )
 def test_bad_options_are_refused_before_anything_is_queued(
-    work: Work, options: dict[str, Any], said: str
+    work: Work, options: dict[str, Any], message: str
 ) -> None:
     work.image(1)
     work.image(2)
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=message):
         services.request_deduplication(project=work.project, by=None, **options)
     assert not Job.objects.exists()
 
@@ -221,7 +221,7 @@ def test_rules_are_passed_to_the_builder_and_stored(work: Work) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"order": "best"}, "order: 'best'; use given or random"),
         ({"linkage": "median"}, "linkage: 'median'"),
@@ -230,8 +230,8 @@ def test_rules_are_passed_to_the_builder_and_stored(work: Work) -> None:
         ({"soft_share": 0.0}, "soft_share: 0 is not between"),
     ],
 )
-def test_unknown_round_option_is_refused(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_unknown_round_option_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
         RoundOptions(**options)
 
 
@@ -313,27 +313,27 @@ def test_launched_hits_have_the_region_and_no_clue(work: Work) -> None:
 
 
 def test_jobs_run_and_report_results(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    from curation import tasks
     from curation.pipelines import comparison, deduplicate
-    from curation.tasks import duplicates, rounds, versions
 
     monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Colours())
     monkeypatch.setattr(comparison, "get_round_encoders", lambda name: Letters())
     twelve_pairs(work)
     job = services.request_deduplication(project=work.project, by=None, fraction=0.5, set_aside=True)
-    duplicates.deduplicate_images(job.pk)
+    tasks.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert (job.result["images"], job.result["clusters"], job.result["marked"]) == (4, 2, 2)
     assert (job.done, job.total) == (5, 5), "four photos, and their clustering"
     options = RoundOptions(size=3, min_candidates=3)
     job = services.request_comparison_round(project=work.project, by=None, options=options)
-    rounds.build_comparison_round(job.pk)
+    tasks.build_comparison_round(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert job.result["round"] == ComparisonRound.objects.get().pk
     version = services.create_version(project=work.project, name="v1", by=None)
     job = services.request_seal(version=version, by=None)
-    versions.seal(job.pk)
+    tasks.seal(job.pk)
     job.refresh_from_db()
     version.refresh_from_db()
     assert job.state == JobState.DONE
@@ -344,8 +344,8 @@ def test_jobs_run_and_report_results(work: Work, monkeypatch: pytest.MonkeyPatch
 def test_stopped_round_resumes_with_its_encoder_and_vectors(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from curation import tasks
     from curation.pipelines import comparison
-    from curation.tasks import rounds
 
     class Broken(Letters):
         def sentences(self, texts: Any) -> Any:
@@ -368,11 +368,11 @@ def test_stopped_round_resumes_with_its_encoder_and_vectors(
     job = services.request_comparison_round(
         project=work.project, by=None, options=options, encoder="clip:some/one"
     )
-    rounds.build_comparison_round(job.pk)
+    tasks.build_comparison_round(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.FAILED, "sentences: no weights")
     assert not ComparisonRound.objects.exists()
-    rounds.build_comparison_round(jobs.resume_job(job=job).pk)
+    tasks.build_comparison_round(jobs.resume_job(job=job).pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert asked == ["clip:some/one"] * 2
@@ -388,8 +388,8 @@ def test_image_only_encoder_is_refused_for_rounds(work: Work) -> None:
 
 
 def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    from curation import tasks
     from curation.pipelines import deduplicate
-    from curation.tasks import duplicates
 
     class Interrupted(Colours):
         def encode_images(self, pictures: Any) -> Any:
@@ -400,7 +400,7 @@ def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPat
     for seed in range(3):
         work.image(seed)
     job = services.request_deduplication(project=work.project, by=None, clusters=1)
-    duplicates.deduplicate_images(job.pk)
+    tasks.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
     assert not Image.objects.filter(duplicate_of__isnull=False).exists()

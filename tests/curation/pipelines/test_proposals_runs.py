@@ -54,16 +54,16 @@ class TestRuns:
         self, project: Project, make_image: Callable[..., Image], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         make_image(1)
-        told: list[tuple[str, Any]] = []
+        calls: list[tuple[str, Any]] = []
 
         def choose(name: str, **options: Any) -> FixedBoxDetector:
-            told.append((name, options))
+            calls.append((name, options))
             return FixedBoxDetector()
 
         monkeypatch.setattr(pipeline, "get_detector", choose)
         make_run(project, detector="hf:hustvl/yolos-tiny", limit=30, suppress_over=0.7)
         options = {"limit": 30, "suppress_over": 0.7, "revision": ""}
-        assert told == [("hf:hustvl/yolos-tiny", options)]  # once for all parts
+        assert calls == [("hf:hustvl/yolos-tiny", options)]  # once for all parts
 
     def test_cancelled_and_resumed_gives_the_same_rows(
         self, project: Project, make_image: Callable[..., Image], detector: Any, small_batches: None

@@ -68,8 +68,8 @@ def test_scorer_name_resolves_only_ready_scorers(sealed: DatasetVersion) -> None
     asked(sealed, "later")
     job = services.request_comparison_round(project=sealed.project, by=None, encoder="scorer:ours")
     assert job.args["encoder"] == scorer.encoder_name
-    wanted = FeatureOptions(encoder="scorer:ours")
-    made = services.request_features(project=sealed.project, by=None, options=wanted)
+    options = FeatureOptions(encoder="scorer:ours")
+    made = services.request_features(project=sealed.project, by=None, options=options)
     assert made.args["options"]["encoder"] == scorer.encoder_name
     for name in ("scorer:later", "scorer:nobody", "scorer:999"):
         with pytest.raises(Refused, match=r"encoder: .*; ready are scorer:ours"):
@@ -113,7 +113,7 @@ def test_round_records_its_scorer_and_training_version(sealed: DatasetVersion) -
     scorer = ready(sealed)
     found = chosen(scorer)
     assert found.scorer == scorer
-    wanted = {
+    expected = {
         "scorer": "first",
         "scorer_weights_sha256": scorer.weights_sha256,
         "scorer_version": "v1.0",
@@ -121,7 +121,7 @@ def test_round_records_its_scorer_and_training_version(sealed: DatasetVersion) -
         "scorer_rehearsal": False,
         "pairs_that_scorer_knows": 12,
     }
-    assert wanted.items() <= found.provenance.items()
+    assert expected.items() <= found.provenance.items()
 
 
 def test_round_of_another_encoder_has_no_scorer(sealed: DatasetVersion) -> None:
@@ -135,10 +135,10 @@ def test_the_next_version_names_the_scorer_of_its_candidates(work: Work, sealed:
     found = chosen(scorer)
     assert judged_rounds(scorer) == []
     version = judged(work, found)
-    said = version.provenance["comparison_round"]
-    assert (said["id"], said["scorer"], said["scorer_version"]) == (found.pk, "first", "v1.0")
-    assert said["scorer_weights_sha256"] == scorer.weights_sha256
-    assert said["scorer_version_seal"] == sealed.manifest_sha256
+    recorded = version.provenance["comparison_round"]
+    assert (recorded["id"], recorded["scorer"], recorded["scorer_version"]) == (found.pk, "first", "v1.0")
+    assert recorded["scorer_weights_sha256"] == scorer.weights_sha256
+    assert recorded["scorer_version_seal"] == sealed.manifest_sha256
     assert judged_rounds(scorer) == [(found, version)]
 
 
@@ -179,8 +179,8 @@ def test_the_forms_list_ready_scorers_by_name(
     assert "learned from" not in squeezed(client.get(reverse("curation-rounds", args=[slug])))
     features = squeezed(client.get(reverse("curation-features", args=[slug])))
     assert f'<option value="{scorer.encoder_name}">Scorer ours' in features
-    wish = {"min_candidates": "3", "size": "3", "max_verbatim": "3", "seed": "0", "diversity": "mean"}
-    client.post(reverse("curation-build", args=[slug]), wish | {"encoder": scorer.encoder_name})
+    fields = {"min_candidates": "3", "size": "3", "max_verbatim": "3", "seed": "0", "diversity": "mean"}
+    client.post(reverse("curation-build", args=[slug]), fields | {"encoder": scorer.encoder_name})
     job = Job.objects.get(task="curation.build_comparison_round")
     assert job.args["encoder"] == scorer.encoder_name
 
@@ -207,7 +207,7 @@ def test_pages_link_version_scorer_and_round(
 
 
 @pytest.mark.parametrize(
-    ("said", "split"),
+    ("recorded", "split"),
     [
         ({"splits": ["val"]}, "val"),
         ({"splits": ["test", "val"]}, ""),
@@ -215,14 +215,14 @@ def test_pages_link_version_scorer_and_round(
     ],
 )
 def test_rated_split_is_the_split_of_the_round(
-    said: dict[str, Any], split: str, sealed: DatasetVersion
+    recorded: dict[str, Any], split: str, sealed: DatasetVersion
 ) -> None:
     found = ComparisonRound.objects.create(
         project=sealed.project, options={"split": "test"}, provenance={}, instances=0, inferences=0
     )
-    key = "comparison_rounds" if said else "comparison_round"
-    known = {"id": found.pk, **said}
-    sealed.provenance = {key: [known] if said else known}
+    key = "comparison_rounds" if recorded else "comparison_round"
+    known = {"id": found.pk, **recorded}
+    sealed.provenance = {key: [known] if recorded else known}
     assert rated_split(found, sealed) == split
 
 

@@ -43,15 +43,15 @@ def test_training_command_is_torchrun_of_this_interpreter(tmp_path: Path) -> Non
 
 def test_steps_are_reported_as_written(plays: Any, tmp_path: Path) -> None:
     plays(WRITES + "while not (run / 'seen').exists(): time.sleep(0.01)")  # it works until it was heard
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
-    def tell(done: int, total: int) -> None:
-        told.append((done, total))
+    def report(done: int, total: int) -> None:
+        reported.append((done, total))
         if done == total:
             (tmp_path / "seen").touch()
 
-    train_in_processes(tmp_path, 2, total=2, report_progress=tell)
-    assert told[-1] == (2, 2)
+    train_in_processes(tmp_path, 2, total=2, report_progress=report)
+    assert reported[-1] == (2, 2)
 
 
 def test_partial_line_is_not_a_step(tmp_path: Path) -> None:
@@ -69,12 +69,12 @@ class Enough(Exception):
 def test_stop_request_ends_the_child(plays: Any, tmp_path: Path) -> None:
     plays(LASTS)
 
-    def tell(done: int, total: int) -> None:
+    def stop(done: int, total: int) -> None:
         if (tmp_path / "pid").is_file() and (tmp_path / "pid").read_text():
             raise Enough
 
     with pytest.raises(Enough):
-        train_in_processes(tmp_path, 2, total=9, report_progress=tell)
+        train_in_processes(tmp_path, 2, total=9, report_progress=stop)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 

@@ -1,4 +1,4 @@
-"""Analyses of texts over real rows: what they find, that they repeat, stop and go on."""
+"""Analyses of texts over real rows: what they find, that they repeat, stop and resume."""
 
 import io
 import json
@@ -71,11 +71,11 @@ def test_each_group_has_its_least_similar_pair(work: Work) -> None:
     assert [group["size"] for group in wide] == [8], "all are joined to reach the share"
     assert wide[0]["cosine"] < 0.5
     near = found(work, DuplicateOptions(distance=0.2, linkage="complete")).result["groups"]
-    said = [
+    texts = [
         sorted(Pair.objects.filter(pk__in=group["members"]).values_list("fields__inference", flat=True))
         for group in near
     ]
-    assert ["it rained", "it rained", "it rained hard"] in said or ["it rained", "it rained"] in said
+    assert ["it rained", "it rained", "it rained hard"] in texts or ["it rained", "it rained"] in texts
     assert all(group["cosine"] >= 0.8 for group in near), "complete linkage at 0.2 joins nothing less alike"
     for group in (*wide, *near):
         assert set(group["pair"]) <= set(group["members"])
@@ -118,7 +118,7 @@ def test_sentence_vectors_are_shared_with_comparison_rounds(work: Work) -> None:
 # Topics
 
 
-def told_apart(side: dict[str, Any], one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def are_separated(side: dict[str, Any], one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     tops = [{word for word, _ in topic["words"][:6]} for topic in side["topics"]]
     return sorted(map(sorted, tops)) == sorted(map(sorted, (set(one), set(other))))
 
@@ -127,8 +127,8 @@ def test_two_obvious_topics_are_separated(work: Work) -> None:
     write(work, two_worlds(120))
     row = found(work, TopicOptions(topics=2, passes=5))
     result = row.result
-    assert told_apart(result["clues"], KITCHEN, STREET)
-    assert told_apart(result["inferences"], DINNER, TRAVEL)
+    assert are_separated(result["clues"], KITCHEN, STREET)
+    assert are_separated(result["inferences"], DINNER, TRAVEL)
     flow = np.array(result["flow"])
     assert flow.sum() == result["in_flow"]
     assert flow.sum() <= result["pairs"] == 123
@@ -224,10 +224,10 @@ def test_newest_reading_is_valid_and_all_are_stored(work: Work, admin: Any, rese
     dirty(work)
     row = found(work, ToxicityOptions())
     first = toxicity_queue(row)[0].score
-    said = {"observation": first.observation, "field": first.field}
-    record_review(**said, is_concern=False, by=admin)
-    record_review(**said, is_concern=True, note="  an insult\n", by=researcher)
-    again = record_review(**said, is_concern=True, note="an insult", by=researcher)
+    key = {"observation": first.observation, "field": first.field}
+    record_review(**key, is_concern=False, by=admin)
+    record_review(**key, is_concern=True, note="  an insult\n", by=researcher)
+    again = record_review(**key, is_concern=True, note="an insult", by=researcher)
     queue = toxicity_queue(row)
     assert queue[0].review == again
     assert first.observation.text_reviews.count() == 2, "all are kept, the same one once"
@@ -242,7 +242,7 @@ def test_newest_reading_is_valid_and_all_are_stored(work: Work, admin: Any, rese
     assert counts.interval is not None
     assert counts.interval.high == pytest.approx(0.793, abs=1e-3)  # Wilson's of 0 in 1
     with pytest.raises(Refused, match="note: 401 characters"):
-        record_review(**said, is_concern=True, note="x" * 401, by=admin)
+        record_review(**key, is_concern=True, note="x" * 401, by=admin)
     with pytest.raises(Refused, match="field: 'title'"):
         record_review(observation=first.observation, field="title", is_concern=True, by=admin)
     later = found(work, ToxicityOptions())
@@ -491,7 +491,7 @@ def test_a_sample_of_photos_repeats_by_its_seed(work: Work) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: DuplicateOptions(share=0), "share: 0"),
         (lambda: DuplicateOptions(field="title"), "field: 'title'"),
@@ -509,8 +509,8 @@ def test_a_sample_of_photos_repeats_by_its_seed(work: Work) -> None:
         (lambda: CaptionOptions(most=0), "most: 0"),
     ],
 )
-def test_bad_options_are_refused(make: Any, said: str) -> None:
-    with pytest.raises(Refused, match=said):
+def test_bad_options_are_refused(make: Any, message: str) -> None:
+    with pytest.raises(Refused, match=message):
         make()
 
 
@@ -528,7 +528,7 @@ def test_an_analysis_needs_approved_pairs_and_runs_once_at_a_time(work: Work) ->
     request_analysis(project=work.project, options=ToxicityOptions(), by=None)
 
 
-def told(*arguments: str) -> dict[str, Any]:
+def analyse(*arguments: str) -> dict[str, Any]:
     out = io.StringIO()
     call_command("analyse_texts", *arguments, "--json", stdout=out, stderr=io.StringIO())
     result: dict[str, Any] = json.loads(out.getvalue())
@@ -544,7 +544,7 @@ def test_oversized_file_is_refused_before_reading(
         file.truncate(64 * 2**20 + 1)
     monkeypatch.setattr(Path, "read_bytes", lambda _: pytest.fail("the file was read"))
     with pytest.raises(CommandError, match="is over 64 MiB; split it") as error:
-        told("toxicity", "--project", work.project.slug, "--file", str(path))
+        analyse("toxicity", "--project", work.project.slug, "--file", str(path))
     assert error.value.returncode == 2
 
 
@@ -552,19 +552,21 @@ def test_oversized_file_is_refused_before_reading(
 def test_command_runs_an_analysis_and_refuses_invalid_options(work: Work, tmp_path: Any) -> None:
     first = dirty(work)[0]
     slug = work.project.slug
-    result = told("toxicity", "--project", slug, "--top", "2")
+    result = analyse("toxicity", "--project", slug, "--top", "2")
     row = TextAnalysis.objects.get(pk=result["analysis"])
     assert (result["state"], row.kind, row.options["top"]) == ("done", AnalysisKind.TOXICITY, 2)
     assert len(row.result["splits"][0]["queue"]) == 2
     path = tmp_path / "scores.csv"
     path.write_text(f"id,field,score\n{first.instance_id},clue,0.5\n")
-    taken = TextAnalysis.objects.get(pk=told("toxicity", "--project", slug, "--file", str(path))["analysis"])
+    taken = TextAnalysis.objects.get(
+        pk=analyse("toxicity", "--project", slug, "--file", str(path))["analysis"]
+    )
     assert taken.options["file_name"] == "scores.csv"
     assert (
-        told("topics", "--project", slug, "--topics", "2", "--passes", "1", "--least-texts", "1")["kind"]
+        analyse("topics", "--project", slug, "--topics", "2", "--passes", "1", "--least-texts", "1")["kind"]
         == "topics"
     )
-    for arguments, said in (
+    for arguments, message in (
         ((), "give an analysis and a project"),
         (("topics",), "give an analysis and a project"),
         (("topics", "--project", "nowhere"), "there is no such project"),
@@ -574,7 +576,7 @@ def test_command_runs_an_analysis_and_refuses_invalid_options(work: Work, tmp_pa
         (("duplicates", "--project", slug, "--share", "7"), "share: 7"),
         (("toxicity", "--project", slug, "--scorer", "hf:/nowhere/at-all"), "scorer hf:/nowhere/at-all"),
     ):
-        with pytest.raises(CommandError, match=said) as error:
-            told(*arguments)
+        with pytest.raises(CommandError, match=message) as error:
+            analyse(*arguments)
         assert error.value.returncode == 2
         assert "\n" not in str(error.value)

@@ -248,8 +248,8 @@ class TestConvertingRefuses:
         self, tmp_path: Path, checkpoint: Path, clip_folder: Path
     ) -> None:
         place = ("--tokenizer", clip_folder, "--out", tmp_path / "s")
-        said = self.refusal(checkpoint, *place, "--name", "rn50x16")
-        assert "a ResNet 8 wide of 64 pixels and 16 dimensions, rn50x16 is a ResNet 96 wide of 384" in said
+        message = self.refusal(checkpoint, *place, "--name", "rn50x16")
+        assert "a ResNet 8 wide of 64 pixels and 16 dimensions, rn50x16 is a ResNet 96 wide of 384" in message
         assert not (tmp_path / "s").exists()
 
     def test_conversion_into_a_non_empty_folder_is_refused(
@@ -263,8 +263,8 @@ class TestConvertingRefuses:
 
     def test_missing_tokenizer_is_refused(self, tmp_path: Path, checkpoint: Path) -> None:
         (tmp_path / "none").mkdir()
-        said = self.refusal(checkpoint, "--tokenizer", tmp_path / "none", "--out", tmp_path / "s")
-        assert "not available" in said
+        message = self.refusal(checkpoint, "--tokenizer", tmp_path / "none", "--out", tmp_path / "s")
+        assert "not available" in message
         assert not (tmp_path / "s").exists()
 
     def test_unknown_published_scorer_is_refused(

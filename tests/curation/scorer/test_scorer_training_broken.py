@@ -107,16 +107,16 @@ def test_card_records_training_on_rehearsal_data(tmp_path: Path) -> None:
 def test_two_processes_cannot_train_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("curation.scorer.train.LOCK_SECONDS", 0)
     run = make_run(tmp_path / "run")
-    said: list[str] = []
+    errors: list[str] = []
 
     def another(done: int, total: int) -> None:
         if done == 1:
             with pytest.raises(InvalidInput, match="another process is training it") as caught:
                 train(run)
-            said.append(str(caught.value))
+            errors.append(str(caught.value))
 
     assert train(run, report_progress=another).steps == 3
-    assert len(said) == 1
+    assert len(errors) == 1
 
 
 def test_full_disk_is_reported_and_the_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

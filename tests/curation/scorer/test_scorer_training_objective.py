@@ -17,7 +17,7 @@ PAIRS, FROM_IMAGES, FROM_TEXTS, DIM = 10, 7, 5, 4
 
 
 class Towers(nn.Module):
-    """Two small networks of float64, with dropout if wanted."""
+    """Two small networks of float64, with optional dropout."""
 
     def __init__(self, dropout: float = 0.0) -> None:
         super().__init__()
@@ -80,8 +80,8 @@ def written_out(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
 def test_the_loss_is_the_mean_of_both_directions() -> None:
     model = Towers()
     images, texts = model.embed(rows(0), slice(None))
-    found, wanted = (loss(images, texts, model.scale()).detach() for loss in (symmetric_loss, written_out))
-    assert float(found) == pytest.approx(float(wanted), abs=1e-14)
+    found, expected = (loss(images, texts, model.scale()).detach() for loss in (symmetric_loss, written_out))
+    assert float(found) == pytest.approx(float(expected), abs=1e-14)
 
 
 @pytest.mark.parametrize("chunk_size", [0, 1, 3, 4, 5, 9, 10, 64])
@@ -90,8 +90,8 @@ def test_gradient_caching_equals_plain_loss_and_gradients(chunk_size: int) -> No
     loss = written_out(*plain.embed(rows(0), slice(None)), plain.scale())
     loss.backward()
     assert objective(cached, chunk_size)(0) == pytest.approx(loss.item(), abs=1e-12)
-    for found, wanted in zip(gradients(cached), gradients(plain), strict=True):
-        torch.testing.assert_close(found, wanted, atol=1e-12, rtol=0)
+    for found, expected in zip(gradients(cached), gradients(plain), strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-12, rtol=0)
 
 
 def test_dropout_is_equal_in_both_passes_of_a_chunk() -> None:
@@ -102,9 +102,9 @@ def test_dropout_is_equal_in_both_passes_of_a_chunk() -> None:
         again._embed_chunk(rows(7), slice(start, min(start + 3, PAIRS)), 7) for start in range(0, PAIRS, 3)
     ]
     images, texts = (torch.cat(side) for side in zip(*parts, strict=True))
-    wanted = written_out(images, texts, plain.scale())
-    wanted.backward()
-    assert loss == pytest.approx(wanted.item(), abs=1e-12)
+    expected = written_out(images, texts, plain.scale())
+    expected.backward()
+    assert loss == pytest.approx(expected.item(), abs=1e-12)
     for found, one in zip(gradients(cached), gradients(plain), strict=True):
         torch.testing.assert_close(found, one, atol=1e-12, rtol=0)
     assert objective(Towers(dropout=0.5), 3)(8) != objective(Towers(), 3)(8), "dropout does something"
@@ -112,12 +112,12 @@ def test_dropout_is_equal_in_both_passes_of_a_chunk() -> None:
 
 def test_embedding_keeps_the_global_generator() -> None:
     torch.manual_seed(5)
-    wanted = torch.rand(3)
+    expected = torch.rand(3)
     torch.manual_seed(5)
     objective(model := Towers(dropout=0.5), 3)(0)
     torch.manual_seed(5)
     objective(model, 3)(0)
-    assert torch.equal(torch.rand(3), wanted)
+    assert torch.equal(torch.rand(3), expected)
 
 
 def test_only_one_chunk_is_embedded_with_a_graph_at_a_time() -> None:
@@ -140,13 +140,13 @@ def test_warmup_equals_the_published_schedule() -> None:
     parameter = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([parameter], lr=0.5)
     published = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 4 if step < 4 else 1.0)
-    ours, wanted = WarmupSchedule(0.5, 4), []
+    ours, expected = WarmupSchedule(0.5, 4), []
     for update in range(7):
-        wanted.append(optimizer.param_groups[0]["lr"])
+        expected.append(optimizer.param_groups[0]["lr"])
         optimizer.step()
         if update < 4:
             published.step()
-    assert [ours.rate_at(update) for update in range(7)] == pytest.approx(wanted)
+    assert [ours.rate_at(update) for update in range(7)] == pytest.approx(expected)
     assert ours.rate_at(0) == 0
     assert WarmupSchedule(0.5, 0).rate_at(0) == 0.5
 
@@ -296,8 +296,8 @@ def test_missing_compiler_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(
         InvalidInput, match=r"compile: not possible on this machine \(No working C\+\+ compiler"
-    ) as said:
+    ) as caught:
         raising(InvalidCxxCompiler())(torch.zeros(1))
-    assert "\n" not in str(said.value)
+    assert "\n" not in str(caught.value)
     with pytest.raises(ValueError, match="the tower's own"):
         raising(ValueError("the tower's own"))(torch.zeros(1))

@@ -61,26 +61,26 @@ def test_hue_shift_equals_pillow_within_rounding() -> None:
     picture = Pillow.fromarray(square[0].permute(1, 2, 0).numpy())
     hue, saturation, value = picture.convert("HSV").split()
     moved = Pillow.fromarray((np.array(hue) + np.uint8(round(0.2 * 255))).astype(np.uint8))
-    wanted = np.array(Pillow.merge("HSV", (moved, saturation, value)).convert("RGB")).transpose(2, 0, 1)
+    expected = np.array(Pillow.merge("HSV", (moved, saturation, value)).convert("RGB")).transpose(2, 0, 1)
     found = rotate_hue(square.double() / 255, factors(0.2))[0].numpy() * 255
-    assert np.abs(found - wanted).mean() < 2
-    assert np.abs(found - wanted).max() < 13  # one of 256 hues is up to 6 levels, and two are cut off
+    assert np.abs(found - expected).mean() < 2
+    assert np.abs(found - expected).max() < 13  # one of 256 hues is up to 6 levels, and two are cut off
 
 
 def test_brightness_equals_pillow() -> None:
     square = bytes_of(1, 32)
     picture = Pillow.fromarray(square[0].permute(1, 2, 0).numpy())
     for factor in (0.5, 1.0, 1.37):
-        wanted = np.array(ImageEnhance.Brightness(picture).enhance(factor)).transpose(2, 0, 1)
+        expected = np.array(ImageEnhance.Brightness(picture).enhance(factor)).transpose(2, 0, 1)
         found = scale_brightness(square.double() / 255, factors(factor))[0].numpy() * 255
-        assert np.abs(found - wanted).max() <= 1
+        assert np.abs(found - expected).max() <= 1
 
 
 def test_greyscale_equals_pillow_luma() -> None:
     square = bytes_of(1, 32)
-    wanted = np.array(ImageOps.grayscale(Pillow.fromarray(square[0].permute(1, 2, 0).numpy())))
+    expected = np.array(ImageOps.grayscale(Pillow.fromarray(square[0].permute(1, 2, 0).numpy())))
     found = to_greyscale(square.double() / 255)[0].numpy() * 255
-    assert np.abs(found - wanted[None]).max() <= 1
+    assert np.abs(found - expected[None]).max() <= 1
 
 
 def chosen(**changes: object) -> AugmentationDraws:
@@ -215,8 +215,8 @@ def test_interrupted_preparation_resumes(
     torn.write_bytes(torn.read_bytes()[:-9])
     prepare_pixels(PAIRS, images, look, tmp_path / "cut", split="train")
     found = read(open_pixels(PAIRS, look, tmp_path / "cut", split="train"), [0, 1, 2, 3, 4])
-    wanted = read(open_pixels(PAIRS, look, tmp_path / "whole", split="train"), [0, 1, 2, 3, 4])
-    np.testing.assert_array_equal(found, wanted)
+    expected = read(open_pixels(PAIRS, look, tmp_path / "whole", split="train"), [0, 1, 2, 3, 4])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_changed_boxes_are_prepared_again_and_old_pixels_removed(images: Path, tmp_path: Path) -> None:

@@ -23,11 +23,11 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def stop_at(step: int):
-    def tell(done: int, total: int) -> None:
+    def stop(done: int, total: int) -> None:
         if done == step:
             raise KeyboardInterrupt
 
-    return tell
+    return stop
 
 
 def same_runs(one: Path, other: Path) -> None:
@@ -159,22 +159,22 @@ def test_two_processes_equal_one_in_float64(tmp_path: Path) -> None:
     one, *others = (load_file(tmp_path / f"{name}.safetensors") for name in ("1-0", "1-4", "2-0", "2-4"))
     assert len(set(one["losses"].tolist())) == len(one["losses"])
     for other in others:
-        for name, wanted in one.items():
-            torch.testing.assert_close(other[name], wanted, atol=1e-11, rtol=0)
+        for name, expected in one.items():
+            torch.testing.assert_close(other[name], expected, atol=1e-11, rtol=0)
 
 
 @pytest.mark.long
 def test_two_processes_equal_one_within_tolerance(whole: Path, tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", epochs=3, text_mode="multitask", chunk_size=3, processes=2)
     torchrun("curation.scorer.train", str(run))
-    for found, wanted in zip(read_losses(run), read_losses(whole), strict=True):
-        assert found["loss"] == pytest.approx(wanted["loss"], abs=2e-5)
-        assert found["scale"] == pytest.approx(wanted["scale"], abs=2e-5)
-    for found, wanted in zip(read_validations(run), read_validations(whole), strict=True):
-        assert found["loss"] == pytest.approx(wanted["loss"], abs=2e-4)
-    found, wanted = (load_scorer(folder / "best").model.state_dict() for folder in (run, whole))
-    for name in wanted:
-        torch.testing.assert_close(found[name], wanted[name], atol=2e-4, rtol=0)
+    for found, expected in zip(read_losses(run), read_losses(whole), strict=True):
+        assert found["loss"] == pytest.approx(expected["loss"], abs=2e-5)
+        assert found["scale"] == pytest.approx(expected["scale"], abs=2e-5)
+    for found, expected in zip(read_validations(run), read_validations(whole), strict=True):
+        assert found["loss"] == pytest.approx(expected["loss"], abs=2e-4)
+    found, expected = (load_scorer(folder / "best").model.state_dict() for folder in (run, whole))
+    for name in expected:
+        torch.testing.assert_close(found[name], expected[name], atol=2e-4, rtol=0)
 
 
 def test_every_pair_comes_once_an_epoch_in_another_order() -> None:

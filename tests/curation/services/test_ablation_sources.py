@@ -1,4 +1,4 @@
-"""What the rows of the paper's tables rest on: the run nearest to the recipe, on the usual sets, whoever made it."""
+"""Each row of the paper's tables shows the run nearest to its recipe, on the default sets, from any user."""
 
 import io
 import json
@@ -84,7 +84,7 @@ def test_default_options_are_unchanged_sets_and_trained_region_mode(version: Dat
     "options",
     [{"region_mode": "none"}, {"sets": asdict(SetOptions(chunk=2))}, {"sets": asdict(SetOptions(seed=1))}],
 )
-def test_a_row_shows_the_usual_evaluation_though_another_is_newer(
+def test_row_shows_default_evaluation_before_newer_ones(
     version: DatasetVersion, options: dict[str, Any]
 ) -> None:
     scorer = scorer_of(version, "first", config("vit-b-16"), recipe="vit-b-16")
@@ -204,25 +204,25 @@ def test_rows_with_the_same_settings_share_one_scorer(version: DatasetVersion, r
 def test_a_scorer_that_was_trained_without_its_recipe_is_taken(
     version: DatasetVersion, runner: Runner
 ) -> None:
-    wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
-    ours = scorer_of(version, "on the page", wanted | {"chunk_size": 2, "device": "cpu"})
+    settings = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
+    ours = scorer_of(version, "on the page", settings | {"chunk_size": 2, "device": "cpu"})
     assert made(version, "pad")["rows"] == {"pad": "made"}
     assert runner.tasks == [EVALUATE]
     assert row_of(version, "pad").scorer == ours
 
 
 def test_evaluation_from_page_is_used_in_row(version: DatasetVersion, runner: Runner) -> None:
-    wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
-    kept = measured(version, 33, scorer_of(version, "on the page", wanted))
+    settings = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
+    kept = measured(version, 33, scorer_of(version, "on the page", settings))
     assert made(version, "pad")["rows"] == {"pad": "stood"}
     assert runner.tasks == []
     assert (row_of(version, "pad").evaluation, p_at_1(version, "pad")) == (kept, 33)
 
 
 def test_other_pairs_are_another_scorer(version: DatasetVersion, runner: Runner) -> None:
-    wanted = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
+    settings = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
     splits = {"train": "test", "val": "test", "val_share": 0.5, "seed": 0}
-    scorer_of(version, "half", wanted, splits=splits, recipe="pad")
+    scorer_of(version, "half", settings, splits=splits, recipe="pad")
     assert row_of(version, "pad").differences[-1] == "share that validates 0.5"
     made(version, "pad")
     assert runner.tasks == [TRAIN_SCORER, EVALUATE]
@@ -353,12 +353,12 @@ def test_a_row_warns_where_its_scorer_knows_the_pairs(
     for name, known in (("no-region", 12), ("pad", 0)):
         scorer = scorer_of(version, name, config(name), recipe=name)
         measured(version, 60, scorer, provenance={"pairs_known_from_training": known})
-    said = "12 of 12 pairs were used to train or select this scorer: its figures are too optimistic"
-    lines = [line for line in table_lines(ablation_table(version, "test")) if said in line]
+    warning = "12 of 12 pairs were used to train or select this scorer: its figures are too optimistic"
+    lines = [line for line in table_lines(ablation_table(version, "test")) if warning in line]
     assert [line.startswith("No region") for line in lines] == [True]
-    assert f"; ! {said}" in lines[0]
+    assert f"; ! {warning}" in lines[0]
     page = shown(client, version, researcher)
-    assert page.count('badge--warn">Pairs known</span>') == page.count(said) == 1
+    assert page.count('badge--warn">Pairs known</span>') == page.count(warning) == 1
     out = io.StringIO()
     place = ("--project", version.project.slug, "--version", version.name)
     call_command("ablations", *place, "--show", "--json", stdout=out)
@@ -381,11 +381,11 @@ def test_zero_shot_row_names_other_model(client: Client, version: DatasetVersion
 def test_group_has_only_comparable_evaluations(version: DatasetVersion) -> None:
     scorer = scorer_of(version, "first", config("vit-b-16"))
     hidden = scorer_of(version, "second", config("only-context"))
-    usual = [measured(version, 50, scorer), measured(version, 40, hidden, options={"region_mode": "hide"})]
+    default = [measured(version, 50, scorer), measured(version, 40, hidden, options={"region_mode": "hide"})]
     chunked = measured(version, 99, scorer, options={"sets": asdict(SetOptions(chunk=2))})
     covered = measured(version, 7, scorer, options={"region_mode": "hide"})
-    groups = parts.group_evaluations([covered, chunked, *usual])
-    assert [group.rows for group in groups] == [(covered,), (chunked,), tuple(usual)]
+    groups = parts.group_evaluations([covered, chunked, *default])
+    assert [group.rows for group in groups] == [(covered,), (chunked,), tuple(default)]
     assert [group.label for group in groups] == [
         "v1, test, inferences, region mode hide",
         "v1, test, inferences, chunk 2",

@@ -157,8 +157,8 @@ def test_stopping_the_whole_stops_the_training_within(version: DatasetVersion, r
 def test_inner_job_is_completed_and_reports_progress(version: DatasetVersion) -> None:
     options = AblationOptions(split="test", recipes=("random",))
     outer = request_ablations(version=version, options=options, by=None, queue=False)
-    wanted = ShortcutOptions(split="test", which=("random",))
-    inner = request_shortcuts(version=version, options=wanted, by=None, queue=False)
+    inner_options = ShortcutOptions(split="test", which=("random",))
+    inner = request_shortcuts(version=version, options=inner_options, by=None, queue=False)
     with jobs.claim_job(outer.pk) as progress:
         assert progress is not None
         run_inner_job(progress, inner)
@@ -190,7 +190,7 @@ def test_without_names_all_that_are_ours_are_made_those_that_share_a_scorer_last
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"recipes": ("vit",)}, "recipe: 'vit' is not known"),
         ({"recipes": ("uniter",)}, "recipe: uniter is not trained here"),
@@ -198,10 +198,10 @@ def test_without_names_all_that_are_ours_are_made_those_that_share_a_scorer_last
         ({"steps": -1}, "steps: -1 is too few"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
+def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(Refused) as caught:
         AblationOptions(split="test", **options)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_one_job_of_a_version_at_a_time(version: DatasetVersion) -> None:
@@ -260,7 +260,7 @@ def test_the_command_prints_both_tables_and_a_caution(version: DatasetVersion, r
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (("--batch-sizes", "4,x"), "--batch-sizes '4,x': use comma-separated whole numbers"),
         (("--recipes", "vit"), "recipe: 'vit' is not known"),
@@ -268,12 +268,12 @@ def test_the_command_prints_both_tables_and_a_caution(version: DatasetVersion, r
         (("--version", "v7"), "--version v7: there is no such version"),
     ],
 )
-def test_bad_input_is_one_line(version: DatasetVersion, flags: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_one_line(version: DatasetVersion, flags: tuple[str, ...], message: str) -> None:
     given = ("--project", version.project.slug, "--version", version.name, *flags)
     with pytest.raises(CommandError) as caught:
         run(*given)
     assert caught.value.returncode == 2
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
     assert not Job.objects.filter(task=ABLATIONS).exists()
 
 

@@ -1,4 +1,4 @@
-"""The audit desk's rows: what is sampled and frozen, whose readings count, what is blind, what closing ends."""
+"""Audits' rows: what is sampled and frozen, whose readings count, what is blind, what closing ends."""
 
 import json
 import re
@@ -84,7 +84,7 @@ class TestBeginning:
         assert not Audit.objects.exists()
 
     @pytest.mark.parametrize(
-        ("wish", "why"),
+        ("changes", "message"),
         [
             ({"name": " "}, "name: use 1 to 120"),
             ({"name": "Close  reading"}, "name: an audit named Close reading exists already"),
@@ -92,13 +92,13 @@ class TestBeginning:
             ({"readers": 0}, "readers: 0 is out of range"),
         ],
     )
-    def test_refusals_name_the_field_and_leave_nothing(
-        self, work: Work, wish: dict[str, Any], why: str
+    def test_invalid_input_names_the_field_and_creates_nothing(
+        self, work: Work, changes: dict[str, Any], message: str
     ) -> None:
         pairs(work, 3)
         begun(work)
-        with pytest.raises(Refused, match=why):
-            begun(work, **({"name": "Another"} | wish))
+        with pytest.raises(Refused, match=message):
+            begun(work, **({"name": "Another"} | changes))
         assert Audit.objects.count() == 1
         assert AuditItem.objects.count() == 3
 
@@ -210,7 +210,7 @@ class TestReading:
 
 
 class TestWhoReadsWhat:
-    def test_two_readers_walk_together_and_a_third_begins_elsewhere(
+    def test_third_reader_begins_at_another_pair_than_the_first_two(
         self, work: Work, admin: User, researcher: User, make_user: Any
     ) -> None:
         pairs(work, 12)

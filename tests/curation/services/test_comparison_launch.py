@@ -10,7 +10,7 @@ from django.urls import reverse
 from curation import services
 from curation.models import ComparisonRound, Pair
 from curation.services import JudgePageOptions
-from curation.tasks.rounds import build_comparison_round
+from curation.tasks import build_comparison_round
 from hits.models import AuditEvent, Unit
 from hits.services.errors import Conflict, Refused
 from tests.support import market
@@ -127,11 +127,11 @@ def test_controls_are_paid_for_mixed_in_and_recorded(
     market.fund()
     client.force_login(researcher)
     url = reverse("comparison-round", args=[built.project.slug, built.pk])
-    wish = VALUES | {"repeat": "50"}
-    page = squeezed(client.post(url, wish | {"step": "estimate"}))
+    fields = VALUES | {"repeat": "50"}
+    page = squeezed(client.post(url, fields | {"step": "estimate"}))
     assert '<span class="num">1</span> quality check is mixed in.' in page
     assert "Launch 3 tasks, hold $3.30" in page
-    assert client.post(url, wish | {"step": "launch"}).status_code == 302
+    assert client.post(url, fields | {"step": "launch"}).status_code == 302
     built.refresh_from_db()
     assert built.batch is not None
     assert built.batch.units.count() == 3
@@ -156,8 +156,8 @@ def test_a_set_that_was_left_out_is_not_launched(built: ComparisonRound, researc
     assert [item.rank for item in services.launchable_sets(built)] == [second.rank]
     services.launch_comparison_batch(round=built, by=None, page=JudgePageOptions(reference=True))
     assert [unit["reference"] for unit in _payloads(built)] == [second.observation.inference]
-    told = AuditEvent.objects.get(action="comparison.leave_out")
-    assert (told.actor, told.data) == (researcher, {"set": 1})
+    event = AuditEvent.objects.get(action="comparison.leave_out")
+    assert (event.actor, event.data) == (researcher, {"set": 1})
     with pytest.raises(Conflict, match="launched already"):
         services.leave_out_set(item=first, reason="", by=researcher)
 

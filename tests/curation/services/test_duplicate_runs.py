@@ -178,11 +178,11 @@ def test_whatever_is_restored_no_mark_points_at_a_photo_that_is_not_offered(
     draw = np.random.default_rng(seed)
     mark_duplicates(project=project, groups={keys[0]: keys[1:3], keys[3]: keys[4:5]})
     take_down(*draw.choice(keys, 2, replace=False).tolist())
-    wanted = {
+    restored = {
         image: None if draw.random() < 0.3 else int(draw.choice([key for key in keys if key != image]))
         for image in draw.permutation(keys).tolist()
     }
-    restore_marks(project=project, marks=wanted)
+    restore_marks(project=project, marks=restored)
     after = marks(project)
     gone = set(Image.objects.filter(taken_down_at__isnull=False).values_list("pk", flat=True))
     assert not set(after.values()) & set(after), "a mark points at a photo that is marked"

@@ -193,17 +193,17 @@ def test_one_analysis_of_an_evaluation_at_a_time(evaluation: Evaluation) -> None
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"agreement": 100.0}, "agreement: 100 leaves no image"),
         ({"seed": -1}, "seed: -1"),
         ({"shown": 0}, "shown: 0; use 1 to 48"),
     ],
 )
-def test_options_that_cannot_be_are_refused(options: dict[str, Any], said: str) -> None:
+def test_options_that_cannot_be_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(Refused) as caught:
         ErrorOptions(**options)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 @pytest.mark.usefixtures("small_models")

@@ -1,4 +1,4 @@
-"""What a command keeps in a job's row says where files lie, whatever folder a worker stands in."""
+"""A command stores absolute paths in its job, so that a worker finds the files from any folder."""
 
 import io
 import os
@@ -37,27 +37,27 @@ def test_visual_genome_is_asked_for_by_absolute_paths(here: Path, project: Proje
     made.visual_genome(here / "vg")
     flags = ["--image-data", "i.json", "--regions", "r.json", "--splits", "s.json", "--test", "t.json"]
     flags += ["--allowed", "a.json", "--allowed", "b.json"]
-    wanted = asked("import_visual_genome", "vg", "--project", project.slug, *flags)["wanted"]
-    assert (wanted["folder"], wanted["image_data"]) == (f"{here}/vg", f"{here}/i.json")
-    assert wanted["regions"] == f"{here}/r.json"
-    assert wanted["splits"] == {"": f"{here}/s.json", "test": f"{here}/t.json"}
-    assert wanted["allowed"] == [f"{here}/a.json", f"{here}/b.json"]
+    spec = asked("import_visual_genome", "vg", "--project", project.slug, *flags)["wanted"]
+    assert (spec["folder"], spec["image_data"]) == (f"{here}/vg", f"{here}/i.json")
+    assert spec["regions"] == f"{here}/r.json"
+    assert spec["splits"] == {"": f"{here}/s.json", "test": f"{here}/t.json"}
+    assert spec["allowed"] == [f"{here}/a.json", f"{here}/b.json"]
 
 
 def test_vcr_is_asked_for_by_absolute_paths(here: Path, project: Project) -> None:
     made.vcr(here / "vcr", FRAMES, splits={"train": ["a@0", "b@0"]})
-    wanted = asked("import_vcr", "vcr", "--project", project.slug)["wanted"]
-    assert wanted["folder"] == f"{here}/vcr/vcr1images"
-    assert wanted["annotations"] == {"train": f"{here}/vcr/train.jsonl"}
+    spec = asked("import_vcr", "vcr", "--project", project.slug)["wanted"]
+    assert spec["folder"] == f"{here}/vcr/vcr1images"
+    assert spec["annotations"] == {"train": f"{here}/vcr/train.jsonl"}
 
 
 def test_named_annotations_of_vcr_are_kept_as_absolute_paths(here: Path, project: Project) -> None:
     made.vcr(here / "vcr", FRAMES, splits={"train": ["a@0", "b@0"]})
-    wanted = asked("import_vcr", "vcr", "--project", project.slug, "--val", "v.jsonl")["wanted"]
-    assert wanted["annotations"] == {"val": f"{here}/v.jsonl"}
+    spec = asked("import_vcr", "vcr", "--project", project.slug, "--val", "v.jsonl")["wanted"]
+    assert spec["annotations"] == {"val": f"{here}/v.jsonl"}
 
 
-def test_an_import_that_was_asked_for_elsewhere_is_done(here: Path, project: Project) -> None:
+def test_import_is_resumed_from_another_working_directory(here: Path, project: Project) -> None:
     made.visual_genome(here / "vg")
     asked("import_visual_genome", "vg", "--project", project.slug)
     os.chdir("/")  # the fixture goes back

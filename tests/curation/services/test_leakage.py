@@ -352,7 +352,7 @@ def places(run: LeakageRun) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_strangers_and_annotators_get_nowhere(
+def test_anonymous_users_outsiders_and_workers_are_refused(
     client: Client, run: LeakageRun, outsider: User, annotator: User
 ) -> None:
     for method, path in places(run).values():

@@ -236,11 +236,11 @@ def test_photos_of_one_collection_are_clustered_alone(work: Work, photos: list[I
 
 def test_a_collection_without_photos_is_refused(work: Work, photos: list[Image]) -> None:
     of_source(VG, photos[0])
-    for source, said in (
+    for source, message in (
         ("vcr", "fewer than two of VCR"),
         ("visual_genome", "fewer than two of Visual Genome"),
     ):
-        with pytest.raises(Refused, match=said):
+        with pytest.raises(Refused, match=message):
             services.request_deduplication(project=work.project, by=None, fraction=0.5, source=source)
     with pytest.raises(Refused, match="there is none of VCR"):
         deduplicate_images(
@@ -286,7 +286,7 @@ def test_a_line_asks_for_the_same(work: Work, photos: list[Image], options: dict
 # -- memory
 
 
-def test_the_usual_memory_is_the_clustering_s_own() -> None:
+def test_default_memory_limit_is_that_of_clustering() -> None:
     assert DedupOptions(fraction=0.5).memory_bytes == MEMORY_LIMIT_BYTES
 
 

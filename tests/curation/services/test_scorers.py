@@ -44,8 +44,8 @@ def sealed(work: Work, images: list[Image]) -> DatasetVersion:
 
 
 def ask(version: DatasetVersion, **changes: Any) -> Scorer:
-    wanted: dict[str, Any] = {"name": "first", "config": SMALL, "by": None, "queue": False} | changes
-    return request_training(project=changes.pop("project", version.project), version=version, **wanted)
+    options: dict[str, Any] = {"name": "first", "config": SMALL, "by": None, "queue": False} | changes
+    return request_training(project=changes.pop("project", version.project), version=version, **options)
 
 
 def run(scorer: Scorer) -> Scorer:
@@ -248,9 +248,9 @@ def test_a_training_makes_a_scorer(sealed: DatasetVersion) -> None:
     assert scorer.environment
     assert scorer.splits["train_pairs"] == 9
     assert scorer.job.result["weights_sha256"] == scorer.weights_sha256
-    said = list(scorer.job.lines.values_list("text", flat=True))
-    assert "Training on 9 pairs of 3 photos, validating with 3 pairs of 1" in said
-    assert any(line.startswith("Step 4: validation loss") for line in said)
+    log_lines = list(scorer.job.lines.values_list("text", flat=True))
+    assert "Training on 9 pairs of 3 photos, validating with 3 pairs of 1" in log_lines
+    assert any(line.startswith("Step 4: validation loss") for line in log_lines)
 
 
 class Stops:
@@ -281,21 +281,21 @@ def test_cancelled_training_is_resumed(sealed: DatasetVersion, monkeypatch: pyte
 
 
 def test_progress_is_written_once_a_second_at_most(sealed: DatasetVersion, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    written: list[tuple[int, int]] = []
 
     class Progress:
         def advance(self, done: int, total: int) -> None:
-            told.append((done, total))
+            written.append((done, total))
 
         def log(self, text: str) -> None: ...
 
     now = [0.0]
-    telling = train_scorer.TrainingProgress(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
+    progress = train_scorer.TrainingProgress(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
     for step in range(1, 31):
         now[0] += 0.1
-        telling(step, 30)
-    assert told[-1] == (30, 30)
-    assert len(told) <= 5
+        progress(step, 30)
+    assert written[-1] == (30, 30)
+    assert len(written) <= 5
 
 
 def test_a_scorer_starts_from_another(sealed: DatasetVersion) -> None:
@@ -384,7 +384,9 @@ def test_a_broken_folder_leaves_nothing(sealed: DatasetVersion, tmp_path: Path, 
     assert not list((Path(settings.MEDIA_ROOT) / "scorers").rglob("*.partial"))
 
 
-def test_a_card_copies_nothing_from_elsewhere(sealed: DatasetVersion, tmp_path: Path, settings: Any) -> None:
+def test_card_copies_no_file_outside_its_folder(
+    sealed: DatasetVersion, tmp_path: Path, settings: Any
+) -> None:
     save_scorer(tmp_path / "a" / "scorer", load_starting_model("tiny"))
     secret = tmp_path / "secret"
     secret.write_text("no business of anybody")

@@ -42,8 +42,8 @@ def judged(work: Work, pairs: list[Pair], words: list[str]) -> DecisionRun:
     work.publish(batch)
     for pair, word in zip(pairs, words, strict=True):
         hit = Hit.objects.get(unit__batch=batch, unit__key=pair.instance_id)
-        for n, said in enumerate([word] * 3 if word else ["highly", "un"]):
-            work.answered(hit, f"J{n}", review(said))
+        for n, answer in enumerate([word] * 3 if word else ["highly", "un"]):
+            work.answered(hit, f"J{n}", review(answer))
     rules = {"reasonable": default_rules_of_kind(KIND)["reasonable"]}
     return decide_items(project=work.project, kind=KIND, rules=rules, by=None).run
 
@@ -321,7 +321,7 @@ def test_audit_marks_are_chosen_on_page(work: Work, client: Client, researcher: 
     assert (unknown.status_code, DatasetVersion.objects.count()) == (400, 0)
     marks = [f"{audit.pk}:{mark}" for mark in ("person:yes", "which:age", "which:work")]
     again = client.post(address, draft | {"name": "", "marks": marks}).content.decode()
-    assert f'value="{audit.pk}:which:work" id="id_marks_3" checked' in again  # a mistake elsewhere keeps them
+    assert f'value="{audit.pk}:which:work" id="id_marks_3" checked' in again  # an invalid name keeps them
     client.post(address, draft | {"marks": marks})
     assert Selection.from_json(DatasetVersion.objects.get().selection).audits == (
         AuditChoice(audit.pk, "person", ("yes",), 2),

@@ -263,7 +263,7 @@ def test_command_prints_figures_and_their_meaning(work: Work) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (("--only", "guess"), "shortcuts: guess; use random, text_only, text_trained, answer_prior"),
         (("--split", "val"), "split: v1 has no pair in val; it has test"),
@@ -271,12 +271,12 @@ def test_command_prints_figures_and_their_meaning(work: Work) -> None:
         (("--seed=-1",), "seed: -1 is too few"),
     ],
 )
-def test_bad_input_is_one_line(work: Work, flags: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_one_line(work: Work, flags: tuple[str, ...], message: str) -> None:
     version = version_of(work, same=True, photos=1)
     with pytest.raises(CommandError) as caught:
         call_command("audit_shortcuts", "--project", work.project.slug, "--version", version.name, *flags)
     assert caught.value.returncode == 2
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(message)
 
 
 def test_photos_that_were_taken_down_are_not_audited(work: Work) -> None:

@@ -1,4 +1,4 @@
-"""Collections are imported with their splits, boxes and addresses, in steps that can be taken up again."""
+"""Collections are imported with their splits, boxes and addresses, in steps that can be resumed."""
 
 import io
 import json
@@ -162,9 +162,9 @@ def test_a_corpus_with_many_faults_is_refused_once_for_all(tmp_path: Path, proje
     made.visual_genome(tmp_path, ids, **{f"image_{image}": {"width": "wide"} for image in ids[:12]})
     with pytest.raises(CommandError) as refusal:
         genome(tmp_path, project)
-    said = str(refusal.value)
-    assert [f"record {number}: width is 'wide'" in said for number in range(1, 7)] == [True] * 5 + [False]
-    assert "and 7 more such problems" in said
+    message = str(refusal.value)
+    assert [f"record {number}: width is 'wide'" in message for number in range(1, 7)] == [True] * 5 + [False]
+    assert "and 7 more such problems" in message
     made.visual_genome(tmp_path, ids)
     records = made.regions(tmp_path / "regions.json", ids)
     for record in records[:3]:
@@ -315,9 +315,9 @@ def test_cancelled_import_resumes_at_cursor_and_counts_once(
     job = sources.request_source_import(project=project, spec=VisualGenomeSource(str(tmp_path)), queue=False)
     steps = 0
 
-    def listen(told: Job, line: str) -> None:
+    def listen(current: Job, line: str) -> None:
         nonlocal steps
-        steps += told.done > 0 and not line
+        steps += current.done > 0 and not line
         if steps == stop_after:
             Job.objects.filter(pk=job.pk).update(cancel_requested=True)
 
@@ -387,10 +387,10 @@ def test_a_folder_that_is_not_there_makes_no_job(tmp_path: Path, project: Projec
 
 
 def test_one_import_at_a_time(tmp_path: Path, project: Project) -> None:
-    wanted = VisualGenomeSource(str(tmp_path))
-    sources.request_source_import(project=project, spec=wanted, queue=False)
+    spec = VisualGenomeSource(str(tmp_path))
+    sources.request_source_import(project=project, spec=spec, queue=False)
     with pytest.raises(Conflict, match="is running already"):
-        sources.request_source_import(project=project, spec=wanted, queue=False)
+        sources.request_source_import(project=project, spec=spec, queue=False)
     with pytest.raises(Refused, match="rest: 'dev' is no split"):
         sources.request_source_import(project=project, spec=VisualGenomeSource(str(tmp_path), rest="dev"))
 

@@ -6,10 +6,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from curation import services
+from curation import services, tasks
 from curation.models import DatasetVersion
 from curation.services import drafts
-from curation.tasks import versions as tasks
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import Conflict

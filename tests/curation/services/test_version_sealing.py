@@ -90,12 +90,12 @@ def test_no_query_of_sealing_grows_with_the_photos(work: Work) -> None:
 
 
 def test_command_reports_progress_without_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = StringIO()
+    stream = StringIO()
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
-    lines = progress.ProgressLines("Sealing v1:", stream=said)
+    lines = progress.ProgressLines("Sealing v1:", stream=stream)
     lines.advance(1, 3)
     lines.advance(3, 3)
-    assert said.getvalue() == "Sealing v1: 1 of 3\nSealing v1: 3 of 3\n"
+    assert stream.getvalue() == "Sealing v1: 1 of 3\nSealing v1: 3 of 3\n"
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,7 +113,7 @@ def test_progress_is_written_while_another_process_commits_between_two_photos(
     ]  # fmt: skip
     Image.objects.bulk_create(copies)
 
-    def commit_elsewhere() -> None:
+    def commit_in_thread() -> None:
         Project.objects.create(slug="another", name="Another")
         connection.close()
 
@@ -122,7 +122,7 @@ def test_progress_is_written_while_another_process_commits_between_two_photos(
 
         def advance(self, done: int, total: int) -> None:
             if self.done == 0:
-                other = Thread(target=commit_elsewhere)
+                other = Thread(target=commit_in_thread)
                 other.start()
                 other.join()
                 Project.objects.filter(pk=work.project.pk).update(name=f"Checked {done} of {total}")

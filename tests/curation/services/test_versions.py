@@ -80,9 +80,9 @@ def compared(version: DatasetVersion) -> dict[str, str]:
     return dict(rows.values_list("instance_id", "split"))
 
 
-def rounds_said(version: DatasetVersion) -> list[tuple[int, list[str]]]:
+def rounds_in_provenance(version: DatasetVersion) -> list[tuple[int, list[str]]]:
     """Return number and splits of each round that a version's provenance names."""
-    return [(said["id"], said["splits"]) for said in version.provenance["comparison_rounds"]]
+    return [(entry["id"], entry["splits"]) for entry in version.provenance["comparison_rounds"]]
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_files_are_the_same_bytes_each_time(work: Work, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "said"),
+    ("file", "old", "new", "message"),
     [
         ("sherlock.json", "hours ago", "days ago", r"sherlock\.json: row \d+ \([0-9a-f]{32}\) was changed"),
         ("seal.jsonl", '"split":""', '"split":"x"', "seal.jsonl: its sha256"),
@@ -178,7 +178,7 @@ def test_files_are_the_same_bytes_each_time(work: Work, tmp_path: Path) -> None:
     ],
 )
 def test_a_changed_file_is_named(
-    work: Work, tmp_path: Path, file: str, old: str, new: str, said: str
+    work: Work, tmp_path: Path, file: str, old: str, new: str, message: str
 ) -> None:
     work.observed(work.image())
     export_version(sealed(work.project), tmp_path / "out")
@@ -186,7 +186,7 @@ def test_a_changed_file_is_named(
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(BrokenExport, match=said):
+    with pytest.raises(BrokenExport, match=message):
         read_version(tmp_path / "out")
 
 
@@ -230,7 +230,7 @@ def test_a_failed_export_leaves_nothing(work: Work, tmp_path: Path, monkeypatch:
     assert list(tmp_path.glob(".*out*")) == []
 
 
-def test_a_folder_with_other_things_is_refused(work: Work, tmp_path: Path) -> None:
+def test_folder_with_other_files_is_refused(work: Work, tmp_path: Path) -> None:
     work.observed(work.image())
     version = sealed(work.project)
     (tmp_path / "notes.txt").write_text("mine")
@@ -317,10 +317,10 @@ def test_each_split_has_the_ratings_of_its_own_newest_round(
     rated_round(work, [*val, *test])
     of_test = rated_round(work, [*test, *val])
     of_val = rated_round(work, [val[1], *test, val[0], val[2]])
-    rated_round(work, [test[2], *val], judges=1)  # goes on, and takes nothing away
+    rated_round(work, [test[2], *val], judges=1)  # still open: it excludes nothing
     version = sealed(work.project)
     assert compared(version) == {val[1].instance_id: "val", test[0].instance_id: "test"}
-    assert rounds_said(version) == [(of_val.pk, ["val"]), (of_test.pk, ["test"])]
+    assert rounds_in_provenance(version) == [(of_val.pk, ["val"]), (of_test.pk, ["test"])]
     assert version.provenance["comparison_round"]["id"] == of_val.pk
     assert (version.statistics["comparison_sets"], version.statistics["judgments"]) == (2, 20)
     assert version.exclusions == {}
@@ -344,11 +344,11 @@ def test_a_later_round_takes_the_place_of_one_in_its_own_splits_alone(
     val, test = pairs_of["val"], pairs_of["test"]
     everywhere = rated_round(work, [*val, *test], of=[val[0], val[1], test[0]])
     before = sealed(work.project, "v1.0")
-    assert rounds_said(before) == [(everywhere.pk, ["test", "val"])]
+    assert rounds_in_provenance(before) == [(everywhere.pk, ["test", "val"])]
     later = rated_round(work, [val[2], *test])
     after = sealed(work.project, "v1.1")
     assert compared(after) == {test[0].instance_id: "test", val[2].instance_id: "val"}
-    assert rounds_said(after) == [(later.pk, ["val"]), (everywhere.pk, ["test"])]
+    assert rounds_in_provenance(after) == [(later.pk, ["val"]), (everywhere.pk, ["test"])]
     assert [version.name for version in round_versions(everywhere)] == ["v1.1", "v1.0"]
     assert [version.name for version in round_versions(later)] == ["v1.1"]
 

@@ -128,7 +128,7 @@ def test_sealing_and_export_killed_in_twenty_rounds_leave_all_whole(project: Pro
 
 
 def _limit_files(most: int) -> None:
-    """Let no file of this process grow beyond so many bytes."""
+    """Limit each file of this process to ``most`` bytes."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
 

@@ -240,8 +240,8 @@ def test_only_the_published_size_fits_unless_copies_are_allowed() -> None:
 # -- Visual Genome
 
 
-def vg(folder: Path, **wanted: Any) -> Any:
-    return read_visual_genome(VisualGenomeSource(str(folder), **wanted))
+def vg(folder: Path, **options: Any) -> Any:
+    return read_visual_genome(VisualGenomeSource(str(folder), **options))
 
 
 def test_visual_genome_is_read_with_splits_regions_and_published_urls(tmp_path: Path) -> None:
@@ -413,9 +413,9 @@ def test_region_file_changed_while_reading_is_refused(tmp_path: Path) -> None:
 # -- VCR
 
 
-def read(images: Path, folder: Path, **wanted: Any) -> Any:
+def read(images: Path, folder: Path, **options: Any) -> Any:
     annotations = {split: str(folder / f"{split}.jsonl") for split in SPLITS}
-    return read_vcr(VcrSource(str(images), annotations=wanted.pop("annotations", annotations), **wanted))
+    return read_vcr(VcrSource(str(images), annotations=options.pop("annotations", annotations), **options))
 
 
 def test_vcr_keeps_images_with_three_entities_and_published_splits(tmp_path: Path) -> None:

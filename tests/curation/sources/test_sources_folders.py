@@ -77,7 +77,7 @@ def test_scan_skips_outside_links_and_hidden_names(root: Path, tmp_path: Path) -
     assert not any(".hidden" in name for name in found.lists)
 
 
-def test_collection_with_images_elsewhere_is_not_found(root: Path, tmp_path: Path) -> None:
+def test_collection_with_images_outside_root_is_not_found(root: Path, tmp_path: Path) -> None:
     (root / "genome" / "VG_100K").rename(tmp_path / "outside" / "VG_100K")
     (root / "genome" / "VG_100K_2").rename(tmp_path / "outside" / "VG_100K_2")
     (root / "genome" / "VG_100K").symlink_to(tmp_path / "outside" / "VG_100K")
@@ -143,16 +143,16 @@ def test_visual_genome_links_cannot_leave_the_folder(tmp_path: Path, name: str) 
     (folder / "allowed.txt").write_text("1\n3\n")
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    wanted: dict[str, Any] = {
+    options: dict[str, Any] = {
         "regions": str(folder / "region_descriptions.json"),
         "splits": {"": str(folder / "splits.json")},
         "allowed": (str(folder / "allowed.txt"),),
     }
     assert (
-        len(read_visual_genome(VisualGenomeSource(str(folder), **wanted)).images) == 2
+        len(read_visual_genome(VisualGenomeSource(str(folder), **options)).images) == 2
     )  # a command may follow links
     with refused(folder / ("VG_100K/1.jpg" if name == "VG_100K" else name)):
-        read_visual_genome(VisualGenomeSource(str(folder), within=str(folder), **wanted))
+        read_visual_genome(VisualGenomeSource(str(folder), within=str(folder), **options))
 
 
 @pytest.mark.parametrize(

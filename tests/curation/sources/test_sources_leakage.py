@@ -50,10 +50,10 @@ def made(n: int, d: int, seed: int, copies: int = 0) -> tuple[NDArray[np.float32
 )
 def test_leakage_pairs_equal_brute_force(n: int, d: int, seed: int, block: int, threshold: float) -> None:
     vectors, splits = made(n, d, seed, copies=n // 3)
-    wanted = plain(vectors, splits, threshold)
+    expected = plain(vectors, splits, threshold)
     found = find_cross_pairs(vectors, splits, threshold=threshold, limit=10_000, block=block)
     # A cosine within rounding of the threshold, such as that of one dimension, may differ in its last digit.
-    sure = {(i, j) for minus, i, j in wanted if -minus > threshold + 1e-12}
+    sure = {(i, j) for minus, i, j in expected if -minus > threshold + 1e-12}
     possible = {(i, j) for _, i, j in plain(vectors, splits, threshold - 1e-12)}
     pairs = {(i, j) for i, j in found.rows.tolist()}
     assert sure <= pairs <= possible

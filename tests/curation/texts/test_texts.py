@@ -46,8 +46,8 @@ def test_groups_name_their_members_and_who_stays() -> None:
 
 def test_words_that_name_no_topic_are_left_out() -> None:
     function_words = {"she", "been", "in", "the", "it", "be", "might", "of", "that", "them", *HEDGE_WORDS}
-    said = "She's likely been in the Kitchen; it doesn’t matter!"
-    assert topical_words(said, function_words) == ["kitchen", "matter"]
+    text = "She's likely been in the Kitchen; it doesn’t matter!"
+    assert topical_words(text, function_words) == ["kitchen", "matter"]
     assert topical_words("It might be that 3 of them…", function_words) == []
     assert topical_words("The dog's bowl, let's say", function_words) == ["dog's", "bowl", "say"]
 
@@ -171,15 +171,15 @@ def written(path: Path, text: str) -> Path:
 
 
 def test_scores_come_from_csv_and_json_lines(tmp_path: Path) -> None:
-    wanted = {("a" * 32, "clue"): 0.25, ("a" * 32, "inference"): 1.0}
+    expected = {("a" * 32, "clue"): 0.25, ("a" * 32, "inference"): 1.0}
     table = f"\ufefffield,ID,score\nclue,{'a' * 32},0.25\n\ninference,{'a' * 32},1\n"
-    assert read_scores(written(tmp_path / "s.csv", table)) == wanted
-    lines = "\n".join(json.dumps({"id": i, "field": f, "score": s}) for (i, f), s in wanted.items())
-    assert read_scores(written(tmp_path / "s.jsonl", lines)) == wanted
+    assert read_scores(written(tmp_path / "s.csv", table)) == expected
+    lines = "\n".join(json.dumps({"id": i, "field": f, "score": s}) for (i, f), s in expected.items())
+    assert read_scores(written(tmp_path / "s.jsonl", lines)) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "row 1: has no column id"),
         ("id,field\nx,clue\n", "row 1: has no column score"),
@@ -197,12 +197,12 @@ def test_scores_come_from_csv_and_json_lines(tmp_path: Path) -> None:
         ('{"id": "x", "field": "clue", "score": 0.5}\n[1]', "row 2: is not a JSON object"),
     ],
 )
-def test_a_bad_file_of_scores_is_named_by_row_and_column(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
+def test_a_bad_file_of_scores_is_named_by_row_and_column(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         read_scores(written(tmp_path / "scores", text))
 
 
-def test_a_file_that_is_no_text_or_is_not_there_is_said(tmp_path: Path) -> None:
+def test_binary_or_missing_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "bytes").write_bytes(b"id,field,score\n\xff\xfe,clue,0.5\n")
     with pytest.raises(InvalidInput, match="is not UTF-8 text"):
         read_scores(tmp_path / "bytes")

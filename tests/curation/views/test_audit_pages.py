@@ -1,4 +1,4 @@
-"""The audit desk's pages: who may see and do what, what readers are shown, and what files hold."""
+"""The audit pages: who may see and do what, what readers are shown, and what files hold."""
 
 import csv
 import io
@@ -51,7 +51,7 @@ def differing(audit: Audit, admin: User, researcher: User) -> Audit:
 
 @pytest.fixture
 def places(differing: Audit) -> dict[str, Place]:
-    """Every address of the desk with method and data: {name: (method, path, data)}."""
+    """Return each audit page's URL with its method and data: {name: (method, path, data)}."""
     slug, number = differing.project.slug, differing.pk
 
     def at(name: str, *args: int) -> str:
@@ -115,9 +115,9 @@ class TestAccess:
     def test_a_researcher_does_all_but_close_another_s(
         self, client: Client, places: dict[str, Place], researcher: User
     ) -> None:
-        wanted = {"begin": 302, "keep": 302, "settle": 302, "curation-audit-read": 302}
+        expected = {"begin": 302, "keep": 302, "settle": 302, "curation-audit-read": 302}
         for name, place in places.items():
-            status = 403 if name == "curation-audit-close" else wanted.get(name, 200)
+            status = 403 if name == "curation-audit-close" else expected.get(name, 200)
             assert ask(client, researcher, place).status_code == status, name
         assert Audit.objects.filter(state=AuditState.CLOSED).count() == 0
 
@@ -212,7 +212,7 @@ class TestBeginning:
         assert Audit.objects.get().codebook["version"] == 3
 
     @pytest.mark.parametrize(
-        ("wish", "why"),
+        ("changes", "message"),
         [
             ({"codebook": "own"}, "codebook: choose a file, or paste its text"),
             ({"codebook": "own", "own_text": "id = 3"}, "your codebook: codes: there are none"),
@@ -226,15 +226,15 @@ class TestBeginning:
         ],
     )
     def test_errors_are_shown_at_fields(
-        self, client: Client, work: Work, researcher: User, wish: dict[str, Any], why: str
+        self, client: Client, work: Work, researcher: User, changes: dict[str, Any], message: str
     ) -> None:
         pairs(work, 3)
         client.force_login(researcher)
-        if isinstance(wish.get("own_file"), bytes):
-            wish = wish | {"own_file": SimpleUploadedFile("small.toml", wish["own_file"])}
-        reply = client.post(self.url(work.project), FORM | {"step": "create"} | wish)
+        if isinstance(changes.get("own_file"), bytes):
+            changes = changes | {"own_file": SimpleUploadedFile("small.toml", changes["own_file"])}
+        reply = client.post(self.url(work.project), FORM | {"step": "create"} | changes)
         assert reply.status_code == 400
-        assert why in squeezed(reply)
+        assert message in squeezed(reply)
         assert not Audit.objects.exists()
 
     def test_taken_name_is_reported_at_name_field(self, client: Client, work: Work, researcher: User) -> None:

@@ -81,7 +81,7 @@ def ask(client: Client, user: User | None, place: tuple[str, str]) -> Any:
 
 
 # Pages with tables of their own, by the beginning of their addresses' names.
-ELSEWHERE = (
+COVERED_IN_OTHER_TESTS = (
     "ablation",
     "api-leaderboard",
     "curation-audit",
@@ -100,7 +100,7 @@ ELSEWHERE = (
 def test_every_address_is_in_the_table(places: dict[str, tuple[str, str]]) -> None:
     from curation.urls import urlpatterns as curation
 
-    here = [pattern for pattern in curation if not str(pattern.name).startswith(ELSEWHERE)]
+    here = [pattern for pattern in curation if not str(pattern.name).startswith(COVERED_IN_OTHER_TESTS)]
     # The pages about people and judging have tables of their own in tests/validation; the overview of judging is here
     # too, and versions lists sealed and draft under one address.
     assert len(places) == len(here) + 2
@@ -128,11 +128,11 @@ def test_a_researcher_sees_all_but_may_not_seal(
 ) -> None:
     for name, place in places.items():
         reply = ask(client, researcher, place)
-        wanted = {
+        expected = {
             "seal": 403, "plan": 302, "deduplicate": 400, "build": 400, "leave out": 302,
             "set aside": 302, "undo": 302, "keep": 302,
         }.get(name, 200)  # fmt: skip
-        assert reply.status_code == wanted, name
+        assert reply.status_code == expected, name
     assert not Job.objects.filter(task="curation.seal_version").exists()
 
 
@@ -173,8 +173,8 @@ def test_deduplication_is_queued_with_its_options(client: Client, work: Work, re
     values = {"cut": "share", "share": "80", "linkage": "complete", "seed": "7"}
     assert client.post(url, values).status_code == 302
     job = Job.objects.get(task="curation.deduplicate_images")
-    wanted = {"fraction": 0.8, "clusters": None, "distance": None, "linkage": "complete", "keep": "random"}
-    assert wanted.items() <= job.args["options"].items()
+    expected = {"fraction": 0.8, "clusters": None, "distance": None, "linkage": "complete", "keep": "random"}
+    assert expected.items() <= job.args["options"].items()
     assert (job.args["options"]["seed"], job.created_by, job.resumable) == (7, researcher, True)
     again = client.post(url, values)
     assert again.status_code == 400

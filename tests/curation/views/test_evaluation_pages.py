@@ -198,7 +198,7 @@ def test_the_list_shows_figures_with_intervals_and_compares_one_kind(
     assert "Trained here" in plots
     assert "Not trained" in plots
     assert "People 42.3" in plots
-    assert "Chance 1.0" in plots  # P@1 by lot among 100 a chunk
+    assert "Chance 1.0" in plots  # P@1 by chance among 100 a chunk
     assert "People 42.3" not in plots.partition("Comparison, human agreement")[0]
 
 

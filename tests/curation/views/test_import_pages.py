@@ -71,12 +71,14 @@ class Pages:
         return str(self.client.get(reverse("curation-proposals", args=[self.slug])).content.decode())
 
     def start(self, source: str = "visual_genome", **given: Any) -> Any:
-        usual = {"folder": "genome"} if source == "visual_genome" else {"folder": "vcr1", "min_entities": "3"}
-        return self.client.post(address(self.slug, source), usual | given)
+        default = (
+            {"folder": "genome"} if source == "visual_genome" else {"folder": "vcr1", "min_entities": "3"}
+        )
+        return self.client.post(address(self.slug, source), default | given)
 
     def start_file(self, **given: Any) -> Any:
-        usual = {"file": "image_url2auto_bboxes.json", "layout": "corners", "limit": "100"}
-        return self.client.post(reverse("curation-proposals-import", args=[self.slug]), usual | given)
+        default = {"file": "image_url2auto_bboxes.json", "layout": "corners", "limit": "100"}
+        return self.client.post(reverse("curation-proposals-import", args=[self.slug]), default | given)
 
 
 def address(slug: str, source: str = "visual_genome") -> str:
@@ -342,7 +344,7 @@ def test_an_import_from_the_page_is_cancelled_and_resumed(root: Path, page: Page
 
 
 def test_command_warns_on_stderr_that_all_are_train(root: Path, project: Project) -> None:
-    def said(*flags: object) -> str:
+    def import_stderr(*flags: object) -> str:
         err = io.StringIO()
         words = [
             "import_visual_genome",
@@ -355,9 +357,9 @@ def test_command_warns_on_stderr_that_all_are_train(root: Path, project: Project
         call_command(*words, stdout=io.StringIO(), stderr=err)
         return err.getvalue()
 
-    assert f"Warning: {UNSPLIT}" in said("--dry-run")
-    assert "Warning" not in said("--dry-run", "--splits", root / "lists" / "ids.json")
-    assert "Warning: No list of splits was given: all images become train" in said("--background")
+    assert f"Warning: {UNSPLIT}" in import_stderr("--dry-run")
+    assert "Warning" not in import_stderr("--dry-run", "--splits", root / "lists" / "ids.json")
+    assert "Warning: No list of splits was given: all images become train" in import_stderr("--background")
 
 
 def test_an_import_of_an_earlier_release_is_read(root: Path, project: Project) -> None:
@@ -513,8 +515,8 @@ def test_link_between_batches_stops_import(
     page.start(splits="lists/ids.json")
     picture = root / "genome" / "VG_100K" / "5.jpg"
 
-    def listen(told: Job, line: str) -> None:
-        if told.done == 2 and not picture.is_symlink():
+    def listen(current: Job, line: str) -> None:
+        if current.done == 2 and not picture.is_symlink():
             swap_for_a_link(picture, tmp_path / "elsewhere.jpg")
 
     job = jobs.run_in_process(job=Job.objects.get(), listener=listen)

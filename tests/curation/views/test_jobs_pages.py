@@ -44,7 +44,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def researcher_client(client: Client, researcher: User) -> Client:
     """Return a signed-in researcher's browser."""
     client.force_login(researcher)
     return client
@@ -58,13 +58,15 @@ def _list(project: Project) -> str:
     return reverse("curation-jobs", args=[project.slug])
 
 
-def test_open_jobs_are_followed_and_ended_ones_listed_newest_first(desk: Client, project: Project) -> None:
+def test_open_jobs_are_followed_and_ended_ones_listed_newest_first(
+    researcher_client: Client, project: Project
+) -> None:
     _job(project, "Old", JobState.DONE)
     _job(project, "Broken", JobState.FAILED, error="no disk")
     running = _job(project, "Under way", JobState.WAITING)
     part = _job(project, "A part of it", JobState.RUNNING, parent=running)
     _job(project, "Publish tasks", JobState.DONE, task="hits.publish_batch")
-    page = squeezed(desk.get(_list(project)))
+    page = squeezed(researcher_client.get(_list(project)))
     assert f'data-job-url="{reverse("api-job", args=[running.pk])}"' in page
     titles = [title for title in re.findall(r"Under way</b>|Broken</a>|Old</a>", page) if title]
     assert titles == ["Under way</b>", "Broken</a>", "Old</a>"]
@@ -73,31 +75,35 @@ def test_open_jobs_are_followed_and_ended_ones_listed_newest_first(desk: Client,
     assert "Publish tasks" not in page, "another section's job"
 
 
-def test_a_stopped_job_can_be_resumed_from_the_list(desk: Client, project: Project) -> None:
+def test_a_stopped_job_can_be_resumed_from_the_list(researcher_client: Client, project: Project) -> None:
     stopped = _job(project, "Stopped", JobState.CANCELLED, resumable=True)
     _job(project, "For good", JobState.FAILED)
-    page = squeezed(desk.get(_list(project)))
+    page = squeezed(researcher_client.get(_list(project)))
     assert page.count("/resume") == 1
-    desk.post(reverse("job-resume", args=[stopped.pk]))
+    researcher_client.post(reverse("job-resume", args=[stopped.pk]))
     stopped.refresh_from_db()
     assert stopped.state == JobState.QUEUED
 
 
-def test_ended_jobs_come_by_pages(desk: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ended_jobs_come_by_pages(
+    researcher_client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(views, "JOBS_PER_PAGE", 2)
     for number in range(3):
         _job(project, f"Job {number}", JobState.DONE)
-    rows = desk.get(_list(project), {"page": "2"}).context["rows"]
+    rows = researcher_client.get(_list(project), {"page": "2"}).context["rows"]
     assert [job.title for job, _, _ in rows] == ["Job 0"]
 
 
-def test_page_without_jobs_explains_itself(desk: Client, project: Project) -> None:
-    assert "No job yet" in squeezed(desk.get(_list(project)))
+def test_page_without_jobs_explains_itself(researcher_client: Client, project: Project) -> None:
+    assert "No job yet" in squeezed(researcher_client.get(_list(project)))
 
 
-def test_a_job_of_another_project_is_not_listed(desk: Client, project: Project, rehearsal: Project) -> None:
+def test_a_job_of_another_project_is_not_listed(
+    researcher_client: Client, project: Project, rehearsal: Project
+) -> None:
     _job(rehearsal, "Elsewhere", JobState.DONE)
-    assert "Elsewhere" not in squeezed(desk.get(_list(project)))
+    assert "Elsewhere" not in squeezed(researcher_client.get(_list(project)))
 
 
 # --- the lines that ask for the same
@@ -258,7 +264,7 @@ def test_a_line_asks_for_the_same_analysis(work: Work, options: Any) -> None:
 def test_a_line_imports_the_same_collection(project: Project, tmp_path: Path) -> None:
     folder = tmp_path / "Visual Genome"
     folder.mkdir()
-    wanted = VisualGenomeSource(
+    spec = VisualGenomeSource(
         folder=str(folder),
         image_data="/lists/data.json",
         regions="/lists/regions.json",
@@ -271,18 +277,18 @@ def test_a_line_imports_the_same_collection(project: Project, tmp_path: Path) ->
     options = ImportOptions(
         BadImageAction.STOP, AcceptedSizes.RESIZED, licence="-- CC BY 4.0 --", dry_run=True
     )
-    job = request_source(project=project, spec=wanted, options=options)
+    job = request_source(project=project, spec=spec, options=options)
     assert again(job).args == job.args
 
 
 def test_a_line_imports_the_same_copy_of_vcr(project: Project, tmp_path: Path) -> None:
-    wanted = VcrSource(
+    spec = VcrSource(
         folder=str(tmp_path),
         annotations={"train": "/vcr/train.jsonl"},
         min_entities=1,
         count=EntityCount.NAMES,
     )
-    job = request_source(project=project, spec=wanted)
+    job = request_source(project=project, spec=spec)
     assert again(job).args == job.args
 
 
@@ -322,11 +328,11 @@ def test_without_a_line_that_asks_for_the_same_there_is_none(project: Project) -
     assert command_lines(rows) == [""] * len(rows)
 
 
-def test_the_page_shows_the_line(desk: Client, work: Work) -> None:
+def test_the_page_shows_the_line(researcher_client: Client, work: Work) -> None:
     work.image(1)
     work.image(2)
     services.request_deduplication(project=work.project, by=None, clusters=1)
-    page = squeezed(desk.get(_list(work.project))).replace('</span><span class="word">', " ")
+    page = squeezed(researcher_client.get(_list(work.project))).replace('</span><span class="word">', " ")
     assert f"manage.py deduplicate_photos --project {work.project.slug} --clusters 1</span></code>" in page
 
 
@@ -349,7 +355,7 @@ def test_photos_are_deduplicated_from_the_command_line(
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         (["--share", "2"], "share: 2 is not between 0 and 1"),
         (["--clusters", "9"], "9 is more than the 2 images"),
@@ -358,10 +364,10 @@ def test_photos_are_deduplicated_from_the_command_line(
         (["--seed", "-1"], "seed: -1 is negative"),
     ],
 )
-def test_invalid_command_line_gives_advice(work: Work, flags: list[str], said: str) -> None:
+def test_invalid_command_line_gives_advice(work: Work, flags: list[str], message: str) -> None:
     work.image(1)
     work.image(2)
-    with pytest.raises((CommandError, Refused), match=said):
+    with pytest.raises((CommandError, Refused), match=message):
         call_command("deduplicate_photos", "--project", work.project.slug, *flags)
     assert not Job.objects.exists()
 
@@ -387,7 +393,7 @@ def test_a_round_is_built_from_the_command_line(
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "message"),
     [
         ([], "give --project, or a job to --resume"),
         (["--project", "PROJECT"], "pairs: none is approved yet"),
@@ -397,9 +403,9 @@ def test_a_round_is_built_from_the_command_line(
         (["--project", "PROJECT", "--encoder", "efficientnet-lite0"], "encodes images only"),
     ],
 )
-def test_invalid_round_command_line_gives_advice(project: Project, flags: list[str], said: str) -> None:
+def test_invalid_round_command_line_gives_advice(project: Project, flags: list[str], message: str) -> None:
     given = [project.slug if flag == "PROJECT" else flag for flag in flags]
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         call_command("build_comparison_round", *given)
     assert not Job.objects.exists()
 

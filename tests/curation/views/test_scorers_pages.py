@@ -36,7 +36,7 @@ def sealed(work: Work) -> DatasetVersion:
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def researcher_client(client: Client, researcher: User) -> Client:
     """Return a signed-in researcher's browser."""
     client.force_login(researcher)
     return client
@@ -46,9 +46,9 @@ def at(name: str, scorer: Scorer, *more: Any) -> str:
     return reverse(name, args=[scorer.project.slug, scorer.pk, *more])
 
 
-def wish(**changes: str) -> dict[str, str]:
-    """What the form sends when its defaults are left alone, but for the model and changes."""
-    usual = {
+def training_form(**changes: str) -> dict[str, str]:
+    """Return the form's defaults with another model and the given changes."""
+    defaults = {
         "name": "from the page",
         "version": str(DatasetVersion.objects.get().pk),
         "train_split": "own",
@@ -73,7 +73,7 @@ def wish(**changes: str) -> dict[str, str]:
         "seed": "3",
         "augment": "on",
     }
-    return usual | changes
+    return defaults | changes
 
 
 # --- who
@@ -110,8 +110,8 @@ def test_researchers_of_the_project_alone_come_in(
             client.force_login(stranger)
             assert getattr(client, method)(path).status_code == 404, name
         client.force_login(researcher)
-        wanted = 404 if name == "scorer-evaluate" else 200  # no round was judged yet
-        assert getattr(client, method)(path).status_code == wanted, name
+        expected = 404 if name == "scorer-evaluate" else 200  # no round was judged yet
+        assert getattr(client, method)(path).status_code == expected, name
 
 
 def test_a_scorer_of_another_project_is_not_found(
@@ -122,9 +122,11 @@ def test_a_scorer_of_another_project_is_not_found(
     assert client.get(reverse("scorer", args=[rehearsal.slug, scorer.pk])).status_code == 404
 
 
-def test_pages_have_no_inline_style_or_script(desk: Client, places: dict[str, tuple[str, str]]) -> None:
+def test_pages_have_no_inline_style_or_script(
+    researcher_client: Client, places: dict[str, tuple[str, str]]
+) -> None:
     for name in ("scorers", "scorer-train", "scorer", "scorer-losses"):
-        page = desk.get(places[name][1]).content.decode()
+        page = researcher_client.get(places[name][1]).content.decode()
         assert " style=" not in page, name
         assert not re.search(r"<script(?![^>]*\ssrc=)", page), name
         assert not re.search(r"\son[a-z]+=", page), name
@@ -135,19 +137,21 @@ def test_pages_have_no_inline_style_or_script(desk: Client, places: dict[str, tu
 # --- the list
 
 
-def test_empty_list_explains_how_to_start(desk: Client, work: Work) -> None:
+def test_empty_list_explains_how_to_start(researcher_client: Client, work: Work) -> None:
     url = reverse("scorers", args=[work.project.slug])
-    page = squeezed(desk.get(url))
+    page = squeezed(researcher_client.get(url))
     assert "No scorer yet" in page
     assert reverse("versions", args=[work.project.slug]) in page
-    assert "No sealed version yet" in squeezed(desk.get(reverse("scorer-train", args=[work.project.slug])))
+    assert "No sealed version yet" in squeezed(
+        researcher_client.get(reverse("scorer-train", args=[work.project.slug]))
+    )
 
 
-def test_list_shows_state_settings_and_figures(desk: Client, sealed: DatasetVersion) -> None:
+def test_list_shows_state_settings_and_figures(researcher_client: Client, sealed: DatasetVersion) -> None:
     ready(sealed, "done one")
     stopped = asked(sealed, "stopped one")
     Job.objects.filter(pk=stopped.job_id).update(state=JobState.FAILED, error="no disk")
-    page = squeezed(desk.get(reverse("scorers", args=[sealed.project.slug])))
+    page = squeezed(researcher_client.get(reverse("scorers", args=[sealed.project.slug])))
     assert page.index("stopped one") < page.index("done one"), "newest first"
     assert "tiny, random weights, inferences, region highlighted, two squares, batch 4" in page
     assert '<td class="n" data-label="P@1, %">31.2</td>' in page
@@ -155,11 +159,11 @@ def test_list_shows_state_settings_and_figures(desk: Client, sealed: DatasetVers
     assert reverse("version", args=[sealed.pk]) in page
 
 
-def test_failed_import_is_shown(desk: Client, sealed: DatasetVersion, tmp_path: Path) -> None:
+def test_failed_import_is_shown(researcher_client: Client, sealed: DatasetVersion, tmp_path: Path) -> None:
     (tmp_path / "scorer.json").write_text("{}")
     with pytest.raises(Exception, match="format None"):
         call_command("import_scorer", str(tmp_path), "--project", sealed.project.slug, "--name", "x")
-    page = squeezed(desk.get(reverse("scorers", args=[sealed.project.slug])))
+    page = squeezed(researcher_client.get(reverse("scorers", args=[sealed.project.slug])))
     assert "Import the scorer x: " in page
     assert "format None" in page
 
@@ -167,9 +171,9 @@ def test_failed_import_is_shown(desk: Client, sealed: DatasetVersion, tmp_path: 
 # --- the form
 
 
-def test_a_training_is_asked_for(desk: Client, sealed: DatasetVersion, researcher: User) -> None:
+def test_a_training_is_asked_for(researcher_client: Client, sealed: DatasetVersion, researcher: User) -> None:
     url = reverse("scorer-train", args=[sealed.project.slug])
-    reply = desk.post(url, wish(learning_rate="0.001", text_mode="multitask"))
+    reply = researcher_client.post(url, training_form(learning_rate="0.001", text_mode="multitask"))
     scorer = Scorer.objects.get()
     assert reply["Location"] == at("scorer", scorer)
     config = TrainingConfig.from_json(scorer.config)
@@ -194,9 +198,11 @@ def test_a_training_is_asked_for(desk: Client, sealed: DatasetVersion, researche
     ],
 )
 def test_error_is_shown_at_its_field(
-    desk: Client, sealed: DatasetVersion, changes: dict[str, str], field: str, words: str
+    researcher_client: Client, sealed: DatasetVersion, changes: dict[str, str], field: str, words: str
 ) -> None:
-    reply = desk.post(reverse("scorer-train", args=[sealed.project.slug]), wish(**changes))
+    reply = researcher_client.post(
+        reverse("scorer-train", args=[sealed.project.slug]), training_form(**changes)
+    )
     page = squeezed(reply)
     assert reply.status_code == 400
     assert words in page
@@ -205,18 +211,20 @@ def test_error_is_shown_at_its_field(
     assert not Scorer.objects.exists()
 
 
-def test_collapsed_setting_with_error_is_expanded(desk: Client, sealed: DatasetVersion) -> None:
+def test_collapsed_setting_with_error_is_expanded(researcher_client: Client, sealed: DatasetVersion) -> None:
     url = reverse("scorer-train", args=[sealed.project.slug])
-    assert '<details class="adder" open>' in squeezed(desk.post(url, wish(patience="-1")))
-    assert '<details class="adder">' in squeezed(desk.get(url))
+    assert '<details class="adder" open>' in squeezed(
+        researcher_client.post(url, training_form(patience="-1"))
+    )
+    assert '<details class="adder">' in squeezed(researcher_client.get(url))
 
 
 def test_every_setting_has_a_field_and_the_paper_s_values_are_filled_in() -> None:
     counts = {"train": SplitCount(244_000, 80_000), "val": SplitCount(6_600, 2_000)}
     form = TrainingForm({DatasetVersion(pk=1, name="v1"): counts}, [])
-    usual = TrainingConfig(model="x").as_json()
-    assert set(usual) - set(form.fields) == {"device"}, "which device is for whoever runs the machine"
-    for name, value in usual.items():
+    defaults = TrainingConfig(model="x").as_json()
+    assert set(defaults) - set(form.fields) == {"device"}, "the machine decides the device"
+    for name, value in defaults.items():
         if name not in {"model", "device"}:
             field = form.fields[name]
             shown = form.get_initial_for_field(field, name) or next(iter(getattr(field, "choices", [[0]])))[0]
@@ -231,49 +239,51 @@ def test_fewer_pairs_have_a_smaller_batch(pairs: int, batch: int) -> None:
     assert 1 <= found["checkpoint_every"] <= 300
 
 
-def test_another_scorer_may_be_the_start(desk: Client, sealed: DatasetVersion) -> None:
+def test_another_scorer_may_be_the_start(researcher_client: Client, sealed: DatasetVersion) -> None:
     first = ready(sealed)
     url = reverse("scorer-train", args=[sealed.project.slug])
     assert f'<option value="{first.encoder_name}" selected>' in squeezed(
-        desk.get(url, {"model": first.encoder_name})
+        researcher_client.get(url, {"model": first.encoder_name})
     )
-    desk.post(url, wish(model=first.encoder_name))
+    researcher_client.post(url, training_form(model=first.encoder_name))
     assert Scorer.objects.get(name="from the page").parent == first
 
 
 # --- one scorer
 
 
-def test_a_running_training_is_followed(desk: Client, sealed: DatasetVersion) -> None:
+def test_a_running_training_is_followed(researcher_client: Client, sealed: DatasetVersion) -> None:
     scorer = asked(sealed)
-    page = squeezed(desk.get(at("scorer", scorer)))
+    page = squeezed(researcher_client.get(at("scorer", scorer)))
     assert f'data-follow="{at("scorer-losses", scorer)}"' in page
     assert f'data-job-url="{reverse("api-job", args=[scorer.job_id])}"' in page
     assert "scorer-plot" in page
     assert "No step yet" in page
     write_journal(scorer, 25)
-    reply = desk.get(at("scorer-losses", scorer))
+    reply = researcher_client.get(at("scorer-losses", scorer))
     fragment = squeezed(reply)
     assert 'data-training="running"' in fragment
     assert fragment.count("<figure") == 3
     assert "no-store" in reply["Cache-Control"]
     Job.objects.update(state=JobState.DONE)
-    assert 'data-training="over"' in squeezed(desk.get(at("scorer-losses", scorer)))
+    assert 'data-training="over"' in squeezed(researcher_client.get(at("scorer-losses", scorer)))
 
 
-def test_a_stopped_training_can_be_resumed_on_its_page(desk: Client, sealed: DatasetVersion) -> None:
+def test_a_stopped_training_can_be_resumed_on_its_page(
+    researcher_client: Client, sealed: DatasetVersion
+) -> None:
     scorer = asked(sealed)
     Job.objects.filter(pk=scorer.job_id).update(state=JobState.FAILED, error="loss: is nan at step 7")
-    page = squeezed(desk.get(at("scorer", scorer)))
+    page = squeezed(researcher_client.get(at("scorer", scorer)))
     assert "loss: is nan at step 7" in page
     assert reverse("job-resume", args=[scorer.job_id]) in page
     assert "Choose candidates" not in page
     assert "scorer-plot" not in page, "nothing is followed"
 
 
-def test_ready_scorer_shows_its_facts(desk: Client, sealed: DatasetVersion) -> None:
+def test_ready_scorer_shows_its_facts(researcher_client: Client, sealed: DatasetVersion) -> None:
     scorer = ready(sealed)
-    page = squeezed(desk.get(at("scorer", scorer)))
+    page = squeezed(researcher_client.get(at("scorer", scorer)))
     assert "abab abab abab abab" in page
     assert (
         f"{reverse('curation-rounds', args=[scorer.project.slug])}?encoder={scorer.encoder_name}#build"
@@ -293,13 +303,15 @@ def test_measure_names_ranked_texts(sealed: DatasetVersion) -> None:
     assert describe_evaluation(Evaluation(figures=found)) == "not done yet"
 
 
-def test_the_newest_measures_are_listed_and_the_rest_counted(desk: Client, sealed: DatasetVersion) -> None:
+def test_the_newest_measures_are_listed_and_the_rest_counted(
+    researcher_client: Client, sealed: DatasetVersion
+) -> None:
     scorer = ready(sealed)
     for _ in range(7):
         Evaluation.objects.create(
             project=sealed.project, version=sealed, scorer=scorer, source="scorer", label="Ours"
         )
-    page = squeezed(desk.get(reverse("scorer", args=[sealed.project.slug, scorer.pk])))
+    page = squeezed(researcher_client.get(reverse("scorer", args=[sealed.project.slug, scorer.pk])))
     assert page.count("not done yet") == 5
     assert "2 older below Evaluations" in page
 
@@ -311,16 +323,19 @@ def test_settings_without_value_are_described(sealed: DatasetVersion) -> None:
     assert "Settings" in dict(scorer_facts(ready(sealed, "other"))["more"])
 
 
-def test_journals_are_handed_out_and_nothing_else(desk: Client, sealed: DatasetVersion) -> None:
+def test_only_journals_can_be_downloaded(researcher_client: Client, sealed: DatasetVersion) -> None:
     scorer = ready(sealed, "my scorer")
-    reply = desk.get(at("scorer-file", scorer, "losses.csv"))
+    reply = researcher_client.get(at("scorer-file", scorer, "losses.csv"))
     assert b"".join(reply.streaming_content) == (scorer_folder(scorer) / "losses.csv").read_bytes()  # type: ignore[attr-defined]
     assert 'filename="my-scorer-losses.csv"' in reply["Content-Disposition"]
     (scorer_folder(scorer) / "environment.json").write_text("{}")
-    assert desk.get(at("scorer-file", scorer, "environment.json"))["Content-Type"] == "application/json"
+    assert (
+        researcher_client.get(at("scorer-file", scorer, "environment.json"))["Content-Type"]
+        == "application/json"
+    )
     (scorer_folder(scorer) / "train.jsonl").write_text("{}")
     for name in ("train.jsonl", "run.json", "..", "best"):
-        assert desk.get(f"{at('scorer', scorer)}files/{name}").status_code == 404, name
+        assert researcher_client.get(f"{at('scorer', scorer)}files/{name}").status_code == 404, name
 
 
 def test_a_line_asks_for_the_same_training(sealed: DatasetVersion) -> None:

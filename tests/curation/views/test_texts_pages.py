@@ -71,7 +71,7 @@ def places(rows: dict[str, TextAnalysis], project: Project) -> dict[str, tuple[s
     return found
 
 
-def test_strangers_outsiders_and_annotators_see_and_do_nothing(
+def test_anonymous_users_outsiders_and_workers_are_refused(
     client: Client, places: Any, outsider: User, annotator: User
 ) -> None:
     for user, status in ((None, 302), (outsider, 404), (annotator, 404)):
@@ -85,9 +85,15 @@ def test_strangers_outsiders_and_annotators_see_and_do_nothing(
 
 def test_a_researcher_sees_and_does_all(client: Client, places: Any, researcher: User) -> None:
     client.force_login(researcher)
-    wanted = {"read": 302, "run duplicates": 400, "run topics": 400, "run toxicity": 400, "run captions": 400}
+    expected = {
+        "read": 302,
+        "run duplicates": 400,
+        "run topics": 400,
+        "run toxicity": 400,
+        "run captions": 400,
+    }
     for name, (method, path, data) in places.items():
-        assert getattr(client, method)(path, data).status_code == wanted.get(name, 200), name
+        assert getattr(client, method)(path, data).status_code == expected.get(name, 200), name
     assert TextReview.objects.get().by == researcher
 
 
@@ -278,9 +284,9 @@ def test_results_are_downloaded_whole(
     for kind in (AnalysisKind.DUPLICATES, AnalysisKind.TOPICS, AnalysisKind.CAPTIONS):
         reply = client.get(reverse("curation-texts-export", args=[project.slug, rows[kind].pk]))
         rows[kind].refresh_from_db()
-        told = json.loads(reply.content)
-        assert told["result"].keys() == rows[kind].result.keys()
-        assert not told["rehearsal"]
+        exported = json.loads(reply.content)
+        assert exported["result"].keys() == rows[kind].result.keys()
+        assert not exported["rehearsal"]
         assert (
             f'attachment; filename="{project.slug}-{kind}-{rows[kind].pk}.json"'
             == (reply["Content-Disposition"])
@@ -291,21 +297,21 @@ def test_a_downloaded_result_names_pairs_by_their_published_ids(
     client: Client, rows: dict[str, TextAnalysis], project: Project, researcher: User
 ) -> None:
     client.force_login(researcher)
-    told = {}
+    exported = {}
     for kind in ("duplicates", "topics", "captions"):
         reply = client.get(reverse("curation-texts-export", args=[project.slug, rows[kind].pk]))
-        told[kind] = json.loads(reply.content)["result"]
+        exported[kind] = json.loads(reply.content)["result"]
     ids = dict(Pair.objects.values_list("pk", "instance_id"))
-    stored = {kind: rows[kind].result for kind in told}
-    assert [row["pair"] for row in told["captions"]["nearest"]] == [
+    stored = {kind: rows[kind].result for kind in exported}
+    assert [row["pair"] for row in exported["captions"]["nearest"]] == [
         ids[row["pair"]] for row in stored["captions"]["nearest"]
     ]
-    assert [cell["pairs"] for cell in told["topics"]["examples"]] == [
+    assert [cell["pairs"] for cell in exported["topics"]["examples"]] == [
         [ids[pk] for pk in cell["pairs"]] for cell in stored["topics"]["examples"]
     ]
-    assert told["topics"]["pairs"] == stored["topics"]["pairs"], "a count, no pair"
-    assert told["duplicates"]["groups"]
-    for group, kept in zip(told["duplicates"]["groups"], stored["duplicates"]["groups"], strict=True):
+    assert exported["topics"]["pairs"] == stored["topics"]["pairs"], "a count, no pair"
+    assert exported["duplicates"]["groups"]
+    for group, kept in zip(exported["duplicates"]["groups"], stored["duplicates"]["groups"], strict=True):
         assert (group["kept"], group["members"]) == (ids[kept["kept"]], [ids[pk] for pk in kept["members"]])
         assert group["pair"] == [ids[pk] for pk in kept["pair"]]
     taken = Pair.objects.get(pk=stored["captions"]["nearest"][0]["pair"]).image
