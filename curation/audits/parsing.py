@@ -58,7 +58,8 @@ def codebook_from_row(row: Mapping[str, Any]) -> Codebook:
 def shipped_codebooks() -> dict[str, Codebook]:
     """Return the built-in codebooks by id, those with the largest samples first."""
     found = [parse_codebook(path.read_text("utf-8"), path.name) for path in CODEBOOK_FOLDER.glob("*.toml")]
-    return {book.id: book for book in sorted(found, key=lambda book: (-(book.pairs or 0), book.id))}
+    found.sort(key=lambda codebook: (-(codebook.pairs or 0), codebook.id))
+    return {codebook.id: codebook for codebook in found}
 
 
 def read_codebook(data: Any, name: str) -> Codebook:

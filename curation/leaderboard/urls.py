@@ -12,19 +12,19 @@ from curation.leaderboard.api import (
 )
 from curation.leaderboard.views import boards, organiser
 
-_DESK = "projects/<slug:slug>/leaderboards/<int:board_id>/"
+_CONSOLE = "projects/<slug:slug>/leaderboards/<int:board_id>/"
 _BOARD = "leaderboards/<slug:slug>/"
 
 urlpatterns = [
     path("projects/<slug:slug>/leaderboards/", organiser.board_list, name="leaderboards"),
-    path(_DESK, organiser.manage_board, name="leaderboard-manage"),
-    path(f"{_DESK}open", organiser.set_open, name="leaderboard-open"),
-    path(f"{_DESK}publish", organiser.publish, name="leaderboard-publish"),
-    path(f"{_DESK}teams", organiser.team_add, name="leaderboard-teams"),
-    path(f"{_DESK}teams/<int:team_id>/key", organiser.team_key, name="leaderboard-team-key"),
-    path(f"{_DESK}teams/<int:team_id>/active", organiser.team_active, name="leaderboard-team-active"),
+    path(_CONSOLE, organiser.manage_board, name="leaderboard-manage"),
+    path(f"{_CONSOLE}open", organiser.set_open, name="leaderboard-open"),
+    path(f"{_CONSOLE}publish", organiser.publish, name="leaderboard-publish"),
+    path(f"{_CONSOLE}teams", organiser.team_add, name="leaderboard-teams"),
+    path(f"{_CONSOLE}teams/<int:team_id>/key", organiser.team_key, name="leaderboard-team-key"),
+    path(f"{_CONSOLE}teams/<int:team_id>/active", organiser.team_active, name="leaderboard-team-active"),
     path(
-        f"{_DESK}entries/<int:entry_id>/hidden",
+        f"{_CONSOLE}entries/<int:entry_id>/hidden",
         organiser.entry_hidden,
         name="leaderboard-entry-hidden",
     ),

@@ -110,7 +110,7 @@ def _available_items(audit: Audit) -> "QuerySet[AuditItem]":
 class AuditQueue:
     """A reader's queue. Positions start at 1; ``waiting`` is in the order of offering.
 
-    ``position`` is the pair to show, if any; ``can_label`` tells whether the reader may label it, ``is_complete``
+    ``position`` is the pair to show, if any; ``can_label`` is whether the reader may label it, ``is_complete``
     whether it has all its readers.
     """
 

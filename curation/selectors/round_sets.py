@@ -15,13 +15,13 @@ class SetOrder(StrEnum):
 
     PROMISING = "promising"
     LEAST_PROMISING = "least-promising"
-    FEWEST = "fewest"
+    FEWEST_CANDIDATES = "fewest"
 
 
 _ORDERS = {
     SetOrder.PROMISING: ("rank",),
     SetOrder.LEAST_PROMISING: ("-rank",),
-    SetOrder.FEWEST: ("scores__available", "rank"),
+    SetOrder.FEWEST_CANDIDATES: ("scores__available", "rank"),
 }
 
 

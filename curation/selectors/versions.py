@@ -36,7 +36,7 @@ def previous_sealed_version(version: DatasetVersion) -> DatasetVersion | None:
 
 
 def version_splits(version: DatasetVersion) -> list[str]:
-    """Return the splits of a sealed version that have pairs, usual evaluation splits first."""
+    """Return the splits of a sealed version that have pairs, default evaluation splits first."""
     rows = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     found = set(rows.order_by().values_list("split", flat=True).distinct())
     return [split for split in _REPORTED_SPLITS if split in found] + sorted(found - set(_REPORTED_SPLITS))

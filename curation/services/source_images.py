@@ -102,7 +102,7 @@ class _KnownImage:
 class ImageImport:
     """Stores an import's pictures, batch by batch, from the cursor on.
 
-    fence: the folder every picture must be in when it is opened, which may be hours after planning.
+    sandbox: the folder that every picture must be in when it is opened, perhaps hours after planning.
     """
 
     def __init__(
@@ -113,14 +113,14 @@ class ImageImport:
         plan: SourcePlan,
         progress: Progress,
         *,
-        fence: PathSandbox,
+        sandbox: PathSandbox,
     ) -> None:
         self._project = project
         self._source = source
         self._options = options
         self._plan = plan
         self._progress = progress
-        self._fence = fence
+        self._sandbox = sandbox
         self._fingerprint = _fingerprint(plan)
         self._known = imported_splits(project, self._source)
         self._position, self._tally = self._start()
@@ -249,7 +249,7 @@ class ImageImport:
             BadFile: it cannot be used.
             InvalidInput: it now lies outside the folder; this is never skipped."""
         path = Path(image.path)
-        self._fence.check(path)
+        self._sandbox.check(path)
         try:
             if path.stat().st_size > settings.MAX_IMAGE_BYTES:
                 raise BadFile(f"{path.name}: is too large; make it smaller first")

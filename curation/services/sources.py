@@ -160,14 +160,14 @@ def _store_images(
     project: Project, spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, progress: Progress
 ) -> ImportCounts:
     """Store the pictures. Each file's location is checked again when it is opened, since links may change."""
-    fence = PathSandbox(spec.within)
+    sandbox = PathSandbox(spec.within)
 
     def regions(image: SourceImage) -> Sequence[SourceRegion]:
-        fence.check(_regions_file(spec, image))
+        sandbox.check(_regions_file(spec, image))
         return plan.regions(image)
 
-    fenced = replace(plan, regions=regions)
-    return ImageImport(project, spec_source(spec), options, fenced, progress, fence=fence).run()
+    checked_plan = replace(plan, regions=regions)
+    return ImageImport(project, spec_source(spec), options, checked_plan, progress, sandbox=sandbox).run()
 
 
 def _regions_file(spec: CollectionSpec, image: SourceImage) -> Path:

@@ -23,7 +23,7 @@ CHUNK_SIZE = 2_000
 
 
 class SelectionFilter:
-    """Tells which records of one type a selection excludes; decisions about other types are ignored.
+    """Decides which records of one type a selection excludes; decisions about other types are ignored.
 
     Args:
         record_types: all types of records in the project's versions.

@@ -31,12 +31,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One code on a page: its choices with whether each is chosen, what is wrong, and what readers said of it."""
+    """One code on a page: its choices with whether each is chosen, what is wrong, and its readers' answers."""
 
     code: Code
     choices: Sequence[tuple[Choice, bool]]
     error: str = ""
-    said: Sequence[tuple[str, str]] = ()
+    reader_answers: Sequence[tuple[str, str]] = ()
 
     @property
     def field(self) -> str:
@@ -83,19 +83,19 @@ def questions(
     errors: Mapping[str, str],
     item: LabelledItem | None = None,
 ) -> list[Question]:
-    """Return the questions of a page; with ``item`` also what its readers said."""
+    """Return the questions of a page; with ``item`` also its readers' answers."""
     return [
         Question(
             code=code,
             choices=[(choice, choice.value in chosen_values(answers, code.id)) for choice in code.choices],
             error=errors.get(code.id, ""),
-            said=_said(code, item) if item else (),
+            reader_answers=_answers_by_reader(code, item) if item else (),
         )
         for code in codebook.codes
     ]
 
 
-def _said(code: Code, item: LabelledItem) -> list[tuple[str, str]]:
+def _answers_by_reader(code: Code, item: LabelledItem) -> list[tuple[str, str]]:
     return [
         (str(reader), _words(code, label.codes))
         for reader, label in sorted(item.labels.current.items(), key=lambda row: str(row[0]))
@@ -108,7 +108,7 @@ def _words(code: Code, answers: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A pair on which readers differ, or which was settled: what each said of each code in question."""
+    """A pair on which readers differ, or which was settled: each reader's answer to each code in question."""
 
     item: LabelledItem
     pair: Shown
@@ -137,9 +137,9 @@ def _difference(item: LabelledItem, row: AuditItem, codebook: Codebook) -> Diffe
     settled = labels.settlement.codes if labels.settlement else {}
     codes = []
     for code in codebook.codes:
-        said = _said(code, item)
-        if len({words for _, words in said}) > 1:
-            codes.append((code, said, _words(code, settled) if settled else ""))
+        reader_answers = _answers_by_reader(code, item)
+        if len({words for _, words in reader_answers}) > 1:
+            codes.append((code, reader_answers, _words(code, settled) if settled else ""))
     notes = [(str(reader), label.note) for reader, label in labels.current.items() if label.note]
     if labels.settlement is not None and labels.settlement.note:
         notes.append(("Settled", labels.settlement.note))

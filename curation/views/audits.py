@@ -149,7 +149,7 @@ def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
 @never_cache
 @audit_page
 def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
-    """Go to the next pair that waits for this reader, or say that none does."""
+    """Go to the next pair that waits for this reader, or show that none waits."""
     queue = selectors.audit_queue(audit, signed_in_user(request))
     if queue.position is not None:
         there = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, queue.position])
@@ -214,7 +214,7 @@ def _keep(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, li
 
 
 def _saved(request: HttpRequest) -> int | None:
-    """Return the place that was saved just now, which the address tells: its draft is forgotten."""
+    """Return the place that was just saved, from the address: its draft is deleted."""
     place = request.GET.get("saved", "")
     return int(place) if place.isdecimal() and len(place) < len("10000") else None
 
@@ -223,7 +223,7 @@ def _saved(request: HttpRequest) -> int | None:
 @never_cache
 @audit_page
 def audit_settle(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
-    """Show a pair on which readers differ with what each said, and take what is agreed."""
+    """Show a pair on which readers differ with each reader's answers, and save the agreed ones."""
     codebook = selectors.audit_codebook(audit)
     errors: Mapping[str, str] = {}
     given = parts.given_in(request.POST, codebook)

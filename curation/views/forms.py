@@ -268,7 +268,7 @@ class SetsForm(PageForm):
         choices=[
             (SetOrder.PROMISING, "Highest set score first"),
             (SetOrder.LEAST_PROMISING, "Lowest set score first"),
-            (SetOrder.FEWEST, "Fewest candidates first"),
+            (SetOrder.FEWEST_CANDIDATES, "Fewest candidates first"),
         ],
     )
     set = forms.IntegerField(required=False, min_value=1, label="Go to set")

@@ -161,7 +161,7 @@ class VisualGenomeForm(ImportForm):
     splits = forms.ChoiceField(
         required=False,
         label="List of splits",
-        help_text="Visual Genome has none. A JSON file with the ids of train, val and test.",
+        help_text="Visual Genome has no official splits. Choose a JSON file with the ids of train, val and test.",
     )
     train = forms.ChoiceField(required=False, label="Ids of train")
     val = forms.ChoiceField(required=False, label="Ids of val")

@@ -170,10 +170,10 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
 
 def _queue(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
     queue = stored.toxicity_queue(row)
-    wanted = request.GET.get("at", "")
+    requested = request.GET.get("at", "")
     places = {str(item.score.pk): place for place, item in enumerate(queue)}
     unread = (place for place, item in enumerate(queue) if item.review is None)
-    at = places.get(wanted, next(unread, 0))
+    at = places.get(requested, next(unread, 0))
     here = queue[at] if queue else None
     return {
         "queue": queue,
@@ -211,7 +211,7 @@ def _pieces(text: str, matches: Iterable[dict[str, Any]]) -> Iterator[tuple[str,
 @require_POST
 @analysis_page
 def read(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponse:
-    """Keep what a person says of a text, and go to the next one that nobody has read."""
+    """Save a person's review of a text, and go to the next text without a review."""
     form = ReadingForm(request.POST)
     queue = stored.toxicity_queue(row)
     item = next((item for item in queue if str(item.score.pk) == request.POST.get("score")), None)
@@ -265,9 +265,9 @@ def _csv_row(item: QueuedText, letters: Mapping[int, str]) -> tuple[object, ...]
     score, pair, reading = item.score, item.score.observation, item.review
     text = getattr(pair, score.field)
     found = [text[match["start"] : match["end"]] for match in score.detail.get("matches", [])]
-    said = ("", "", "", "")
+    review_cells = ("", "", "", "")
     if reading is not None:
         verdict = "concern" if reading.is_concern else "no concern"
-        said = (verdict, escape_formula(reading.note), letters[reading.by_id], reading.at.isoformat())
+        review_cells = (verdict, escape_formula(reading.note), letters[reading.by_id], reading.at.isoformat())
     head = (item.split, pair.instance_id, score.field, score.score, escape_formula(" ".join(found)))
-    return (*head, escape_formula(pair.clue), escape_formula(pair.inference), *said)
+    return (*head, escape_formula(pair.clue), escape_formula(pair.inference), *review_cells)

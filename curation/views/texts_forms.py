@@ -284,7 +284,7 @@ FORMS: dict[AnalysisKind, type[AnalysisForm]] = {
 
 
 class ReadingForm(forms.Form):
-    """What a person says of a text."""
+    """A person's review of a text."""
 
     score = forms.IntegerField(min_value=1)
     concern = forms.ChoiceField(choices=[("no", "No concern"), ("yes", "Concern")])

@@ -175,11 +175,11 @@ def size_curve(title: str, series: Mapping[str, Sequence[tuple[int, Figure]]]) -
         ]
         for kind, one in known.items()
     }
-    said = [
+    sentences = [
         f"{kind.capitalize()}: {', '.join(dot.title for dot in one)}." for kind, one in dots.items() if one
     ]
     return Chart(
-        summary=f"{title} by batch size. {' '.join(said)}",
+        summary=f"{title} by batch size. {' '.join(sentences)}",
         height=CURVE_HEIGHT,
         title=title,
         kind="line",

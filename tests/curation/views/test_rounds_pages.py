@@ -22,7 +22,7 @@ from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
 NUMBERS = {"min_candidates": "20", "size": "10", "max_verbatim": "3", "seed": "0"}
-USUAL = {"min_candidates": "12", "size": "10", "max_verbatim": "3", "diversity": "mean", "seed": "0"}
+DEFAULTS = {"min_candidates": "12", "size": "10", "max_verbatim": "3", "diversity": "mean", "seed": "0"}
 
 
 def figures(gold: float, plausibility: list[float], available: int) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def test_a_round_is_queued_with_the_paper_s_floor(client: Client, work: Work, re
     client.force_login(researcher)
     page = client.get(reverse("curation-rounds", args=[work.project.slug])).content.decode()
     assert 'name="min_candidates" value="20"' in page
-    reply = client.post(reverse("curation-build", args=[work.project.slug]), USUAL)
+    reply = client.post(reverse("curation-build", args=[work.project.slug]), DEFAULTS)
     assert reply["Location"] == reverse("curation-rounds", args=[work.project.slug])
     job = Job.objects.get(task="curation.build_comparison_round")
     assert job.args["options"]["min_candidates"] == 12
@@ -111,9 +111,9 @@ def test_a_round_may_use_clip_or_an_encoder_that_the_project_used(
     assert '<option value="clip:/weights/our clip">' in page
     assert "efficientnet-lite0" not in page, "it has no texts"
     url = reverse("curation-build", args=[work.project.slug])
-    assert client.post(url, USUAL | {"encoder": "clip:/etc"}).status_code == 400, "no folder by hand"
+    assert client.post(url, DEFAULTS | {"encoder": "clip:/etc"}).status_code == 400, "no folder by hand"
     assert not Job.objects.filter(task="curation.build_comparison_round").exists()
-    chosen = USUAL | {"encoder": "clip:openai/clip-vit-base-patch32", "size": "1"}
+    chosen = DEFAULTS | {"encoder": "clip:openai/clip-vit-base-patch32", "size": "1"}
     assert 'clip-vit-base-patch32" selected' in squeezed(client.post(url, chosen)), "what was chosen is kept"
     assert client.post(url, chosen | {"size": "10"}).status_code == 302
     job = Job.objects.get(task="curation.build_comparison_round")
@@ -153,11 +153,11 @@ def test_rule_choice_is_queued_and_kept_on_errors(client: Client, work: Work, re
     work.observed(work.image())
     client.force_login(researcher)
     url = reverse("curation-build", args=[work.project.slug])
-    wish = USUAL | {"soft_share": "62.5", "linkage": "complete", "weight": "3"}
-    page = squeezed(client.post(url, wish | {"min_candidates": "0"}))
+    fields = DEFAULTS | {"soft_share": "62.5", "linkage": "complete", "weight": "3"}
+    page = squeezed(client.post(url, fields | {"min_candidates": "0"}))
     assert '<details class="adder" open>' in page
     assert 'name="soft_share" value="62.5"' in page
-    assert client.post(url, wish).status_code == 302
+    assert client.post(url, fields).status_code == 302
     options = Job.objects.get(task="curation.build_comparison_round").args["options"]
     assert (options["soft_share"], options["linkage"], options["weight"]) == (0.625, "complete", 3.0)
 
@@ -195,9 +195,9 @@ def test_launching_a_round_takes_two_steps(client: Client, built: ComparisonRoun
     assert "Launch 1 task, hold $1.10" in asked.content.decode()
     found = ComparisonRound.objects.get()
     assert found.batch is None
-    wish = values | {"step": "launch", "idempotency_key": asked.context["idempotency_key"]}
-    for _ in range(2):  # a second press is the same wish, no error
-        page = client.post(url, wish, follow=True).content.decode()
+    fields = values | {"step": "launch", "idempotency_key": asked.context["idempotency_key"]}
+    for _ in range(2):  # a second press is the same request, no error
+        page = client.post(url, fields, follow=True).content.decode()
         assert "Not launched" not in page
     found.refresh_from_db()
     assert found.batch is not None
@@ -270,7 +270,11 @@ def test_round_without_figures_is_shown(
 
 @pytest.mark.parametrize(
     ("order", "ranks"),
-    [(SetOrder.PROMISING, [1, 2, 3]), (SetOrder.LEAST_PROMISING, [3, 2, 1]), (SetOrder.FEWEST, [2, 3, 1])],
+    [
+        (SetOrder.PROMISING, [1, 2, 3]),
+        (SetOrder.LEAST_PROMISING, [3, 2, 1]),
+        (SetOrder.FEWEST_CANDIDATES, [2, 3, 1]),
+    ],
 )
 def test_sets_are_ordered(built: ComparisonRound, order: SetOrder, ranks: list[int]) -> None:
     assert [item.rank for item in find_sets(built, order=order)] == ranks
