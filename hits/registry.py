@@ -21,7 +21,7 @@ class NotInstalled(LookupError):
 
 def kind_apps(packages: list[str]) -> list[str]:
     """Return the dotted names of all kind packages, sorted, for ``INSTALLED_APPS``."""
-    return sorted(f"{package}.{name}" for package in packages for name in _folders(package))
+    return sorted(f"{package}.{name}" for package in packages for name in _folders(package, "kind.py"))
 
 
 def family_apps(packages: list[str]) -> list[str]:
@@ -51,18 +51,9 @@ def family_names() -> list[str]:
     return sorted(family_modules())
 
 
-@cache
 def family_modules() -> dict[str, str]:
     """Return the dotted name of each family's package, found in ``settings.FAMILY_PACKAGES`` by its ``family.py``."""
-    from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
-
-    found: dict[str, str] = {}
-    for package in settings.FAMILY_PACKAGES:
-        for name in _folders(package, "family.py"):
-            if name in found:
-                raise LookupError(f"two families are called {name!r}: {found[name]} and {package}.{name}")
-            found[name] = f"{package}.{name}"
-    return found
+    return _find_packages("FAMILY_PACKAGES", "family.py", "families")
 
 
 def kind_module(name: str) -> str:
@@ -90,20 +81,24 @@ def _load(module: str) -> "HitKind":
     return kind
 
 
-@cache
 def _modules() -> dict[str, str]:
+    return _find_packages("HIT_KIND_PACKAGES", "kind.py", "HIT kinds")
+
+
+@cache
+def _find_packages(setting: str, file: str, what: str) -> dict[str, str]:
     from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
 
     found: dict[str, str] = {}
-    for package in settings.HIT_KIND_PACKAGES:
-        for name in _folders(package):
+    for package in getattr(settings, setting):
+        for name in _folders(package, file):
             if name in found:
-                raise LookupError(f"two HIT kinds are called {name!r}: {found[name]} and {package}.{name}")
+                raise LookupError(f"two {what} are called {name!r}: {found[name]} and {package}.{name}")
             found[name] = f"{package}.{name}"
     return found
 
 
-def _folders(package: str, file: str = "kind.py") -> list[str]:
+def _folders(package: str, file: str) -> list[str]:
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return []

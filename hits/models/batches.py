@@ -124,9 +124,6 @@ class Unit(models.Model):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["batch", "key"], name="unit_key_once_per_batch")]
 
-    def __str__(self) -> str:
-        return f"{self.batch_id}/{self.key}"
-
 
 class Hit(models.Model):
     """One HIT for one unit. The row and its token exist before the HIT on the marketplace."""
@@ -156,6 +153,3 @@ class Hit(models.Model):
                 condition=~Q(state=HitState.LIVE) | Q(hit_id__isnull=False), name="live_hit_has_an_id"
             ),
         ]
-
-    def __str__(self) -> str:
-        return self.annotation

@@ -74,9 +74,6 @@ class JobLine(models.Model):
     class Meta:
         ordering = ["id"]
 
-    def __str__(self) -> str:
-        return self.text
-
 
 class Heartbeat(models.Model):
     """The last sign of life of the worker processes; pages warn when it is old.
@@ -89,6 +86,3 @@ class Heartbeat(models.Model):
     at = models.DateTimeField()
     held_until = models.DateTimeField(null=True)
     resume_point = models.JSONField(default=dict, db_column="place")
-
-    def __str__(self) -> str:
-        return self.name

@@ -44,9 +44,6 @@ class Membership(models.Model):
             is_one_of("role", Role, name="membership_role_known"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.user} is {self.role} of {self.project}"
-
 
 class AuditEvent(AppendOnly):
     """One action: actor, subject and time. ``data`` holds ids and counts, never worker ids or answers."""

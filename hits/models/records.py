@@ -41,9 +41,6 @@ class Record(AppendOnly):
         ]
         indexes = [models.Index(fields=["project", "type"], name="record_project_type")]
 
-    def __str__(self) -> str:
-        return f"{self.type} {self.instance_id}"
-
 
 class RecordImage(AppendOnly):
     """One of several images of a record; positions count from 0."""

@@ -22,6 +22,3 @@ class UnitFile(models.Model):
 
     class Meta:
         ordering = ["-id"]
-
-    def __str__(self) -> str:
-        return self.name

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
@@ -192,19 +193,13 @@ class ProjectRow:
 def project_rows(projects: "QuerySet[Project]") -> list[ProjectRow]:
     """Return projects with the counts of their contents; four queries."""
     rows = list(projects.order_by("name"))
-    images = dict(
-        Image.objects.filter(project__in=rows).order_by().values_list("project").annotate(Count("id"))
-    )
-    batches = dict(
-        Batch.objects.filter(project__in=rows).order_by().values_list("project").annotate(Count("id"))
-    )
-    waiting = dict(
-        waiting_assignments()
-        .filter(hit__unit__batch__project__in=rows)
-        .order_by()
-        .values_list("hit__unit__batch__project")
-        .annotate(Count("id"))
-    )
+
+    def counts(found: "QuerySet[Any]", path: str) -> dict[int, int]:
+        grouped = found.filter(**{f"{path}__in": rows}).order_by().values_list(path)
+        return dict(grouped.annotate(Count("id")))
+
+    images, batches = counts(Image.objects.all(), "project"), counts(Batch.objects.all(), "project")
+    waiting = counts(waiting_assignments(), "hit__unit__batch__project")
     return [
         ProjectRow(row, images.get(row.pk, 0), batches.get(row.pk, 0), waiting.get(row.pk, 0)) for row in rows
     ]

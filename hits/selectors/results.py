@@ -68,26 +68,18 @@ class ResultColumns:
         ]
 
 
-@dataclass(frozen=True, slots=True)
-class _BatchCells:
-    """The cells that are the same in every row."""
-
-    listing_cells: tuple[str, ...]
-    duration_cells: tuple[str, ...]
-    lifetime: str
-
-
 def result_rows(batch: Batch) -> Iterator[list[str]]:
     """Yield the heading, then a row per confirmed assignment, oldest first."""
     columns = result_columns(batch)
     yield columns.names
-    cells, rates = _batch_cells(batch, batch_listing(batch)), _approval_rates(batch)
+    listing, rates = batch_listing(batch), _approval_rates(batch)
     rows = _matched_assignments(batch).order_by("submitted_at", "id").values_list(*_FIELDS, named=True)
     stream = rows.iterator(chunk_size=CHUNK_SIZE)
     while chunk := list(islice(stream, CHUNK_SIZE)):
         decisions = _latest_decisions(row.pk for row in chunk)
         for row in chunk:
-            yield _row(batch, cells, columns, row, decisions.get(row.pk), rates.get(row.worker_id, _NO_RATES))
+            worker_rates = rates.get(row.worker_id, _NO_RATES)
+            yield _row(batch, listing, columns, row, decisions.get(row.pk), worker_rates)
 
 
 def count_results(batch: Batch) -> int:
@@ -143,7 +135,7 @@ def _approval_rates(batch: Batch) -> Rates:
 
 def _row(
     batch: Batch,
-    cells: _BatchCells,
+    listing: TaskListing,
     columns: ResultColumns,
     row: Any,
     decision: Decision | None,
@@ -153,34 +145,25 @@ def _row(
     answers = _answers(batch, row.submission__answer)
     return [
         row.hit__hit_id or "",
-        *cells.listing_cells,
+        batch.hit_type_id,
+        listing.title,
+        listing.description,
+        listing.keywords,
+        format_dollars(batch.reward_cents),
         format_time(row.hit__attempt_at),
         str(row.hit__max_assignments),
         row.hit__annotation,
-        *cells.duration_cells,
+        str(batch.duration_seconds),
+        str(batch.auto_approval_seconds),
         format_time(row.hit__expires_at),
         "",
-        cells.lifetime,
+        str(batch.lifetime_seconds),
         *_assignment_cells(row, decision),
         *rates,
         *[inputs.get(name, "") for name in columns.inputs],
         *[answers.get(name, "") for name in columns.answers],
         *_NOT_DECIDED,
     ]
-
-
-def _batch_cells(batch: Batch, listing: TaskListing) -> _BatchCells:
-    return _BatchCells(
-        listing_cells=(
-            batch.hit_type_id,
-            listing.title,
-            listing.description,
-            listing.keywords,
-            format_dollars(batch.reward_cents),
-        ),
-        duration_cells=(str(batch.duration_seconds), str(batch.auto_approval_seconds)),
-        lifetime=str(batch.lifetime_seconds),
-    )
 
 
 def _assignment_cells(row: Any, decision: Decision | None) -> list[str]:

@@ -5,8 +5,6 @@ import unicodedata
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits import registry
-from hits.domain.answers.text import TextError, clean_line
 from hits.domain.images.geometry import BoxError, parse_box
 from hits.domain.instructions import (
     MAX_BODY,
@@ -33,6 +31,7 @@ from hits.selectors.instructions import (
 )
 from hits.services import audit
 from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.typed_values import clean_field, get_kind
 
 _CONTROL_CATEGORIES = {"Cc", "Cs"}
 
@@ -63,8 +62,8 @@ def publish_instructions(
         TooLarge: a text over its limit.
         NewerVersionPublished: a newer version exists; publish again on top of it.
     """
-    kind = _get_kind(kind_name)
-    note = _clean_field("note", note, MAX_NOTE)
+    kind = get_kind(kind_name)
+    note = clean_field("note", note, MAX_NOTE)
     if not note:
         raise Refused("note: describe the change in a few words, for colleagues")
     text = clean_text(text, project=project, kind=kind)
@@ -147,7 +146,7 @@ def clean_text(text: InstructionText, *, project: Project, kind: HitKind) -> Ins
         Refused: a field that pages cannot show; the message names it.
         TooLarge: a text over its limit.
     """
-    summary = _clean_field("summary", text.summary, MAX_SUMMARY)
+    summary = clean_field("summary", text.summary, MAX_SUMMARY)
     if not summary:
         raise Refused("summary: describe the task in one line")
     body = "\n".join(line.rstrip() for line in text.body.splitlines()).strip()
@@ -177,20 +176,6 @@ def clean_text(text: InstructionText, *, project: Project, kind: HitKind) -> Ins
     return cleaned
 
 
-def _get_kind(name: str) -> HitKind:
-    try:
-        return registry.get_kind(name)
-    except LookupError as error:
-        raise Refused(f"kind: {error}") from error
-
-
-def _clean_field(field: str, raw: str, maximum: int) -> str:
-    try:
-        return clean_line(raw, maximum=maximum)
-    except TextError as error:
-        raise Refused(f"{field}: it {error}") from error
-
-
 def _check_markdown(field: str, text: str) -> None:
     problem = find_problem(text)
     if problem:
@@ -199,9 +184,7 @@ def _check_markdown(field: str, text: str) -> None:
 
 def _clean_example(number: int, example: Example, kind: HitKind) -> Example:
     field = f"example {number}"
-    texts = [
-        _clean_field(field, text, MAX_EXAMPLE_TEXT) for text in (example.weak, example.good, example.why)
-    ]
+    texts = [clean_field(field, text, MAX_EXAMPLE_TEXT) for text in (example.weak, example.good, example.why)]
     for text in texts:
         _check_markdown(field, text)
         if picture_sources(text):

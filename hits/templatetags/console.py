@@ -13,7 +13,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from hits.domain.answers import evidence
-from hits.models import AuditEvent, Job, Project
+from hits.models import AuditEvent, Project
 from hits.navigation import page_url
 from hits.observing.pairs import Confidence
 from hits.selectors.console import count_unserved_jobs, count_waiting_assignments
@@ -173,12 +173,6 @@ def action_label(action: str) -> str:
 
 
 @register.filter
-def key_label(name: str) -> str:
-    """Return the label of a data key: ``min_candidates`` is “Min candidates”."""
-    return evidence.humanize(name)
-
-
-@register.filter
 def or_dash(value: Any) -> Any:
     """Return a value, or a dash for ``None`` and the empty string; 0 stays 0."""
     return "–" if value is None or value == "" else value
@@ -254,6 +248,8 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
 
 
 register.simple_tag(page_url)
+register.filter("key_label", evidence.humanize)
+register.filter("speed_label", job_speed_label)
 
 
 @register.inclusion_tag("hits/task/_no_worker.html")
@@ -288,12 +284,6 @@ def ago(moment: datetime | None) -> str:
             count = past // size
             return f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
     return f"{past} s ago"
-
-
-@register.filter
-def speed_label(job: Job) -> str:
-    """Return a job's speed and remaining time."""
-    return job_speed_label(job)
 
 
 @register.filter

@@ -18,9 +18,3 @@ def usd(cents: int | None) -> str:
 def usd_bare(cents: int | None) -> str:
     """Return ``1.10`` for 110 cents, for columns with the unit in their heading."""
     return NO_AMOUNT if cents is None else format_usd(int(cents)).replace("-", "\N{MINUS SIGN}")
-
-
-@register.filter
-def multiply(amount: int, count: int) -> int:
-    """Return ``amount`` × ``count`` as integers."""
-    return int(amount) * int(count)

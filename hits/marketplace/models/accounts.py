@@ -72,6 +72,3 @@ class CountryDeclaration(AppendOnly):
     country = models.CharField(max_length=2)
     subdivision = models.CharField(max_length=3, blank=True)
     at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.country} by worker {self.worker_id}"

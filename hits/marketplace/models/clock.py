@@ -20,9 +20,6 @@ class Clock(models.Model):
             models.CheckConstraint(condition=models.Q(id=SINGLETON), name="marketplace_one_clock"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.offset_seconds:+.0f} s"
-
     @classmethod
     def now(cls) -> datetime:
         """Return the marketplace's current time, aware, UTC."""

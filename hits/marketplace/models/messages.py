@@ -26,9 +26,6 @@ class Message(models.Model):
             ),  # the count in every page's head
         ]
 
-    def __str__(self) -> str:
-        return f"message {self.pk}"
-
     @property
     def has_fixed_subject(self) -> bool:
         """Return whether the subject is a fixed, translated one; all others are the requester's own text."""

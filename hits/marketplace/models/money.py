@@ -28,9 +28,6 @@ class BonusPayment(models.Model):
             models.CheckConstraint(condition=Q(amount_cents__gte=1), name="marketplace_bonus_of_a_cent"),
         ]
 
-    def __str__(self) -> str:
-        return f"bonus {self.pk}"
-
 
 class Payout(AppendOnly):
     """Money that was paid to a worker outside the platform, as an administrator recorded it."""
@@ -54,9 +51,6 @@ class Payout(AppendOnly):
                 fields=["worker", "paid_on", "means", "reference"], name="marketplace_payout_once"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"payout {self.pk}"
 
 
 class EntryKind(models.TextChoices):
@@ -128,6 +122,3 @@ class LedgerEntry(AppendOnly):
                 fields=["payout"], condition=Q(kind="payout"), name="marketplace_payout_booked_once"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.pk}"

@@ -22,9 +22,6 @@ class NotificationSetting(models.Model):
     events = models.JSONField(default=list)
     is_active = models.BooleanField(default=True)
 
-    def __str__(self) -> str:
-        return f"{self.transport} of {self.hit_type_id}"
-
 
 class NotificationState(models.TextChoices):
     """State of a notification."""
@@ -53,6 +50,3 @@ class Notification(models.Model):
         indexes = [
             models.Index(fields=["next_attempt_at"], name="mkt_notification_due", condition=Q(state="queued"))
         ]
-
-    def __str__(self) -> str:
-        return str(self.doc_id)

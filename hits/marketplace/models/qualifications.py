@@ -82,9 +82,6 @@ class Qualification(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.qualification_type_id}={self.value} {self.status}"
-
 
 class QualificationChange(AppendOnly):
     """One grant, new value or revocation: the history of ``Qualification``."""
@@ -94,9 +91,6 @@ class QualificationChange(AppendOnly):
     value = models.IntegerField()
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return f"{self.status} {self.value}"
 
 
 class RequestState(models.TextChoices):
@@ -145,9 +139,6 @@ class QualificationRequest(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.request_id
-
 
 class WorkerBlock(models.Model):
     """A requester's block of a worker from new work. An ended block stays as a row."""
@@ -167,6 +158,3 @@ class WorkerBlock(models.Model):
                 name="marketplace_one_present_block",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"block {self.pk}"

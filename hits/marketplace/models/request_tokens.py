@@ -20,6 +20,3 @@ class RequestToken(models.Model):
                 fields=["requester", "operation", "token"], name="marketplace_request_token_once"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.operation} {self.token}"

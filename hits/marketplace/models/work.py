@@ -108,9 +108,6 @@ class HIT(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.hit_id
-
     @property
     def slot_cents(self) -> int:
         """What one approved assignment costs the requester: reward and fee, in cents."""
@@ -173,9 +170,6 @@ class Assignment(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.assignment_id
-
 
 class Outcome(models.TextChoices):
     """How an attempt at a slot ended; WORKING if it has not."""
@@ -215,6 +209,3 @@ class Attempt(models.Model):
                 condition=Q(deadline__gt=F("accepted_at")), name="marketplace_deadline_after_accept"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"attempt {self.pk}"

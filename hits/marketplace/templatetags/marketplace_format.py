@@ -1,4 +1,4 @@
-"""Template filters of the worker site for money and time."""
+"""Tags and filters of the worker site: money, time, states of a country, unread messages."""
 
 from decimal import Decimal
 
@@ -6,9 +6,14 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from hits.marketplace import closure_reasons
+from hits.domain.workers.subdivisions import subdivisions_of
+from hits.marketplace.closure_reasons import remove_reference
+from hits.marketplace.models import Worker
+from hits.marketplace.selectors.messages import count_unread
 
 register = template.Library()
+register.filter(remove_reference)
+register.simple_tag(count_unread, name="unread_message_count")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 WHOLE_MINUTES_FROM = 2 * MINUTE
 TEN_SECONDS = 10
@@ -41,12 +46,6 @@ def negated(cents: int | None) -> int:
 def minus(cents: int, deducted: int) -> int:
     """``cents`` minus ``deducted``."""
     return cents - deducted
-
-
-@register.filter
-def remove_reference(reason: str) -> str:
-    """A bonus's reason without the requester's reference at its end."""
-    return closure_reasons.remove_reference(reason)
 
 
 def _amount(cents: int, *, grouped: bool = False) -> str:
@@ -96,3 +95,15 @@ def clock(seconds: float) -> str:
 def seconds_until(moment: object, now: object) -> int:
     """Whole seconds from ``now`` to ``moment``, never negative."""
     return max(0, int((moment - now).total_seconds()))  # type: ignore[operator]
+
+
+@register.simple_tag
+def get_states(country: str) -> list[tuple[str, str]]:
+    """Return ``(code, name)`` of a country's known states, sorted by name."""
+    return sorted(subdivisions_of(country).items(), key=lambda pair: pair[1])
+
+
+@register.filter
+def state_name(worker: Worker) -> str:
+    """Return the name of the worker's declared state, or an empty string."""
+    return subdivisions_of(worker.country).get(worker.subdivision, "")

@@ -10,7 +10,7 @@ from django.db import transaction
 from hits.domain.money.usd import format_dollars
 from hits.domain.states import CallState, JobState
 from hits.models import Assignment, Batch, Job, OutgoingCall, Project, TopUp
-from hits.mturk.port import Marketplace, MarketplaceError
+from hits.mturk.port import Marketplace
 from hits.selectors.money.top_ups import TopUpProposal, propose_top_up
 from hits.services import audit
 from hits.services.environment import refuse_other_marketplace
@@ -48,7 +48,7 @@ def top_up_batch(
     """
     refuse_other_marketplace(batch, marketplace)
     _check_target(target_cents_per_hour)
-    available = _available_cents(marketplace)
+    available = budget.available_cents(marketplace)
     with transaction.atomic():
         # PostgreSQL: one plan at a time per project. (SQLite always does so.)
         project = Project.objects.select_for_update().get(pk=batch.project_id)
@@ -113,15 +113,6 @@ def refuse_calls_if_stopped(*, job: Job) -> int:
         top_up=job.args["top_up"], state=CallState.PLANNED, attempt_at__isnull=True
     )
     return untried.update(state=CallState.REFUSED, error=STOPPED_MESSAGE)
-
-
-def _available_cents(marketplace: Marketplace) -> int | None:
-    try:
-        return marketplace.get_balance().available_cents
-    except MarketplaceError as error:
-        if error.retry:
-            return None  # the marketplace refuses each bonus without funds
-        raise Refused(f"funds: the marketplace does not report the account's balance: {error}") from error
 
 
 def _check_target(cents: int | None) -> None:

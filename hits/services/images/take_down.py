@@ -16,8 +16,9 @@ from hits.models import Hit, Image, OutgoingCall, Worker
 from hits.mturk.port import Marketplace, MarketplaceError
 from hits.selectors.take_down import workers_with_open_task
 from hits.services import audit
-from hits.services.errors import Conflict, Refused
+from hits.services.errors import Conflict
 from hits.services.outbox import outbox
+from hits.services.typed_values import check_reason
 
 logger = logging.getLogger(__name__)
 
@@ -115,11 +116,7 @@ def _plan_expiries(image: Image) -> int:
 
 def _clean_reason(reason: str) -> str:
     text = " ".join(reason.split())
-    if not text:
-        raise Refused("reason: write the reason; the project’s history shows it")
-    if len(text) > MAX_REASON_LENGTH:
-        raise Refused(f"reason: has {len(text)} characters; use {MAX_REASON_LENGTH} or fewer")
-    return text
+    return check_reason("reason", text, MAX_REASON_LENGTH, "; the project’s history shows it")
 
 
 def _record_event(image: Image, by: AbstractBaseUser | None, action: str, reason: str, **counts: int) -> None:

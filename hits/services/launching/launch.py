@@ -9,7 +9,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.answers.text import TextError, clean_line
 from hits.domain.money.costs import Estimate
 from hits.domain.states import BatchState, Purpose
 from hits.domain.units.redundancy import slice_sizes
@@ -35,6 +34,7 @@ from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.request_token import build_planned_hit
 from hits.services.launching.terms import NOT_EXCLUDED, Eligibility, LaunchTerms, resolve_terms
 from hits.services.money import budget
+from hits.services.typed_values import clean_field, get_kind
 from hits.services.workers.qualifications import pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
@@ -71,7 +71,7 @@ def launch_batch(
         Refused: no unit, an unknown kind, a bad unit, an image of another project, bad terms, an impossible
             requirement, a missing typed sum, a sum over a cap, or too little funds.
     """
-    kind = _get_kind(kind_name)
+    kind = get_kind(kind_name)
     environment = current_environment()
     if not units:
         raise Refused("units: there is no unit to launch; choose at least one")
@@ -172,25 +172,11 @@ def _check_cost(project: Project, environment: Environment, cost: Estimate, term
         budget.check_funds(available_cents=terms.available_cents, needed_cents=cost.held_cents)
 
 
-def _get_kind(name: str) -> HitKind:
-    try:
-        return registry.get_kind(name)
-    except LookupError as error:
-        raise Refused(f"kind: {error}") from error
-
-
 def _parse_unit(kind: HitKind, unit: PlannedUnit) -> dict[str, Any]:
     try:
         return kind.parse_unit(unit.payload)
     except InvalidUnit as error:
         raise Refused(f"unit {unit.key}: {error}") from error
-
-
-def _clean_name(typed: str) -> str:
-    try:
-        return clean_line(typed[:MAX_NAME], maximum=MAX_NAME)
-    except TextError as error:
-        raise Refused(f"name: it {error}") from error
 
 
 def _create_batch(  # noqa: PLR0917 - private
@@ -208,7 +194,7 @@ def _create_batch(  # noqa: PLR0917 - private
         project=project,
         kind=kind.name,
         kind_version=kind.version,
-        name=_clean_name(name) or kind.title,
+        name=clean_field("name", name[:MAX_NAME], MAX_NAME) or kind.title,
         environment=environment.name,
         fee_schedule=environment.fees.spec,
         masters_only=terms.masters_only,
@@ -270,16 +256,9 @@ def _create_units(
 
 
 def _check_images(batch: Batch, planned: Sequence[PlannedUnit], image_ids: Sequence[set[int]]) -> None:
-    usable: set[int] = set()
-    all_ids = sorted(set().union(*image_ids))
-    for start in range(0, len(all_ids), INSERT_BATCH_SIZE):
-        chunk = Image.objects.filter(
-            pk__in=all_ids[start : start + INSERT_BATCH_SIZE],
-            project=batch.project_id,
-            taken_down_at__isnull=True,
-        )
-        usable.update(chunk.values_list("pk", flat=True))
+    own_images = Image.objects.filter(project=batch.project_id, taken_down_at__isnull=True)
+    usable = own_images.only("pk").in_bulk(set().union(*image_ids))
     for unit, images in zip(planned, image_ids, strict=True):
-        missing = sorted(images - usable)
+        missing = sorted(images - usable.keys())
         if missing:
             raise Refused(f"unit {unit.key}: image {missing[0]} is not in this project, or was taken down")

@@ -8,7 +8,6 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.domain.answers.text import TextError, clean_line
 from hits.domain.task_template.check import PageError, check_template, read_page
 from hits.domain.task_template.resource_checks import https_host
 from hits.domain.task_template.rows import Table
@@ -19,6 +18,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.terms import LaunchTerms
+from hits.services.typed_values import clean_field
 
 KIND = "html_template"
 HOSTS_KEY = "hosts"  # in a batch's provenance: hosts that its pages may load from
@@ -47,10 +47,7 @@ def save_template(
     Raises:
         Refused: no name, or an unusable page.
     """
-    try:
-        cleaned_name = clean_line(name, maximum=MAX_NAME)
-    except TextError as error:
-        raise Refused(f"name: it {error}") from error
+    cleaned_name = clean_field("name", name, MAX_NAME)
     if not cleaned_name:
         raise Refused("name: name the page")
     try:
@@ -144,10 +141,7 @@ def _clean_listing(typed: TaskListing) -> TaskListing:
 
 
 def _clean_field(field: str, typed: str, maximum: int, *, required: bool = True) -> str:
-    try:
-        text = clean_line(typed, maximum=maximum)
-    except TextError as error:
-        raise Refused(f"{field}: it {error}") from error
+    text = clean_field(field, typed, maximum)
     if required and not text:
         raise Refused(f"{field}: it is empty; workers choose tasks by it")
     return text

@@ -129,17 +129,12 @@ class _UnitReader:
         return None
 
     def _check_images(self, shown: Mapping[int, list[int]]) -> None:
-        usable: set[int] = set()
-        image_ids = sorted(shown)
-        for start in range(0, len(image_ids), QUERY_BATCH_SIZE):
-            rows = usable_images(self.project).filter(pk__in=image_ids[start : start + QUERY_BATCH_SIZE])
-            usable.update(rows.values_list("pk", flat=True))
-        for image in image_ids:
-            if image not in usable:
-                for number in shown[image]:
-                    self.problems.append(
-                        f"line {number}: photo {image} is not in this project, is a duplicate, or was taken down"
-                    )
+        usable = usable_images(self.project).only("pk").in_bulk(shown)
+        for image in sorted(shown.keys() - usable.keys()):
+            for number in shown[image]:
+                self.problems.append(
+                    f"line {number}: photo {image} is not in this project, is a duplicate, or was taken down"
+                )
 
     def _add_problem(self, line: UnitLine, problem: str) -> None:
         self.problems.append(f"line {line.number}: {problem}")

@@ -91,13 +91,25 @@ def check_batch_budget(*, batch: Batch, marketplace: Marketplace) -> None:
     needed = unheld_cents(batch)
     if not needed:
         return
+    available = available_cents(marketplace)
+    if available is not None:
+        check_funds(available_cents=available, needed_cents=needed)
+
+
+def available_cents(marketplace: Marketplace) -> int | None:
+    """Return the account's balance, or ``None`` if the marketplace does not answer now.
+
+    It refuses each HIT and each bonus without funds itself, and further checks follow.
+
+    Raises:
+        Refused: the marketplace does not report the balance.
+    """
     try:
-        available = marketplace.get_balance().available_cents
+        return marketplace.get_balance().available_cents
     except MarketplaceError as error:
         if error.retry:
-            return  # the marketplace refuses a HIT without funds, and the next check is a hundred HITs later
+            return None
         raise Refused(f"funds: the marketplace does not report the account's balance: {error}") from error
-    check_funds(available_cents=available, needed_cents=needed)
 
 
 def unheld_cents(batch: Batch) -> int:

@@ -20,6 +20,7 @@ from hits.services.launching.request_token import build_annotation, build_token
 from hits.services.publishing import orphan_recovery
 from hits.services.reconciling.reconcile import MISSING, SURPLUS
 from hits.services.reviewing import review
+from hits.services.typed_values import check_reason
 
 MAX_NOTE = 1000
 _VERDICT_BY_REMEDY = {Remedy.APPROVE: Verdict.APPROVE, Remedy.REJECT: Verdict.REJECT}
@@ -179,12 +180,7 @@ def _latest_findings(batch: Batch) -> set[tuple[str, str]]:
 
 
 def _clean_note(note: str) -> str:
-    note = note.strip()
-    if not note:
-        raise Refused("note: write the reason, for the record")
-    if len(note) > MAX_NOTE:
-        raise Refused(f"note: has {len(note)} characters; use {MAX_NOTE} or fewer")
-    return note
+    return check_reason("note", note.strip(), MAX_NOTE, ", for the record")
 
 
 def _write_resolution(

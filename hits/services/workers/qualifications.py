@@ -27,6 +27,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
+from hits.services.typed_values import check_reason
 
 logger = logging.getLogger(__name__)
 
@@ -88,11 +89,7 @@ def decide_on_worker(
     Raises:
         Refused: no reason, or a grant or revocation without a qualification.
     """
-    reason = reason.strip()
-    if not reason:
-        raise Refused("reason: write the reason; the worker reads it")
-    if len(reason) > MAX_REASON:
-        raise Refused(f"reason: has {len(reason)} characters; use {MAX_REASON} or fewer")
+    reason = check_reason("reason", reason.strip(), MAX_REASON, "; the worker reads it")
     qualification = None
     if action in {WorkerAction.GRANT, WorkerAction.REVOKE}:
         if pool is None:

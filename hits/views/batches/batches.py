@@ -20,6 +20,7 @@ from hits.selectors import console, publishing, reconciliation, review
 from hits.selectors.eligibility.arms import arm_counts
 from hits.selectors.eligibility.requirement_labels import batch_eligibility
 from hits.selectors.instructions import count_submissions_by_version, kind_versions
+from hits.selectors.money.pay import kind_title
 from hits.selectors.records import unreadable_assignments
 from hits.services.batches import lifecycle as services
 from hits.services.collecting.records import reread_records
@@ -50,7 +51,7 @@ def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
     table_rows = [
         (
             batch,
-            _kind_title(batch),
+            kind_title(batch.kind),
             at := progress[batch.pk],
             at.state_label(batch, publishing=batch.pk in publishing),
         )
@@ -69,7 +70,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     jobs = list(Job.objects.filter(exclusive_key__in=_job_keys(batch)).order_by("-id")[:6])
     state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
     context = batch_context(batch) | {
-        "kind_title": _kind_title(batch),
+        "kind_title": kind_title(batch.kind),
         "queue_page": _queue_page(batch),
         "progress": progress,
         "state": state,
@@ -113,13 +114,6 @@ def _queue_page(batch: Batch) -> tuple[str, str] | None:
         return reverse(name, args=[batch.project.slug]), label
     except (LookupError, NoReverseMatch):
         return None
-
-
-def _kind_title(batch: Batch) -> str:
-    try:
-        return registry.get_kind(batch.kind).title
-    except LookupError:
-        return batch.kind  # the kind is not installed any more
 
 
 def _job_keys(batch: Batch) -> list[str]:
