@@ -26,6 +26,8 @@ from hits.hints.card import Card, HintRule
 
 MAX_RECORD_INDEX = 32_767  # every database stores it in a small integer
 MAX_RECORD_TYPE = 40
+Payload = Mapping[str, Any]  # a unit or an answer, as JSON has it
+ImagesById = Mapping[int, ImageFacts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ class HitKind(ABC):
         return source.read_text(encoding="utf-8") if source.is_file() else None
 
     @abstractmethod
-    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+    def image_ids(self, unit: Payload) -> list[int]:
         """Return the ids of the images that the unit shows."""
 
     @property
@@ -152,15 +154,15 @@ class HitKind(ABC):
         """Return the units for photos (ids, in order); empty for kinds that do not take photos."""
         return [{"image": photo} for photo in photos] if self.takes_photos else []
 
-    def unit_key(self, unit: Mapping[str, Any]) -> str:
+    def unit_key(self, unit: Payload) -> str:
         """Return the key of a unit in its batch, at most 80 characters: only equal units have equal keys."""
         return f"image-{unit['image']}" if set(unit) == {"image"} else content_sha256(dict(unit))
 
-    def page_images(self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts]) -> dict[int, ImageFacts]:
+    def page_images(self, unit: Payload, images: ImagesById) -> dict[int, ImageFacts]:
         """Return the facts of a unit's images without the texts that its page must not show (``page_facts``)."""
         return neutralize_images(images, self.image_ids(unit), self.page_facts)
 
-    def subject(self, unit: Mapping[str, Any]) -> str:
+    def subject(self, unit: Payload) -> str:
         """Return the key of a unit's subject: its first image, or its content if it has no image.
 
         An attention check takes its wrong answer from a unit with another subject.
@@ -170,21 +172,21 @@ class HitKind(ABC):
 
     @abstractmethod
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
+        self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the unit for the page's script, with its images resolved.
 
         ``arm`` is the order or variant to show. Older attempts have no arm; then ``seed`` fixes the shuffle.
         """
 
-    def region(self, unit: Mapping[str, Any]) -> list[UnitBox]:
+    def region(self, unit: Payload) -> list[UnitBox]:
         """Return the boxes that the page draws into the unit's first image (``hits.domain.images.region_drawing``).
 
         Kinds whose page draws its boxes itself, or shows none, return an empty list.
         """
         return []
 
-    def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
+    def shown(self, unit: Payload, seed: str, arm: int | None = None) -> dict[str, Any]:
         """Return what differs between workers on the page of this ``seed`` and ``arm``, such as an order.
 
         It is stored beside the answer. Kinds that show everybody the same return an empty mapping.
@@ -192,23 +194,23 @@ class HitKind(ABC):
         return {}
 
     def check_answer(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+        self, unit: Payload, images: ImagesById, answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
         """Return the normalized answer, and the problems that the schema cannot find."""
         return answer.model_dump(), []
 
-    def bonus_items(self, answer: Mapping[str, Any]) -> int:
+    def bonus_items(self, answer: Payload) -> int:
         """Return the number of extra items for which an approved answer earns a bonus."""
         return 0
 
-    def records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
+    def records(self, unit: Payload, answer: Payload) -> list[Record]:
         """Return the records in an answer; empty for kinds that collect none.
 
         ``read_records`` checks them against ``record_types``. An exception marks the assignment but stops nothing.
         """
         return []
 
-    def read_records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
+    def read_records(self, unit: Payload, answer: Payload) -> list[Record]:
         """Return the checked records of an answer: known types, valid fields, unique indices, images of the unit.
 
         Raises:
@@ -268,16 +270,16 @@ class HitKind(ABC):
         """Templates of a submission on the review page, the kind's own first; the usual one shows the evidence."""
         return [f"{self.name}/review.html", "hits/review/_evidence.html"]
 
-    def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    def evidence(self, unit: Payload, answer: Payload) -> dict[str, Any]:
         """Return the extra context of the kind's own evidence template."""
         return {}
 
-    def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    def marks(self, unit: Payload, answer: Payload | None) -> list[dict[str, Any]]:
         """Return the boxes on the first image as groups of ``{"index", "boxes", "label"}``, pixels of the image."""
         boxes = [box.model_dump() for box in self.region(unit)]
         return [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
 
-    def unit_rows(self, unit: Mapping[str, Any]) -> list[EvidenceRow]:
+    def unit_rows(self, unit: Payload) -> list[EvidenceRow]:
         """Return the rows of a unit besides its images, for people who read an answer to it."""
         images = set(self.image_ids(unit))
         rows: list[EvidenceRow] = []
@@ -288,15 +290,15 @@ class HitKind(ABC):
                 rows += answer_rows({name: value}, self.Unit)
         return rows
 
-    def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
+    def answer_rows(self, unit: Payload, answer: Payload) -> list[EvidenceRow]:
         """Return the rows of an answer, as a person reads it."""
         return answer_rows(answer, self.Answer)
 
     def checks(
         self,
-        unit: Mapping[str, Any],
-        images: Mapping[int, ImageFacts],
-        answer: Mapping[str, Any],
+        unit: Payload,
+        images: ImagesById,
+        answer: Payload,
         *,
         active_seconds: float,
         expected_seconds: int,
@@ -304,17 +306,15 @@ class HitKind(ABC):
         """Return the checks of an answer for a reviewer; times in seconds."""
         return [check_pace(active_seconds, expected_seconds)]
 
-    def gradable_items(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
+    def gradable_items(self, unit: Payload, answer: Payload) -> list[GradableItem]:
         """Return the items that people grade, in the order of the page; only qualifying kinds have any."""
         return []
 
-    def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
+    def exam_score(self, unit: Payload, answer: Payload) -> ExamScore:
         """Return the answer's score in the unit's exam; kinds without an exam have no questions."""
         return ExamScore(right=0, total=0)
 
-    def hint_cards(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
-    ) -> list[Card]:
+    def hint_cards(self, unit: Payload, images: ImagesById, draft: Payload) -> list[Card]:
         """Return the cards of an unfinished answer for live hints; unreadable parts are left out."""
         return []
 
@@ -329,9 +329,7 @@ class HitKind(ABC):
         except ValidationError as error:
             raise InvalidUnit(field_errors(error)) from error
 
-    def parse_answer(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], raw: Any
-    ) -> dict[str, Any]:
+    def parse_answer(self, unit: Payload, images: ImagesById, raw: Any) -> dict[str, Any]:
         """Return a valid, normalized answer to ``unit``.
 
         Raises:

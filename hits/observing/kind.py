@@ -13,7 +13,7 @@ from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE, TextError, clean_l
 from hits.domain.images.geometry import Box, BoxError, parse_box
 from hits.domain.images.image_facts import ImageFacts
 from hits.hints.card import MAX_TEXT, Card, HintRule
-from hits.kind import FieldError, HitKind, Schema
+from hits.kind import FieldError, HitKind, ImagesById, Payload, Schema
 from hits.observing.checks import run_checks
 from hits.observing.pairs import OBSERVATION, Confidence, ObservationFields, ObservationPair
 
@@ -55,12 +55,12 @@ class ObservingKind(HitKind):
     record_word: ClassVar[tuple[str, str]] = ("pair", "pairs")
     record_types: ClassVar[Mapping[str, type[Schema]]] = {OBSERVATION: ObservationFields}
 
-    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+    def image_ids(self, unit: Payload) -> list[int]:
         """Return the id of the image."""
         return [unit["image"]]
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
+        self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the image, the cards in order, and the limits of each field."""
         return {
@@ -73,7 +73,7 @@ class ObservingKind(HitKind):
         }
 
     def check_answer(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+        self, unit: Payload, images: ImagesById, answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
         """Check numbers, texts and boxes; return the normalized answer, with ordered cards, and its problems."""
         assert isinstance(answer, Answer)
@@ -85,17 +85,15 @@ class ObservingKind(HitKind):
             errors += found
         return {"observations": sorted(rows, key=lambda row: row["index"])}, errors
 
-    def hint_cards(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
-    ) -> list[Card]:
+    def hint_cards(self, unit: Payload, images: ImagesById, draft: Payload) -> list[Card]:
         """Return the cards of the draft."""
         return hint_cards(draft, images[unit["image"]])
 
-    def bonus_items(self, answer: Mapping[str, Any]) -> int:
+    def bonus_items(self, answer: Payload) -> int:
         """Return the number of cards beyond the required ones; incomplete cards are refused before."""
         return sum(item["index"] > self.required for item in answer["observations"])
 
-    def records(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Record]:
+    def records(self, unit: Payload, answer: Payload) -> list[Record]:
         """Return the answer's pairs in the order of their numbers, on the unit's image."""
         return [pair.as_record(unit["image"]) for pair in self.pairs(answer)]
 
@@ -104,27 +102,27 @@ class ObservingKind(HitKind):
         """Templates of the pairs on their photo."""
         return [f"{self.name}/evidence.html", "hits/observing/evidence.html"]
 
-    def evidence(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    def evidence(self, unit: Payload, answer: Payload) -> dict[str, Any]:
         """Return the pairs, and the numbers of the unwritten bonus pairs."""
         pairs = self.pairs(answer)
         written = {pair.index for pair in pairs}
         possible = range(1, self.maximum + 1) if self.max_bonus_items else ()
         return {"pairs": pairs, "bonus_not_taken": [index for index in possible if index not in written]}
 
-    def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    def marks(self, unit: Payload, answer: Payload | None) -> list[dict[str, Any]]:
         """Return the boxes of each pair with its number."""
         pairs = self.pairs(answer) if answer is not None else []
         return [{"index": pair.index, "boxes": [box.as_dict() for box in pair.boxes]} for pair in pairs]
 
-    def answer_rows(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[EvidenceRow]:
+    def answer_rows(self, unit: Payload, answer: Payload) -> list[EvidenceRow]:
         """Return each pair as clue and inference."""
         return [EvidenceRow(pair.clue, pair.inference) for pair in self.pairs(answer)]
 
     def checks(
         self,
-        unit: Mapping[str, Any],
-        images: Mapping[int, ImageFacts],
-        answer: Mapping[str, Any],
+        unit: Payload,
+        images: ImagesById,
+        answer: Payload,
         *,
         active_seconds: float,
         expected_seconds: int,
@@ -141,7 +139,7 @@ class ObservingKind(HitKind):
             expected_seconds=self.expected_seconds,
         )
 
-    def pairs(self, answer: Mapping[str, Any]) -> list[ObservationPair]:
+    def pairs(self, answer: Payload) -> list[ObservationPair]:
         """Return the answer's pairs in the order of their numbers."""
         return [
             ObservationPair(
@@ -181,7 +179,7 @@ def check_indices(indices: Sequence[int], required: int, maximum: int) -> list[F
     return errors
 
 
-def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = True) -> list[Card]:
+def hint_cards(draft: Payload, image: ImageFacts, *, boxes: bool = True) -> list[Card]:
     """Return the readable cards of a draft; ``boxes`` is false for kinds whose cards have no boxes."""
     rows = draft.get("observations")
     found: dict[int, Card] = {}
@@ -194,7 +192,7 @@ def hint_cards(draft: Mapping[str, Any], image: ImageFacts, *, boxes: bool = Tru
     return [found[index] for index in sorted(found)]
 
 
-def drafted_text(row: Mapping[str, Any], name: str) -> str:
+def drafted_text(row: Payload, name: str) -> str:
     """Return a text of a draft, cut at the length that rules read; empty if it is not a text."""
     value = row.get(name)
     return value[:MAX_TEXT] if isinstance(value, str) else ""

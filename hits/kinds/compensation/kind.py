@@ -1,13 +1,11 @@
 """Pay one worker for work that did not reach the marketplace."""
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.kind import HitKind, Schema
+from hits.kind import HitKind, ImagesById, Payload, Schema
 
 
 class Unit(Schema):
@@ -45,12 +43,12 @@ class Compensation(HitKind):
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 
-    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+    def image_ids(self, unit: Payload) -> list[int]:
         """Return an empty list: there is no image."""
         return []
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
+        self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the task and the time of the lost work."""
         return {"task": unit["task"], "stored": unit["stored"]}

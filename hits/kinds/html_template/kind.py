@@ -1,16 +1,14 @@
 """Show a page of the project: HTML with variables, as in Mechanical Turk's editor."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from hits.domain.answers.evidence import EvidenceRow
-from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.domain.task_template.form_checks import RESERVED
 from hits.domain.task_template.rows import MAX_CELL, MAX_COLUMN_NAME, MAX_COLUMNS
-from hits.kind import FieldError, HitKind, Schema
+from hits.kind import FieldError, HitKind, ImagesById, Payload, Schema
 
 MAX_FIELDS = 500
 MAX_FIELD_NAME = 200
@@ -49,22 +47,22 @@ class HtmlTemplate(HitKind):
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 
-    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+    def image_ids(self, unit: Payload) -> list[int]:
         """Return an empty list: the page has its own pictures."""
         return []
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
+        self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return an empty mapping: the page gets its values in its own document, in a sandboxed frame."""
         return {}
 
-    def unit_rows(self, unit: Mapping[str, Any]) -> list[EvidenceRow]:
+    def unit_rows(self, unit: Payload) -> list[EvidenceRow]:
         """Return the values of the CSV row."""
         return [EvidenceRow(name, value) for name, value in unit["values"].items()]
 
     def check_answer(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+        self, unit: Payload, images: ImagesById, answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
         """Return the fields without the marketplace's own, and problems of names that cannot be stored."""
         assert isinstance(answer, Answer)

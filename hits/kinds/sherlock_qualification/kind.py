@@ -8,10 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from hits.domain.answers.exam import ExamScore, GradableItem
 from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
-from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.hints.card import Card, HintRule
-from hits.kind import FieldError, HitKind, Schema
+from hits.kind import FieldError, HitKind, ImagesById, Payload, Schema
 from hits.observing import kind as observing
 from hits.observing.pairs import Confidence
 
@@ -149,12 +148,12 @@ class SherlockQualification(HitKind):
     Unit: ClassVar[type[Schema]] = Unit
     Answer: ClassVar[type[Schema]] = Answer
 
-    def image_ids(self, unit: Mapping[str, Any]) -> list[int]:
+    def image_ids(self, unit: Payload) -> list[int]:
         """Return the three images' ids in the order of the page."""
         return list(unit["images"])
 
     def page_unit(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
+        self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return photos, questions without their right choice, and limits."""
         return {
@@ -173,7 +172,7 @@ class SherlockQualification(HitKind):
         }
 
     def check_answer(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], answer: Schema
+        self, unit: Payload, images: ImagesById, answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
         """Check photos, texts and questions; return the normalized answer, in the unit's order, and its problems."""
         assert isinstance(answer, Answer)
@@ -181,7 +180,7 @@ class SherlockQualification(HitKind):
         exam, more = _check_exam(unit["questions"], answer.exam)
         return {"images": photos, "exam": exam}, errors + more
 
-    def gradable_items(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> list[GradableItem]:
+    def gradable_items(self, unit: Payload, answer: Payload) -> list[GradableItem]:
         """Return all nine pairs, photo by photo."""
         return [
             GradableItem(
@@ -195,15 +194,13 @@ class SherlockQualification(HitKind):
             for number, pair in enumerate(photo["pairs"], start=1)
         ]
 
-    def exam_score(self, unit: Mapping[str, Any], answer: Mapping[str, Any]) -> ExamScore:
+    def exam_score(self, unit: Payload, answer: Payload) -> ExamScore:
         """Return how many of the unit's questions were answered correctly."""
         chosen = {row["question"]: row["choice"] for row in answer["exam"]}
         questions = unit["questions"]
         return ExamScore(sum(chosen.get(row["id"]) == row["right"] for row in questions), len(questions))
 
-    def hint_cards(
-        self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], draft: Mapping[str, Any]
-    ) -> list[Card]:
+    def hint_cards(self, unit: Payload, images: ImagesById, draft: Payload) -> list[Card]:
         """Return the draft's pairs, numbered 1 to 9 over the photos."""
         rows = draft.get("images")
         return [
@@ -271,7 +268,7 @@ def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], 
 
 
 def _check_exam(
-    questions: Sequence[Mapping[str, Any]], given: Sequence[Choice]
+    questions: Sequence[Payload], given: Sequence[Choice]
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []
     choices = {row["id"]: len(row["choices"]) for row in questions}
@@ -294,12 +291,12 @@ def _check_exam(
     return [{"question": key, "choice": chosen[key]} for key in choices if key in chosen], errors
 
 
-def _draft_pairs(row: Mapping[str, Any]) -> list[Any]:
+def _draft_pairs(row: Payload) -> list[Any]:
     pairs = row.get("pairs")
     return pairs[:PAIRS] if isinstance(pairs, list) else []
 
 
-def _draft_texts(pair: Mapping[str, Any]) -> tuple[str, str]:
+def _draft_texts(pair: Payload) -> tuple[str, str]:
     return observing.drafted_text(pair, "clue"), observing.drafted_text(pair, "inference")
 
 
