@@ -6,38 +6,30 @@ from typing import Any
 
 from curation.evaluation.sets import CHUNK_SIZE, MAX_BOXES, MIN_INFERENCES
 from curation.families.sherlock.evaluation_plan import TEXTS, SetOptions
+from curation.management.option_fields import option_fields
 from curation.records import InvalidInput
 from hits.management.base import input_error
-
-_OPTION_NAMES = ("texts", "boxes", "chunk", "min_inferences", "seed")
 
 
 def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -> None:
     """Add the options."""
-    parser.add_argument("--version", required=is_version_needed, help="name of a sealed version")
-    parser.add_argument("--project", help="its project's short name; needed when the version's does not tell")
-    parser.add_argument(
-        "--split",
-        help="train, val, test, or all; by default test, or else val, where the version has one",
-    )
-    parser.add_argument("--texts", choices=TEXTS, default=TEXTS[0], help="the texts to match")
-    parser.add_argument(
-        "--proposals",
-        type=int,
-        metavar="RUN",
-        help="run of proposed boxes; the newest by default, 0 for none",
-    )
-    parser.add_argument("--boxes", type=int, default=MAX_BOXES, help="proposed boxes per photo")
-    parser.add_argument("--chunk", type=int, default=CHUNK_SIZE, help="pairs per chunk of retrieval")
-    parser.add_argument(
-        "--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo to match one to one"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the draw of the chunks")
+    add = parser.add_argument
+    add("--version", required=is_version_needed, help="name of a sealed version")
+    add("--project", help="its project's short name; needed when the version's does not tell")
+    splits = "train, val, test, or all; by default test, or else val, where the version has one"
+    add("--split", help=splits)
+    add("--texts", choices=TEXTS, default=TEXTS[0], help="the texts to match")
+    runs = "run of proposed boxes; the newest by default, 0 for none"
+    add("--proposals", type=int, metavar="RUN", help=runs)
+    add("--boxes", type=int, default=MAX_BOXES, help="proposed boxes per photo")
+    add("--chunk", type=int, default=CHUNK_SIZE, help="pairs per chunk of retrieval")
+    add("--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo to match one to one")
+    add("--seed", type=int, default=0, help="of the draw of the chunks")
 
 
 def read_set_options(given: Mapping[str, Any]) -> SetOptions:
     """Return the options from the command line."""
     try:
-        return SetOptions(**{name: given[name] for name in _OPTION_NAMES})
+        return SetOptions(**option_fields(SetOptions, given))
     except InvalidInput as error:
         raise input_error(f"--{error}") from error

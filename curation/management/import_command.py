@@ -8,8 +8,8 @@ from curation.selectors.jobs import IMPORT_SOURCE
 from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
 from curation.services.sources import CollectionSpec, request_source_import, split_warning
 from curation.sources.records import MissingPolicy
-from hits.management.base import emit_json, input_error
-from hits.management.jobs import JobCommand, absolute_path
+from hits.management.base import input_error
+from hits.management.jobs import JobCommand, absolute_path, job_facts
 from hits.management.lookups import find_project, validate_limit
 from hits.models import Job
 
@@ -26,25 +26,22 @@ class ImportCommand(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options common to all collections."""
         super().add_arguments(parser)
-        parser.add_argument("folder", type=absolute_path, nargs="?", default="", help=self.folder_help)
-        parser.add_argument("--project", default="", help="the project's short name")
-        parser.add_argument(
+        add = parser.add_argument
+        add("folder", type=absolute_path, nargs="?", default="", help=self.folder_help)
+        add("--project", default="", help="the project's short name")
+        add(
             "--allowed",
             type=absolute_path,
             action="append",
             default=[],
             help="list of the images to import, such as VisualCOMET's train_annots.json; may be repeated",
         )
-        parser.add_argument("--limit", type=int, help="import at most this many")
-        parser.add_argument("--dry-run", action="store_true", help="read and count; store nothing")
-        parser.add_argument(
-            "--strict", action="store_true", help="stop at the first picture that cannot be used"
-        )
-        parser.add_argument("--skip-missing", action="store_true", help="skip missing pictures")
-        parser.add_argument(
-            "--resized", action="store_true", help="accept copies at another scale; boxes are scaled"
-        )
-        parser.add_argument("--licence", default="", help="stored and shown with every picture")
+        add("--limit", type=int, help="import at most this many")
+        add("--dry-run", action="store_true", help="read and count; store nothing")
+        add("--strict", action="store_true", help="stop at the first picture that cannot be used")
+        add("--skip-missing", action="store_true", help="skip missing pictures")
+        add("--resized", action="store_true", help="accept copies at another scale; boxes are scaled")
+        add("--licence", default="", help="stored and shown with every picture")
 
     def owns(self, job: Job) -> bool:
         """Whether a job imports this collection."""
@@ -83,14 +80,10 @@ class ImportCommand(JobCommand):
             self.stderr.write(f"Warning: {warning}")
         return job
 
-    def finish(self, job: Job, options: dict[str, Any]) -> None:
+    def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print the counts, and the first reasons for skipping pictures."""
-        if options["json"]:
-            emit_json(self, {"job": job.pk, "state": job.state, **job.result})
-        elif not job.result:
-            self.stdout.write(f"Job {job.pk} is queued: {job.title}")
-        else:
-            self.stdout.write(summarise_import(job.result))
+        self.report(options, job_facts(job), summarise_import(job.result))
+        if not options["json"]:
             for problem in job.result["problems"][:MAX_SHOWN_PROBLEMS]:
                 self.stderr.write(f"skipped: {problem}")
 

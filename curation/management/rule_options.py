@@ -29,7 +29,6 @@ RULE_OPTIONS: dict[str, type[StrEnum]] = {
     "verbatim_cap": VerbatimCap,
     "promise_length": LengthPreference,
 }
-SOFT_OPTIONS = ("soft_share", "linkage", "keep")
 FLAG_NAMES = {"disqualification": "--disqualify"}
 _DEFAULTS = ComparisonSetOptions()
 
@@ -56,7 +55,7 @@ def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
 
 
 def add_soft_deduplication(parser: Any, *, keep: KeepRule | None = None, keep_help: str) -> None:
-    """Add an option for each of ``SOFT_OPTIONS``; ``keep`` is the default of which member of a cluster to keep."""
+    """Add the options of soft de-duplication; ``keep`` is the default of which member of a cluster to keep."""
     parser.add_argument("--soft-share", type=float, default=DEFAULT_SOFT_SHARE)
     parser.add_argument("--linkage", choices=[item.value for item in Linkage], default=Linkage.AVERAGE.value)
     parser.add_argument(

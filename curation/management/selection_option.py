@@ -31,7 +31,6 @@ def read_selection(path: Path | None) -> Selection:
     except OSError as error:
         raise input_error(f"--selection {path}: cannot be read ({error.strerror}); check the path") from error
     except (ValueError, RecursionError) as error:
-        problem = (
-            str(error) if isinstance(error, InvalidInput) else f"no valid JSON ({error}); write it again"
-        )
+        is_own = isinstance(error, InvalidInput)
+        problem = str(error) if is_own else f"no valid JSON ({error}); write it again"
         raise input_error(f"--selection {path}: {problem}") from error

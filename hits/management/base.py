@@ -66,6 +66,14 @@ class DeerstalkerCommand(BaseCommand):
         """Declare ``--json``."""
         parser.add_argument("--json", action="store_true", help="print exactly one JSON object")
 
+    def report(self, options: dict[str, Any], facts: dict[str, Any], *lines: str) -> None:
+        """Print the facts with ``--json``, otherwise the lines."""
+        if options["json"]:
+            emit_json(self, facts)
+            return
+        for line in lines:
+            self.stdout.write(line)
+
 
 def input_error(message: str) -> CommandError:
     """Return the error for invalid input: one line and exit status 2."""

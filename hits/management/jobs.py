@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.domain.states import JobState
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.progress import ProgressLines
 from hits.models import Job
 from hits.selectors.jobs import job_progress, job_speed_label
@@ -29,6 +29,11 @@ def absolute_model(given: str) -> str:
     kind, colon, name = given.partition(":")
     is_folder = name.startswith(".") or (bool(name) and Path(name).is_dir())
     return f"{kind}:{absolute_path(name)}" if colon and is_folder else given
+
+
+def job_facts(job: Job) -> dict[str, Any]:
+    """Return the JSON of a job: its number, state and result."""
+    return {"job": job.pk, "state": job.state, **job.result}
 
 
 class JobCommand(DeerstalkerCommand):
@@ -67,14 +72,16 @@ class JobCommand(DeerstalkerCommand):
         self.finish(job, options)
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the job's result."""
-        if options["json"]:
-            emit_json(self, {"job": job.pk, "state": job.state, **job.result})
-        elif options["background"]:
-            self.stdout.write(f"Job {job.pk} is queued: {job.title}")
+        """Print that the job is queued, or its result."""
+        if options["background"]:
+            self.report(options, job_facts(job), f"Job {job.pk} is queued: {job.title}")
         else:
-            result_text = ", ".join(f"{name} {value}" for name, value in job.result.items())
-            self.stdout.write(f"{job.title}: {result_text or 'done'}")
+            self.report_result(job, options)
+
+    def report_result(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the result of a job that ran here."""
+        result_text = ", ".join(f"{name} {value}" for name, value in job.result.items())
+        self.report(options, job_facts(job), f"{job.title}: {result_text or 'done'}")
 
     def _resumed(self, pk: int | None, background: bool) -> Job | None:
         if pk is None:

@@ -1,6 +1,7 @@
 """``manage.py audit_shortcuts --project P --version V [--split S]``: how well a model does without the image."""
 
 from argparse import ArgumentParser
+from dataclasses import replace
 from typing import Any
 
 from curation.evaluation.measures import MEASURES, get_figure
@@ -10,7 +11,6 @@ from curation.management.lookups import get_version, resolve_split
 from curation.models import Evaluation
 from curation.selectors.jobs import SHORTCUTS
 from curation.services.shortcuts import ShortcutOptions, request_shortcuts
-from hits.management.base import emit_json
 from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project
 from hits.models import Job
@@ -31,39 +31,32 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("--project", help="the project's short name")
-        parser.add_argument("--version", help="a sealed version")
-        parser.add_argument("--split", help=f"train, val, test or {ALL}; test or val if any")
-        parser.add_argument("--only", default="", help=f"some of {', '.join(Shortcut)}, with commas between")
-        parser.add_argument("--seed", type=int, default=0, help="seed of all random choices (0)")
+        add = parser.add_argument
+        add("--project", help="the project's short name")
+        add("--version", help="a sealed version")
+        add("--split", help=f"train, val, test or {ALL}; test or val if any")
+        add("--only", default="", help=f"some of {', '.join(Shortcut)}, with commas between")
+        add("--seed", type=int, default=0, help="seed of all random choices (0)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request the audits."""
         version = get_version(options["version"], find_project(options["project"]))
-        which = tuple(filter(None, options["only"].split(","))) or tuple(
-            shortcut.value for shortcut in Shortcut
-        )
-        shortcut_options = ShortcutOptions(
-            split=resolve_split(version, options["split"]), seed=options["seed"], which=which
-        )
-        return request_shortcuts(version=version, options=shortcut_options, by=None, queue=queue)
+        chosen = ShortcutOptions(split=resolve_split(version, options["split"]), seed=options["seed"])
+        if only := tuple(filter(None, options["only"].split(","))):
+            chosen = replace(chosen, which=only)
+        return request_shortcuts(version=version, options=chosen, by=None, queue=queue)
 
-    def finish(self, job: Job, options: dict[str, Any]) -> None:
+    def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print the figures and their meaning."""
-        if options["background"]:
-            super().finish(job, options)
-            return
-        rows = list(Evaluation.objects.filter(pk__in=job.result["evaluations"]).order_by("pk"))
-        if options["json"]:
-            found = [{"label": row.label, **row.options, "figures": row.figures} for row in rows]
-            emit_json(self, {"job": job.pk, "state": job.state, "baselines": found, "meaning": MEANING})
-            return
-        for row in rows:
-            figures = ", ".join(
-                f"{measure.short} {_format_figure(row, measure.path)}" for measure in MEASURES.values()
-            )
-            self.stdout.write(f"{row.label}: {figures}")
-        self.stdout.write(MEANING)
+        rows = Evaluation.objects.filter(pk__in=job.result["evaluations"]).order_by("pk")
+        found = [{"label": row.label, **row.options, "figures": row.figures} for row in rows]
+        facts = {"job": job.pk, "state": job.state, "baselines": found, "meaning": MEANING}
+        self.report(options, facts, *map(_describe_row, rows), MEANING)
+
+
+def _describe_row(row: Evaluation) -> str:
+    figures = (f"{measure.short} {_format_figure(row, measure.path)}" for measure in MEASURES.values())
+    return f"{row.label}: {', '.join(figures)}"
 
 
 def _format_figure(row: Evaluation, path: tuple[str, str]) -> str:

@@ -11,30 +11,19 @@ from numpy.typing import NDArray
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
-from curation.management.file_messages import add_file_path
+from curation.management.file_messages import input_errors
 from curation.management.matmul_backends import add_filter, choose_score_product
-from curation.management.rule_options import (
-    NUMBER_OPTIONS,
-    RULE_OPTIONS,
-    add_rule,
-    add_rules,
-    add_soft_deduplication,
-)
+from curation.management.option_fields import option_fields
+from curation.management.rule_options import RULE_OPTIONS, add_rule, add_rules, add_soft_deduplication
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
 from curation.negatives.filters import cluster_softly
 from curation.negatives.options import ComparisonSetOptions, ExecutionOptions, KeepRule, Shortcut
 from curation.negatives.plausibility import EmbeddingPlausibility, Plausibility, PlausibilityMatrix
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
+from hits.management.base import DeerstalkerCommand
 
-FILE_OPTIONS = {
-    "plausibility": "plausibility",
-    "image embeddings": "image_embeddings",
-    "inference embeddings": "inference_embeddings",
-    "text embeddings": "text_embeddings",
-    "candidates": "candidates",
-    "image ids": "image_ids",
-}
+EMBEDDINGS = ("image_embeddings", "inference_embeddings", "text_embeddings")
+FILE_OPTIONS = ("plausibility", *EMBEDDINGS, "candidates", "image_ids")
 
 
 class Command(DeerstalkerCommand):
@@ -45,50 +34,36 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument(
-            "--plausibility", type=Path, help="(instances, inferences), the gold on the diagonal"
-        )
-        parser.add_argument("--image-embeddings", type=Path, help="(instances, d), instead of --plausibility")
-        parser.add_argument("--inference-embeddings", type=Path, help="(inferences, d)")
-        parser.add_argument("--texts", type=Path, required=True, help="JSON list of all inferences")
-        parser.add_argument(
-            "--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors"
-        )
-        parser.add_argument("--candidates", type=Path, help="JSON list of ids kept by soft de-duplication")
-        parser.add_argument("--image-ids", type=Path, help="JSON list: the image of every inference")
+        add = parser.add_argument
+        add("--plausibility", type=Path, help="(instances, inferences), the gold on the diagonal")
+        add("--image-embeddings", type=Path, help="(instances, d), instead of --plausibility")
+        add("--inference-embeddings", type=Path, help="(inferences, d)")
+        add("--texts", type=Path, required=True, help="JSON list of all inferences")
+        add("--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors")
+        add("--candidates", type=Path, help="JSON list of ids kept by soft de-duplication")
+        add("--image-ids", type=Path, help="JSON list: the image of every inference")
         add_rules(parser)
         add_rule(parser, "shortcut", Shortcut)
         soft = parser.add_argument_group("soft de-duplication, without --candidates")
-        add_soft_deduplication(
-            soft, keep_help="which member of a cluster to keep: random with --seed, else the first"
-        )
-        parser.add_argument(
-            "--seed", type=int, help="of the random order, and of the members kept of clusters"
-        )
+        keep_help = "which member of a cluster to keep: random with --seed, else the first"
+        add_soft_deduplication(soft, keep_help=keep_help)
+        add("--seed", type=int, help="of the random order, and of the members kept of clusters")
         add_filter(parser)
-        parser.add_argument(
-            "--memory-mib", type=int, default=ExecutionOptions().memory_mib, help="for scores, at most"
-        )
-        parser.add_argument("--threads", type=int, default=usable_cores())
-        parser.add_argument("--details", action="store_true", help="add the figures of every set to the JSON")
+        add("--memory-mib", type=int, default=ExecutionOptions().memory_mib, help="for scores, at most")
+        add("--threads", type=int, default=usable_cores())
+        add("--details", action="store_true", help="add the figures of every set to the JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Build and print."""
         meter = ProgressMeter(self.stderr) if self.stderr.isatty() else None
         try:
-            result = _build(options, meter)
-        except InvalidInput as error:
-            files = {label: options[flag] for label, flag in FILE_OPTIONS.items()}
-            raise input_error(add_file_path(str(error), files)) from error
-        except KeyboardInterrupt as error:
-            raise interrupt_error() from error
+            with input_errors(**{name: options[name] for name in FILE_OPTIONS}):
+                result = _build(options, meter)
         finally:
             if meter is not None:
                 meter.close()
-        if options["json"]:
-            emit_json(self, _summarise(result, details=options["details"]))
-        else:
-            self.stdout.write(f"{len(result.sets)} sets, {len(result.skipped)} instances skipped")
+        counts = f"{len(result.sets)} sets, {len(result.skipped)} instances skipped"
+        self.report(options, _summarise(result, details=options["details"]), counts)
 
 
 class ProgressMeter:
@@ -128,36 +103,36 @@ def _build(options: dict[str, Any], meter: ProgressMeter | None) -> ComparisonSe
     seed = options["seed"]
     if seed is not None and seed < 0:
         raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
-    rules: dict[str, Any] = {name: options[name] for name in NUMBER_OPTIONS}
-    rules |= {name: kind(options[name]) for name, kind in RULE_OPTIONS.items()}
-    rules["shortcut"] = Shortcut(options["shortcut"])
+    kinds = RULE_OPTIONS | {"shortcut": Shortcut}
+    rules = option_fields(ComparisonSetOptions, options)
+    rules |= {name: kind(options[name]) for name, kind in kinds.items()}
     work = ExecutionOptions(memory_mib=options["memory_mib"], threads=options["threads"], progress=meter)
-    texts = _read_texts(options["texts"])
+    texts: list[str] = _read_list(options["texts"], (str,), "inferences (strings)") or []
     vectors = _read_matrix(options["text_embeddings"])
     return build_comparison_sets(
         _plausibility(options),
         texts,
         vectors,
-        candidate_ids=_read_candidates(options["candidates"])
-        if options["candidates"]
-        else _deduplicated_ids(vectors, options),
-        image_ids=_read_image_ids(options["image_ids"]) if options["image_ids"] else None,
+        candidate_ids=_candidate_ids(vectors, options),
+        image_ids=_read_list(options["image_ids"], (str, int), "image ids (strings or whole numbers)"),
         options=ComparisonSetOptions(**rules),
         generator=None if seed is None else np.random.default_rng([seed, 1]),
         execution=work,
     )
 
 
-def _deduplicated_ids(vectors: NDArray[np.floating], options: dict[str, Any]) -> list[int]:
+def _candidate_ids(vectors: NDArray[np.floating], options: dict[str, Any]) -> list[int]:
+    """Return the ids in a file, or without one those that soft de-duplication leaves."""
+    listed = _read_list(options["candidates"], (int,), "whole numbers, the ids left")
+    if listed is not None:
+        return listed
     seed = options["seed"]
-    keep = (
-        KeepRule(options["keep"]) if options["keep"] else KeepRule.FIRST if seed is None else KeepRule.RANDOM
-    )
+    keep = options["keep"] or (KeepRule.FIRST if seed is None else KeepRule.RANDOM)
     soft = cluster_softly(
         vectors,
         share=options["soft_share"],
         linkage=Linkage(options["linkage"]),
-        keep=keep,
+        keep=KeepRule(keep),
         generator=None if seed is None else np.random.default_rng(seed),
     )
     return [int(index) for index in soft.kept]
@@ -172,9 +147,8 @@ def _plausibility(options: dict[str, Any]) -> Plausibility:
     if not (images and inferences):
         raise InvalidInput("give --plausibility, or --image-embeddings together with --inference-embeddings")
     rows = _read_matrix(images)
-    return EmbeddingPlausibility(
-        rows, _read_matrix(inferences), choose_score_product(options["filter"], len(rows))
-    )
+    backend = choose_score_product(options["filter"], len(rows))
+    return EmbeddingPlausibility(rows, _read_matrix(inferences), backend)
 
 
 def _read_matrix(path: Path) -> NDArray[np.floating]:
@@ -184,22 +158,11 @@ def _read_matrix(path: Path) -> NDArray[np.floating]:
     return array
 
 
-def _read_texts(path: Path) -> list[str]:
-    texts = read_json(path)
-    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise InvalidInput(f"{path}: must be a JSON list of inferences (strings)")
-    return texts
-
-
-def _read_candidates(path: Path) -> list[int]:
-    ids = read_json(path)
-    if not isinstance(ids, list) or not all(type(item) is int for item in ids):
-        raise InvalidInput(f"{path}: must be a JSON list of whole numbers, the ids left")
-    return ids
-
-
-def _read_image_ids(path: Path) -> list[str | int]:
-    ids = read_json(path)
-    if not isinstance(ids, list) or not all(type(item) in {str, int} for item in ids):
-        raise InvalidInput(f"{path}: must be a JSON list of image ids (strings or whole numbers)")
-    return ids
+def _read_list(path: Path | None, types: tuple[type, ...], items: str) -> list[Any] | None:
+    """Return a JSON list of items of these types exactly; ``None`` without a file."""
+    if path is None:
+        return None
+    found = read_json(path)
+    if not isinstance(found, list) or not all(type(item) in types for item in found):
+        raise InvalidInput(f"{path}: must be a JSON list of {items}")
+    return found

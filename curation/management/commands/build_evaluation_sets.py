@@ -7,9 +7,9 @@ from typing import Any
 from curation.families.sherlock.evaluation_plan import resolve_proposals
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.management.evaluation_options import add_set_options, read_set_options
+from curation.management.file_messages import input_errors
 from curation.management.lookups import get_version, resolve_split
-from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_project
 
 
@@ -32,7 +32,7 @@ class Command(DeerstalkerCommand):
         """Write the sets and print their contents."""
         project = find_project(options["project"]) if options["project"] else None
         version = get_version(options["version"], project)
-        try:
+        with input_errors():
             written = write_evaluation_sets(
                 version,
                 split=resolve_split(version, options["split"]),
@@ -40,17 +40,13 @@ class Command(DeerstalkerCommand):
                 proposals=resolve_proposals(version, options["proposals"]),
                 options=read_set_options(options),
             )
-        except InvalidInput as error:
-            raise input_error(str(error)) from error
-        except KeyboardInterrupt as error:
-            raise interrupt_error() from error
-        if options["json"]:
-            emit_json(self, _facts(written))
-            return
         counts = ", ".join(f"{name} {count}" for name, count in written.expected.items())
-        self.stdout.write(f"{version.name}: {counts}; {len(written.files)} files under {written.folder}")
-        for reason, count in written.left_out.items():
-            self.stdout.write(f"left out: {count} {reason.replace('_', ' ')}")
+        self.report(
+            options,
+            _facts(written),
+            f"{version.name}: {counts}; {len(written.files)} files under {written.folder}",
+            *(f"left out: {count} {why.replace('_', ' ')}" for why, count in written.left_out.items()),
+        )
 
 
 def _facts(written: WrittenSets) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """``manage.py convert_scorer CHECKPOINT --tokenizer FOLDER_OR_HUB --out DIR``."""
 
 from argparse import ArgumentParser
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curation.records import InvalidInput
+from curation.management.file_messages import input_errors
 from curation.scorer.config import TextMode
-from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
+from hits.management.base import DeerstalkerCommand
 
 NAMES = ("vit-b16", "rn50x16", "rn50x64", "rn50x64-multitask")
 
@@ -22,29 +23,21 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("checkpoint", type=Path, help="the .pt file")
-        parser.add_argument(
-            "--tokenizer",
-            required=True,
-            metavar="FOLDER_OR_HUB",
-            help="a CLIP's tokenizer, such as openai/clip-vit-base-patch16; checkpoints carry none",
-        )
-        parser.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet"
-        )
-        parser.add_argument("--name", choices=NAMES, default="", help="which published one it is")
-        parser.add_argument(
-            "--text-mode",
-            choices=[mode.value for mode in TextMode],
-            help="how it was trained; default: its name's",
-        )
+        add = parser.add_argument
+        add("checkpoint", type=Path, help="the .pt file")
+        tokenizer = "a CLIP's tokenizer, such as openai/clip-vit-base-patch16; checkpoints carry none"
+        add("--tokenizer", required=True, metavar="FOLDER_OR_HUB", help=tokenizer)
+        add("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
+        add("--name", choices=NAMES, default="", help="which published one it is")
+        modes = [mode.value for mode in TextMode]
+        add("--text-mode", choices=modes, help="how it was trained; default: its name's")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Convert, and print the result."""
         from curation.scorer.model.published_scorers import convert_published
 
         mode = options["text_mode"]
-        try:
+        with input_errors():
             converted = convert_published(
                 options["checkpoint"],
                 options["tokenizer"],
@@ -52,25 +45,10 @@ class Command(DeerstalkerCommand):
                 name=options["name"],
                 text_mode=TextMode(mode) if mode else None,
             )
-        except InvalidInput as error:
-            raise input_error(str(error)) from error
-        except KeyboardInterrupt as error:
-            raise interrupt_error() from error
-        if options["json"]:
-            emit_json(
-                self,
-                {
-                    "folder": str(converted.folder),
-                    "name": converted.name,
-                    "sha256": converted.sha256,
-                    "checkpoint_sha256": converted.checkpoint_sha256,
-                    "parameters": converted.parameters,
-                    "text_mode": converted.text_mode.value,
-                },
-            )
-            return
         name = converted.name or "a CLIP of OpenAI's shapes"
-        self.stdout.write(
+        self.report(
+            options,
+            asdict(converted) | {"folder": str(converted.folder)},
             f"{converted.folder}: {name}, {converted.parameters:,} parameters, text mode {converted.text_mode}; "
-            f"sha256 {converted.sha256}"
+            f"sha256 {converted.sha256}",
         )

@@ -7,9 +7,10 @@ from typing import Any
 from curation.audits.codebook import Codebook
 from curation.audits.parsing import MAX_BYTES, parse_codebook, shipped_codebooks
 from curation.audits.sampling import SampleRecipe, SamplingMethod, default_sample_size
+from curation.management.file_messages import input_errors
 from curation.records import InvalidInput
 from curation.services.audits import create_audit
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_project
 
 
@@ -21,26 +22,22 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("--project", required=True)
-        parser.add_argument("--name", required=True)
-        parser.add_argument(
-            "--codebook",
-            required=True,
-            help=f"one of {', '.join(shipped_codebooks())}, or a TOML or JSON file",
-        )
-        parser.add_argument(
-            "--how", choices=[how.value for how in SamplingMethod], default=SamplingMethod.RANDOM.value
-        )
-        parser.add_argument("--n", type=int, help="pairs in all, or of each split; the paper's by default")
-        parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--split", help="only this split")
-        parser.add_argument("--analysis", type=int, help="the analysis whose scores choose, for --how top")
-        parser.add_argument("--readers", type=int, default=2, help="readers of each pair, 1 to 5")
+        add = parser.add_argument
+        add("--project", required=True)
+        add("--name", required=True)
+        codebooks = f"one of {', '.join(shipped_codebooks())}, or a TOML or JSON file"
+        add("--codebook", required=True, help=codebooks)
+        add("--how", choices=[how.value for how in SamplingMethod], default=SamplingMethod.RANDOM.value)
+        add("--n", type=int, help="pairs in all, or of each split; the paper's by default")
+        add("--seed", type=int, default=0)
+        add("--split", help="only this split")
+        add("--analysis", type=int, help="the analysis whose scores choose, for --how top")
+        add("--readers", type=int, default=2, help="readers of each pair, 1 to 5")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the codebook, sample the pairs, and print their number."""
         project = find_project(options["project"])
-        try:
+        with input_errors():
             codebook = _read_codebook(options["codebook"])
             audit = create_audit(
                 project=project,
@@ -50,28 +47,20 @@ class Command(DeerstalkerCommand):
                 recipe=_recipe(options, codebook),
                 readers=options["readers"],
             )
-        except InvalidInput as error:
-            raise input_error(str(error)) from error
         pairs, missing = audit.items.count(), audit.sample["missing"]
-        if options["json"]:
-            emit_json(
-                self,
-                {
-                    "audit": audit.pk,
-                    "name": audit.name,
-                    "codebook": codebook.id,
-                    "codebook_version": codebook.version,
-                    "pairs": pairs,
-                    "missing": missing,
-                    "readers": audit.readers,
-                    "sample": audit.sample,
-                },
-            )
-            return
+        facts = {
+            "audit": audit.pk,
+            "name": audit.name,
+            "codebook": codebook.id,
+            "codebook_version": codebook.version,
+            "pairs": pairs,
+            "missing": missing,
+            "readers": audit.readers,
+            "sample": audit.sample,
+        }
         short = f", {missing} fewer than requested" if missing else ""
-        self.stdout.write(
-            f"audit {audit.pk}, {audit.name}: {pairs} pairs{short}, {audit.readers} readers each"
-        )
+        line = f"audit {audit.pk}, {audit.name}: {pairs} pairs{short}, {audit.readers} readers each"
+        self.report(options, facts, line)
 
 
 def _read_codebook(name: str) -> Codebook:
@@ -84,9 +73,8 @@ def _read_codebook(name: str) -> Codebook:
             raise InvalidInput(f"--codebook {name}: over {MAX_BYTES:,} bytes; a codebook is a page or two")
         return parse_codebook(path.read_text("utf-8-sig"), str(path))
     except OSError as error:
-        raise InvalidInput(
-            f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"
-        ) from error
+        problem = f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"
+        raise InvalidInput(problem) from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"--codebook {name}: is not UTF-8 text; save it as UTF-8") from error
 

@@ -24,10 +24,10 @@ from curation.dedup.hierarchical import MEMORY_LIMIT_BYTES, cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
-from curation.management.file_messages import add_file_path
+from curation.management.file_messages import input_errors
 from curation.management.matmul_backends import add_filter, choose_block_product
 from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, emit_json, input_error, interrupt_error
+from hits.management.base import DeerstalkerCommand
 from hits.management.memory import peak_mib
 
 WARM_UP_ROWS = 500
@@ -43,31 +43,25 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("--features", type=Path, required=True, help="float32 (n, d)")
+        add = parser.add_argument
+        add("--features", type=Path, required=True, help="float32 (n, d)")
         cut = parser.add_mutually_exclusive_group(required=True)
         cut.add_argument("--clusters", type=int, help="how many clusters to make")
         cut.add_argument("--fraction", type=float, help="how many clusters to make, as a share of the rows")
         cut.add_argument("--distance", type=float, help="merge clusters up to this distance")
-        parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
-        parser.add_argument(
-            "--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept"
-        )
-        parser.add_argument("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
+        add("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
+        add("--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept")
+        add("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
         add_filter(parser)
-        parser.add_argument("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="most to take")
-        parser.add_argument("--out", type=Path, help="write labels, int64 (n,), here")
-        parser.add_argument("--seed", type=int, default=0, help="of the draw of kept members")
+        add("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="most to take")
+        add("--out", type=Path, help="write labels, int64 (n,), here")
+        add("--seed", type=int, default=0, help="of the draw of kept members")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Cluster, and print the time from the array in memory to the labels."""
-        try:
+        with input_errors(features=options["features"], sizes=options["sizes"]):
             _check(options)
             self._run(options)
-        except InvalidInput as error:
-            files = {"features": options["features"], "sizes": options["sizes"]}
-            raise input_error(add_file_path(str(error), files)) from error
-        except KeyboardInterrupt as error:
-            raise interrupt_error() from error
 
     def _run(self, options: dict[str, Any]) -> None:
         features = _read_features(options["features"])
@@ -76,12 +70,8 @@ class Command(DeerstalkerCommand):
         kept = _choose_kept(found, features, sizes, options)
         if options["out"]:
             write_npy(options["out"], found.labels)
-        if not options["json"]:
-            self.stdout.write(
-                f"{len(features)} rows, {len(kept)} clusters, {seconds:.2f} s ({found.method.value}: {found.reason})"
-            )
-            return
-        result = {
+        counts = f"{len(features)} rows, {len(kept)} clusters"
+        facts = {
             "clusters": len(kept),
             "kept": kept.tolist(),
             "seconds": round(seconds, 4),
@@ -90,7 +80,7 @@ class Command(DeerstalkerCommand):
             "why": found.reason,
             "threshold": found.threshold,
         }
-        emit_json(self, result)
+        self.report(options, facts, f"{counts}, {seconds:.2f} s ({found.method.value}: {found.reason})")
 
     def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
         linkage, product = Linkage(options["linkage"]), choose_block_product(options["filter"], len(features))

@@ -6,31 +6,15 @@ from typing import Any
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import POOLED_ENCODER
 from curation.management.encoder_names import absolute_encoder
+from curation.management.option_fields import option_fields
 from curation.models import DuplicateRun, Source
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services import request_deduplication, set_aside_duplicates, undo_duplicates
-from curation.services.dedup import (
-    CLIP_NEAR_COPY_DISTANCE,
-    KEEP_METHODS,
-    MEMORY_MIB,
-    NEAR_COPY_DISTANCES,
-)
-from hits.management.base import emit_json, input_error
+from curation.services import dedup, request_deduplication, set_aside_duplicates, undo_duplicates
+from curation.services.dedup import KEEP_METHODS, MEMORY_MIB, DedupOptions
+from hits.management.base import input_error
 from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project
 from hits.models import Job
-
-SHARED_OPTIONS = (
-    "clusters",
-    "distance",
-    "linkage",
-    "keep",
-    "seed",
-    "encoder",
-    "source",
-    "memory_mib",
-    "set_aside",
-)
 
 
 class Command(JobCommand):
@@ -45,42 +29,26 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("--project", default="", help="the project's short name")
-        parser.add_argument(
-            "--source",
-            choices=[source.value for source in Source],
-            default="",
-            help="cluster only this collection's photos, and keep the marks of all others; default: all photos",
-        )
+        add = parser.add_argument
+        add("--project", default="", help="the project's short name")
+        one = "cluster only this collection's photos, and keep the marks of all others; default: all photos"
+        add("--source", choices=[source.value for source in Source], default="", help=one)
         cut = parser.add_mutually_exclusive_group()
         cut.add_argument("--share", type=float, help="of the photos that are kept, such as 0.9")
         cut.add_argument("--clusters", type=int, help="how many photos are kept")
-        cut.add_argument(
-            "--distance",
-            type=float,
-            help=(
-                "merge what is at most this far apart: 1 - cosine; of ward, the height of the merge. Default, for "
-                f"near copies alone: {NEAR_COPY_DISTANCES[POOLED_ENCODER]} with {POOLED_ENCODER}, "
-                f"{CLIP_NEAR_COPY_DISTANCE} with CLIP"
-            ),
+        apart = (
+            "merge what is at most this far apart: 1 - cosine; of ward, the height of the merge. Default, for "
+            f"near copies alone: {dedup.NEAR_COPY_DISTANCES[POOLED_ENCODER]} with {POOLED_ENCODER}, "
+            f"{dedup.CLIP_NEAR_COPY_DISTANCE} with CLIP"
         )
-        parser.add_argument("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
-        parser.add_argument(
-            "--keep", choices=KEEP_METHODS, default=KEEP_METHODS[0], help="which photo of a cluster is kept"
-        )
-        parser.add_argument("--seed", type=int, default=0, help="of the draw of kept photos")
-        parser.add_argument(
-            "--encoder",
-            type=absolute_encoder,
-            default="",
-            help=f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>",
-        )
-        parser.add_argument(
-            "--memory-mib",
-            type=int,
-            default=MEMORY_MIB,
-            help=f"most that clustering takes beside the vectors; default {MEMORY_MIB}",
-        )
+        cut.add_argument("--distance", type=float, help=apart)
+        add("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
+        add("--keep", choices=KEEP_METHODS, default=KEEP_METHODS[0], help="which photo of a cluster is kept")
+        add("--seed", type=int, default=0, help="of the draw of kept photos")
+        encoders = f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>"
+        add("--encoder", type=absolute_encoder, default="", help=encoders)
+        most = f"most that clustering takes beside the vectors; default {MEMORY_MIB}"
+        add("--memory-mib", type=int, default=MEMORY_MIB, help=most)
         acts = parser.add_mutually_exclusive_group()
         acts.add_argument(
             "--set-aside", action="store_true", help="set photos aside at once, without a preview"
@@ -94,30 +62,20 @@ class Command(JobCommand):
             super().handle(*args, **options)
         elif options["apply"] is not None:
             run = _get_run(options["apply"])
-            marks = set_aside_duplicates(run=run)
-            self._write_message(
-                options,
-                f"{marks.marked} photos are set aside; undo it with --undo {run.pk}",
-                marked=marks.marked,
-            )
+            marked = set_aside_duplicates(run=run).marked
+            line = f"{marked} photos are set aside; undo it with --undo {run.pk}"
+            self.report(options, {"marked": marked}, line)
         else:
             moved = undo_duplicates(run=_get_run(options["undo"]))
-            self._write_message(options, f"Undone: {moved} marks were restored", undone=moved)
+            self.report(options, {"undone": moved}, f"Undone: {moved} marks were restored")
 
-    def finish(self, job: Job, options: dict[str, Any]) -> None:
+    def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print the job's result, and how to apply a preview."""
-        super().finish(job, options)
+        super().report_result(job, options)
         run = job.result.get("run")
         if run and "marked" not in job.result and not options["json"]:
-            self.stdout.write(
-                f"A preview: no photo was set aside. To do it: manage.py deduplicate_photos --apply {run}"
-            )
-
-    def _write_message(self, options: dict[str, Any], message: str, **facts: int) -> None:
-        if options["json"]:
-            emit_json(self, facts)
-        else:
-            self.stdout.write(message)
+            apply = f"manage.py deduplicate_photos --apply {run}"
+            self.stdout.write(f"A preview: no photo was set aside. To do it: {apply}")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request the run."""
@@ -128,7 +86,7 @@ class Command(JobCommand):
             by=None,
             queue=queue,
             fraction=options["share"],
-            **{name: options[name] for name in SHARED_OPTIONS},
+            **option_fields(DedupOptions, options),
         )
 
 

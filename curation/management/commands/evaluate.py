@@ -10,9 +10,8 @@ from curation.evaluation.comparison import parse_comparison_key, score_compariso
 from curation.evaluation.inputs import read_answer_key, read_predictions
 from curation.evaluation.localization import parse_localization_key, score_localization
 from curation.evaluation.retrieval import parse_retrieval_key, score_retrieval
-from curation.management.file_messages import add_file_path
-from curation.records import InvalidInput
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from curation.management.file_messages import input_errors
+from hits.management.base import DeerstalkerCommand
 
 
 @dataclass(frozen=True)
@@ -45,33 +44,22 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the task and its files."""
         super().add_arguments(parser)
-        parser.add_argument("task", choices=sorted(TASKS))
-        parser.add_argument(
-            "--predictions", type=Path, required=True, help=".npy of scores, or .json {id: score}"
-        )
-        parser.add_argument("--answer-key", type=Path, required=True)
-        parser.add_argument(
-            "--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent"
-        )
+        add = parser.add_argument
+        add("task", choices=sorted(TASKS))
+        add("--predictions", type=Path, required=True, help=".npy of scores, or .json {id: score}")
+        add("--answer-key", type=Path, required=True)
+        add("--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Score and print."""
         task = TASKS[options["task"]]
-        try:
+        predictions, ids = options["predictions"], options["instance_ids"]
+        with input_errors(predictions=predictions, answer_key=options["answer_key"]):
             key = task.parse(read_answer_key(options["answer_key"]))
-            scores = read_predictions(
-                options["predictions"], instance_ids=options["instance_ids"], key_ids=key.test_ids
-            )
+            scores = read_predictions(predictions, instance_ids=ids, key_ids=key.test_ids)
             measured = asdict(task.score(scores, key))
-        except InvalidInput as error:
-            files = {"predictions": options["predictions"], "answer key": options["answer_key"]}
-            raise input_error(add_file_path(str(error), files)) from error
         result = {name: measured[name] for name in task.figures}
-        if options["json"]:
-            emit_json(self, result)
-            return
-        for name, value in result.items():
-            self.stdout.write(f"{name}: {_format_value(value)}")
+        self.report(options, result, *(f"{name}: {_format_value(value)}" for name, value in result.items()))
 
 
 def _format_value(value: float | int | None) -> str:

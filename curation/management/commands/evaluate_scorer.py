@@ -12,13 +12,7 @@ from curation.management.lookups import get_version, resolve_split
 from curation.models import DatasetVersion, Evaluation
 from curation.selectors.jobs import EVALUATE
 from curation.selectors.scorers import SCORER_PREFIX, find_scorer, ready_scorers
-from curation.services.evaluations import (
-    EvaluationOptions,
-    request_baseline_evaluation,
-    request_evaluation,
-    request_file_evaluation,
-    request_judgments_evaluation,
-)
+from curation.services import evaluations
 from hits.domain.images.region_drawing import RegionMode
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_path
@@ -41,6 +35,7 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
+        add = parser.add_argument
         add_set_options(parser, is_version_needed=False)
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
@@ -51,18 +46,18 @@ class Command(JobCommand):
         what.add_argument("--predictions", type=Path, help="zip of a submission, or a task's .npy or .json")
         what.add_argument("--judgments", action="store_true", help="people, by their judgments")
         what.add_argument("--random", action="store_true", help="chance, drawn with --random-seed")
-        parser.add_argument("--random-seed", type=int, default=0, metavar="SEED")
+        add("--random-seed", type=int, default=0, metavar="SEED")
         modes = (
             f"how regions are drawn: {', '.join(RegionMode)}; hide is also only_context; default as trained"
         )
-        parser.add_argument("--region-mode", default="", help=modes)
+        add("--region-mode", default="", help=modes)
         score = parser.add_argument_group("BERTScore of what was retrieved, with a model saved in a folder")
         score.add_argument("--bertscore", type=absolute_path, default="", metavar="FOLDER")
         score.add_argument("--bertscore-layer", type=int, default=17, help="17 is RoBERTa-Large's")
         score.add_argument(
             "--bertscore-baseline", type=float, default=0.83122575, help="RoBERTa-Large's; 0 does not rescale"
         )
-        parser.add_argument("--label", default="", help="its name in tables; required with --predictions")
+        add("--label", default="", help="its name in tables; required with --predictions")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request the evaluation."""
@@ -76,7 +71,7 @@ class Command(JobCommand):
 
 
 def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, queue: bool) -> Evaluation:
-    options = EvaluationOptions(
+    options = evaluations.EvaluationOptions(
         sets=read_set_options(given),
         proposals=given["proposals"],
         region_mode=_region_mode(given["region_mode"]),
@@ -92,13 +87,13 @@ def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, qu
         "queue": queue,
     }
     if given["scorer"]:
-        return request_evaluation(encoder=_resolve_encoder(version, given["scorer"]), **common)
+        return evaluations.request_evaluation(encoder=_resolve_encoder(version, given["scorer"]), **common)
     if given["predictions"]:
-        return request_file_evaluation(predictions=given["predictions"], **common)
+        return evaluations.request_file_evaluation(predictions=given["predictions"], **common)
     if given["judgments"]:
-        return request_judgments_evaluation(**common)
+        return evaluations.request_judgments_evaluation(**common)
     if given["random"]:
-        return request_baseline_evaluation(seed=given["random_seed"], **common)
+        return evaluations.request_baseline_evaluation(seed=given["random_seed"], **common)
     raise input_error("say what to evaluate: --scorer, --predictions, --judgments or --random")
 
 

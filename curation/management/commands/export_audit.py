@@ -12,7 +12,7 @@ from curation.models import Audit, AuditState
 from curation.records import InvalidInput
 from curation.selectors.audits import LabelledAudit, audit_codebook, audit_document, load_labelled_audit
 from hits.domain.files.csv_download import csv_lines
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 
 SUFFIXES = (".json", ".csv")
 
@@ -41,12 +41,10 @@ class Command(DeerstalkerCommand):
             write_text(out, _json(audit, read) if out.suffix == ".json" else _csv(audit, read))
         except InvalidInput as error:
             raise input_error(f"--out {error}") from error
-        if options["json"]:
-            facts = {"audit": audit.pk, "state": audit.state, "pairs": len(read.items), "out": str(out)}
-            emit_json(self, facts | {"rehearsal": audit.project.is_rehearsal})
-        else:
-            mark = " (a rehearsal, not for release)" if audit.project.is_rehearsal else ""
-            self.stdout.write(f"{audit.name}{mark}: {len(read.items)} pairs in {out}")
+        facts = {"audit": audit.pk, "state": audit.state, "pairs": len(read.items), "out": str(out)}
+        facts["rehearsal"] = audit.project.is_rehearsal
+        mark = " (a rehearsal, not for release)" if audit.project.is_rehearsal else ""
+        self.report(options, facts, f"{audit.name}{mark}: {len(read.items)} pairs in {out}")
 
 
 def _get_audit(number: int) -> Audit:

@@ -13,7 +13,7 @@ from curation.services import create_sealed_version, seal_version
 from curation.versions.export import ExportRefused, WrittenExport, check_target, export_version
 from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import Selection
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 from hits.management.progress import ProgressLines
 from hits.models import Project
@@ -31,23 +31,16 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("name")
-        parser.add_argument("--out", required=True, type=Path, help="a new or empty folder")
-        parser.add_argument(
-            "--format",
-            default="",
-            help=f"the project's family, which is the default: {', '.join(family_names())}",
-        )
-        parser.add_argument("--project", help="needed when the name does not tell")
-        parser.add_argument(
-            "--regions",
-            action="store_true",
-            help="write each comparison photo with its region highlighted, too",
-        )
+        add = parser.add_argument
+        add("name")
+        add("--out", required=True, type=Path, help="a new or empty folder")
+        families = f"the project's family, which is the default: {', '.join(family_names())}"
+        add("--format", default="", help=families)
+        add("--project", help="needed when the name does not tell")
+        regions = "write each comparison photo with its region highlighted, too"
+        add("--regions", action="store_true", help=regions)
         add_selection(parser)
-        parser.add_argument(
-            "--real", action="store_true", help="refuse rehearsals, which must not be released as data"
-        )
+        add("--real", action="store_true", help="refuse rehearsals, which must not be released as data")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find or create the version, write its files, and verify them."""
@@ -56,9 +49,8 @@ class Command(DeerstalkerCommand):
             raise input_error(f"--format {family_name}: is not known; use {', '.join(family_names())}")
         project, version = _find_version(options["name"], options["project"])
         if family_name and family_name != project.family:
-            raise input_error(
-                f"--format {family_name}: {project.slug} holds {project.family}; use that, or leave it out"
-            )
+            problem = f"{project.slug} holds {project.family}; use that, or leave it out"
+            raise input_error(f"--format {family_name}: {problem}")
         if options["regions"] and not family_of(project).has_regions:
             raise input_error(f"--regions: {project.family} has no regions; leave it out")
         try:
@@ -68,39 +60,26 @@ class Command(DeerstalkerCommand):
                 check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
             selection = read_selection(options["selection"])
             if version is not None and options["selection"]:
-                raise input_error(
-                    f"--selection: version {version.name} exists already, with its own selection"
-                )
+                problem = f"version {version.name} exists already, with its own selection"
+                raise input_error(f"--selection: {problem}")
             version = _seal(project, version, options["name"], selection)
-            written = export_version(
-                version, options["out"], real=options["real"], regions=options["regions"]
-            )
+            chosen = {name: options[name] for name in ("real", "regions")}
+            written = export_version(version, options["out"], **chosen)
             rows = family_of_version(version).check(written.folder)
         except (Refused, ExportRefused, InvalidInput) as error:
             raise input_error(str(error)) from error
         except OSError as error:
             raise input_error(f"--out {options['out']}: {error.strerror}; choose another folder") from error
-        self._report(version, written, rows, sealed_now=sealed_now, options=options)
+        facts = _facts(version, written, sealed_now=sealed_now)
+        self.report(options, facts, _describe(version, written, rows))
 
-    def _report(
-        self,
-        version: DatasetVersion,
-        written: WrittenExport,
-        rows: int,
-        *,
-        sealed_now: bool,
-        options: dict[str, Any],
-    ) -> None:
-        if options["json"]:
-            emit_json(self, _facts(version, written, sealed_now=sealed_now))
-            return
-        family = family_of_version(version)
-        counted = family.describe_rows({**family.counts(version.statistics), family.main_part.name: rows})
-        mark = " (a rehearsal, not for release)" if version.rehearsal else ""
-        self.stdout.write(
-            f"{version.name}{mark}: {counted} in {len(written.files)} files "
-            f"under {written.folder}; seal {written.seal}"
-        )
+
+def _describe(version: DatasetVersion, written: WrittenExport, rows: int) -> str:
+    family = family_of_version(version)
+    counted = family.describe_rows({**family.counts(version.statistics), family.main_part.name: rows})
+    mark = " (a rehearsal, not for release)" if version.rehearsal else ""
+    files = f"{len(written.files)} files under {written.folder}"
+    return f"{version.name}{mark}: {counted} in {files}; seal {written.seal}"
 
 
 def _find_version(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
@@ -111,24 +90,18 @@ def _find_version(name: str, slug: str | None) -> tuple[Project, DatasetVersion 
         return found[0].project, found[0]
     if found:
         among = ", ".join(version.project.slug for version in found)
-        raise input_error(
-            f"version {name}: {len(found)} projects have one; add --project with one of {among}"
-        )
+        problem = f"{len(found)} projects have one; add --project with one of {among}"
+        raise input_error(f"version {name}: {problem}")
     return project or _only_project(name), None
 
 
 def _seal(
     project: Project, version: DatasetVersion | None, name: str, selection: Selection
 ) -> DatasetVersion:
-    if version is None:
-        return create_sealed_version(
-            project=project,
-            name=name,
-            by=None,
-            selection=selection,
-            progress=ProgressLines(f"Sealing {name}, photos checked:"),
-        )
-    return seal_version(version=version, by=None, progress=ProgressLines(f"Sealing {name}, photos checked:"))
+    progress = ProgressLines(f"Sealing {name}, photos checked:")
+    if version is not None:
+        return seal_version(version=version, by=None, progress=progress)
+    return create_sealed_version(project=project, name=name, by=None, selection=selection, progress=progress)
 
 
 def _only_project(name: str) -> Project:

@@ -22,12 +22,11 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
-        parser.add_argument("--project", default="", help="the project's short name")
-        parser.add_argument("--layout", choices=LAYOUTS, default="auto", help="of four bare numbers")
-        parser.add_argument(
-            "--limit", type=int, default=DEFAULT_LIMIT, help="maximum boxes per photo (the best ones)"
-        )
+        add = parser.add_argument
+        add("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
+        add("--project", default="", help="the project's short name")
+        add("--layout", choices=LAYOUTS, default="auto", help="of four bare numbers")
+        add("--limit", type=int, default=DEFAULT_LIMIT, help="maximum boxes per photo (the best ones)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request the import."""

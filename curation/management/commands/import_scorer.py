@@ -24,11 +24,10 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument(
-            "folder", nargs="?", type=Path, help="with scorer.json and the files that it names"
-        )
-        parser.add_argument("--project", help="the project's short name")
-        parser.add_argument("--name", default="", help="the scorer's name")
+        add = parser.add_argument
+        add("folder", nargs="?", type=Path, help="with scorer.json and the files that it names")
+        add("--project", help="the project's short name")
+        add("--name", default="", help="the scorer's name")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request the import."""

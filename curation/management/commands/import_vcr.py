@@ -22,14 +22,11 @@ class Command(ImportCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
+        add = parser.add_argument
         for split in SPLITS:
-            parser.add_argument(
-                f"--{split}", type=absolute_path, default="", help=f"{split}.jsonl, if it lies elsewhere"
-            )
-        parser.add_argument(
-            "--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer"
-        )
-        parser.add_argument(
+            add(f"--{split}", type=absolute_path, default="", help=f"{split}.jsonl, if it lies elsewhere")
+        add("--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer")
+        add(
             "--count",
             choices=[count.value for count in EntityCount],
             default=EntityCount.OBJECTS.value,

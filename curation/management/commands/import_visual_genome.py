@@ -20,29 +20,16 @@ class Command(ImportCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument(
-            "--image-data", type=absolute_path, default="", help="image_data.json, if it lies elsewhere"
-        )
-        parser.add_argument("--regions", type=absolute_path, default="", help="region_descriptions.json")
-        parser.add_argument(
-            "--splits",
-            type=absolute_path,
-            default="",
-            help="JSON object with the lists train, val and test of image ids",
-        )
+        add = parser.add_argument
+        add("--image-data", type=absolute_path, default="", help="image_data.json, if it lies elsewhere")
+        add("--regions", type=absolute_path, default="", help="region_descriptions.json")
+        lists = "JSON object with the lists train, val and test of image ids"
+        add("--splits", type=absolute_path, default="", help=lists)
         for split in SPLITS:
-            parser.add_argument(
-                f"--{split}",
-                type=absolute_path,
-                default="",
-                help=f"list of the ids of {split}: JSON, or one a line",
-            )
-        parser.add_argument(
-            "--rest",
-            choices=SPLITS,
-            default="",
-            help="split of images in no list; they are left out if absent",
-        )
+            one = f"list of the ids of {split}: JSON, or one a line"
+            add(f"--{split}", type=absolute_path, default="", help=one)
+        rest = "split of images in no list; they are left out if absent"
+        add("--rest", choices=SPLITS, default="", help=rest)
 
     def collection_spec(self, **options: Any) -> VisualGenomeSource:
         """Return the collection to import as a spec."""

@@ -22,15 +22,12 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("--project", default="", help="the project's short name")
-        parser.add_argument(
-            "--detector", type=absolute_model, default=CLASSICAL, help="classical, or hf:<hub id or folder>"
-        )
-        parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo")
-        parser.add_argument("--suppress-over", type=float, metavar="IOU", help="of a model's boxes")
-        parser.add_argument(
-            "--measure", type=int, metavar="RUN", help="measure a run against new pairs instead"
-        )
+        add = parser.add_argument
+        add("--project", default="", help="the project's short name")
+        add("--detector", type=absolute_model, default=CLASSICAL, help="classical, or hf:<hub id or folder>")
+        add("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo")
+        add("--suppress-over", type=float, metavar="IOU", help="of a model's boxes")
+        add("--measure", type=int, metavar="RUN", help="measure a run against new pairs instead")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request a run, or a new measurement of a run."""
@@ -39,7 +36,6 @@ class Command(JobCommand):
             if run is None:
                 raise input_error(f"--measure {options['measure']}: there is no such run")
             return request_overlaps(run=run, by=None, queue=queue)
-        proposal_options = ProposalOptions(options["detector"], options["limit"], options["suppress_over"])
-        return request_proposals(
-            project=find_project(options["project"]), by=None, options=proposal_options, queue=queue
-        )
+        given = ProposalOptions(options["detector"], options["limit"], options["suppress_over"])
+        project = find_project(options["project"])
+        return request_proposals(project=project, by=None, options=given, queue=queue)

@@ -4,10 +4,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.services.families import set_family
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_project
 from hits.registry import family_names
-from hits.services.errors import Refused
 
 
 class Command(DeerstalkerCommand):
@@ -23,11 +22,6 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Change it."""
-        try:
-            project = set_family(project=find_project(options["project"]), family=options["family"], by=None)
-        except Refused as error:
-            raise input_error(str(error)) from error
-        if options["json"]:
-            emit_json(self, {"project": project.slug, "family": project.family})
-        else:
-            self.stdout.write(f"{project.slug}: {project.family}")
+        project = set_family(project=find_project(options["project"]), family=options["family"], by=None)
+        facts = {"project": project.slug, "family": project.family}
+        self.report(options, facts, f"{project.slug}: {project.family}")

@@ -55,15 +55,16 @@ class Command(JobCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options; the settings are those of ``TrainingConfig``, their defaults the paper's."""
         super().add_arguments(parser)
-        parser.add_argument("--project", help="the project's short name")
-        parser.add_argument("--version", help="the sealed version to train on")
-        parser.add_argument("--name", default="", help="of the scorer; absent: version, model and a number")
-        parser.add_argument("--split", help="training split; train if the version has it")
-        parser.add_argument("--val-split", help="validation split; val if the version has it")
+        add = parser.add_argument
+        add("--project", help="the project's short name")
+        add("--version", help="the sealed version to train on")
+        add("--name", default="", help="of the scorer; absent: version, model and a number")
+        add("--split", help="training split; train if the version has it")
+        add("--val-split", help="validation split; val if the version has it")
         share = "of the photos that validate, where both are one split"
-        parser.add_argument("--val-share", type=float, default=VAL_SHARE, help=share)
+        add("--val-share", type=float, default=VAL_SHARE, help=share)
         rows = f"the settings of a row of the paper's tables: {', '.join(trainable_names())}"
-        parser.add_argument("--recipe", default="", help=rows)
+        add("--recipe", default="", help=rows)
         settings = parser.add_argument_group("settings")
         for name in HELP:
             _add_setting(settings, name)

@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.leaderboard.models import Leaderboard, LeaderboardTeam
 from curation.leaderboard.services.boards import add_team, renew_key, set_active
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 
 
 class Command(DeerstalkerCommand):
@@ -17,9 +17,10 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
-        parser.add_argument("leaderboard", help="its short name, as in its address")
-        parser.add_argument("name", help="the team's name, as in the table")
-        parser.add_argument("--version", help="the version that the leaderboard must be of")
+        add = parser.add_argument
+        add("leaderboard", help="its short name, as in its address")
+        add("name", help="the team's name, as in the table")
+        add("--version", help="the version that the leaderboard must be of")
         acts = parser.add_mutually_exclusive_group()
         acts.add_argument("--new-key", action="store_true", help="the old key stops working")
         acts.add_argument("--activate", action="store_true", help="let it submit again")
@@ -37,13 +38,8 @@ class Command(DeerstalkerCommand):
             set_active(team=team, is_active=options["activate"], by=None)
         else:
             team, key = add_team(board=board, name=options["name"], by=None)
-        if options["json"]:
-            emit_json(
-                self,
-                {"leaderboard": board.slug, "team": team.name, "is_active": team.is_active, "key": key},
-            )
-        else:
-            self.stdout.write(key or f"{team.name}: {'active' if team.is_active else 'not active'}")
+        facts = {"leaderboard": board.slug, "team": team.name, "is_active": team.is_active, "key": key}
+        self.report(options, facts, key or f"{team.name}: {'active' if team.is_active else 'not active'}")
 
 
 def _board(slug: str, version: str | None) -> Leaderboard:
@@ -52,9 +48,8 @@ def _board(slug: str, version: str | None) -> Leaderboard:
         known = ", ".join(Leaderboard.objects.values_list("slug", flat=True)[:10]) or "none yet"
         raise input_error(f"leaderboard {slug}: there is no such leaderboard; known: {known}")
     if version is not None and version != found.version.name:
-        raise input_error(
-            f"--version {version}: leaderboard {slug} is of {found.version.name}; name another leaderboard"
-        )
+        problem = f"leaderboard {slug} is of {found.version.name}; name another leaderboard"
+        raise input_error(f"--version {version}: {problem}")
     return found
 
 
