@@ -12,6 +12,7 @@ from curation.audits.sampling import MAX_PAIRS, SampleRecipe, SamplingMethod, de
 from curation.models import TextAnalysis
 from curation.records import InvalidInput
 from curation.services.audits import MAX_NAME_LENGTH, MAX_READERS
+from curation.views.fields import choice_field, integer_field, text_field
 from hits.forms import PageForm
 from validation.domain.judging.sampling import MAX_SEED, NO_SPLIT
 from validation.views.judging_forms import SEED_RANGE
@@ -28,33 +29,30 @@ HOWS = (
 class AuditForm(PageForm):
     """A new audit: its name, codebook, sample and readers."""
 
-    name = forms.CharField(max_length=MAX_NAME_LENGTH, label="Name")
-    codebook = forms.ChoiceField(label="Codebook")
+    name = text_field("Name", max_length=MAX_NAME_LENGTH)
+    codebook = choice_field("Codebook")
     own_file = forms.FileField(required=False, label="Your codebook as a file", max_length=255)
-    own_text = forms.CharField(
+    own_text = text_field(
+        "Or paste the codebook",
+        "TOML or JSON, at most 64 kB.",
         required=False,
         strip=False,
-        label="Or paste the codebook",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "wrap": "off"}),
-        help_text="TOML or JSON, at most 64 kB.",
     )
-    how = forms.ChoiceField(choices=HOWS, label="Sample")
-    n = forms.IntegerField(
-        min_value=1,
-        max_value=MAX_PAIRS,
+    how = choice_field("Sample", HOWS)
+    n = integer_field(
+        "Sample size",
+        "In total, or per split. Leave empty for the paper’s number with this codebook.",
+        low=1,
+        high=MAX_PAIRS,
         required=False,
-        label="Sample size",
-        help_text="In total, or per split. Leave empty for the paper’s number with this codebook.",
     )
-    split = forms.ChoiceField(label="Split", required=False)
-    analysis = forms.ChoiceField(label="Scores", required=False)
-    seed = forms.IntegerField(
-        min_value=0,
-        max_value=MAX_SEED,
-        label="Seed",
-        help_text="Draws the pairs and their order. It is stored with the audit.",
+    split = choice_field("Split", required=False)
+    analysis = choice_field("Scores", required=False)
+    seed = integer_field(
+        "Seed", "Draws the pairs and their order. It is stored with the audit.", low=0, high=MAX_SEED
     )
-    readers = forms.IntegerField(min_value=1, max_value=MAX_READERS, initial=2, label="Readers per pair")
+    readers = integer_field("Readers per pair", low=1, high=MAX_READERS, initial=2)
 
     def __init__(
         self,
@@ -71,15 +69,13 @@ class AuditForm(PageForm):
         self._choose(splits, analyses)
 
     def _choose(self, splits: list[str], analyses: list[TextAnalysis]) -> None:
-        shipped = [
-            (key, f"{codebook.title}{_in_the_paper(codebook)}") for key, codebook in self.codebooks.items()
-        ]
+        books = self.codebooks.items()
+        shipped = [(key, f"{codebook.title}{_in_the_paper(codebook)}") for key, codebook in books]
         self._set("codebook", [*shipped, (OWN, "Your own")])
         named = [(name, name.capitalize() or NO_SPLIT.capitalize()) for name in splits]
         self._set("split", [(ALL, "All"), *named])
-        self._set(
-            "analysis", [(row.pk, f"Toxicity, analysis {row.pk}, {row.pairs} pairs") for row in analyses]
-        )
+        scored = [(row.pk, f"Toxicity, analysis {row.pk}, {row.pairs} pairs") for row in analyses]
+        self._set("analysis", scored)
         if not analyses:
             self._set("how", [choice for choice in HOWS if choice[0] != SamplingMethod.TOP.value])
             del self.fields["analysis"]

@@ -178,9 +178,8 @@ def _share_table(row: CodeFigures) -> Table:
         if len(value.by_split) > 1:
             notes.append(" · ".join(_split_share(split, share) for split, share in value.by_split.items()))
         rows += [[Cell(note=note, span=4, kind="beneath")] for note in notes]
-    return Table(
-        ("Answer", "Pairs", "", "Share"), rows, (1, 3), caption="Pairs with each answer", kind="shares"
-    )
+    headings, caption = ("Answer", "Pairs", "", "Share"), "Pairs with each answer"
+    return Table(headings, rows, (1, 3), caption=caption, kind="shares")
 
 
 def _share_row(value: ValueFigures) -> list[Cell]:
@@ -202,11 +201,8 @@ def _share_row(value: ValueFigures) -> list[Cell]:
 
 
 def _split_share(split: str, share: Share) -> str:
-    reach = (
-        f" ({percent_text(share.interval.low)} to {percent_text(share.interval.high)})"
-        if share.interval
-        else ""
-    )
+    interval = share.interval
+    reach = f" ({percent_text(interval.low)} to {percent_text(interval.high)})" if interval else ""
     return f"{split or 'no split'} {share.count} of {share.total}{reach}"
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,6 +27,7 @@ from curation.services import audits as services
 from curation.services.comparison import splits_in_use
 from curation.views import audit_parts as parts
 from curation.views.audit_forms import AuditForm
+from curation.views.pages import action_messages, as_download, get_or_404, get_page, tab_context
 from hits.domain.files.csv_download import csv_lines
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
@@ -46,9 +46,7 @@ def audit_page(view: View) -> View:
     def wrapped(
         request: HttpRequest, project: Project, audit_id: int, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        audit = selectors.get_audit(project, audit_id)
-        if audit is None:
-            raise Http404("There is no such page.")
+        audit = get_or_404(selectors.get_audit(project, audit_id))
         return view(request, audit, *args, **kwargs)
 
     return wrapped
@@ -68,10 +66,7 @@ def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
             look = services.plan_audit(project=project, recipe=form.recipe)
         except (Refused, InvalidInput) as error:
             _blame(form, str(error))
-    context = {
-        "project": project,
-        "section": "curation",
-        "tab": "audits",
+    context = tab_context(project, "audits") | {
         "rows": selectors.audit_rows(project, signed_in_user(request)),
         "form": form,
         "look": look,
@@ -112,9 +107,7 @@ def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
     codebook = selectors.audit_codebook(audit)
     read = selectors.load_labelled_audit(audit)
     states = count_by_state(read.items, codebook)
-    page = Paginator(parts.in_question(read.items, codebook), DIFFERENCES_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = get_page(request, parts.in_question(read.items, codebook), DIFFERENCES_PER_PAGE)
     rows = selectors.items_by_position(audit, [item.position for item in page])
     queue = selectors.audit_queue(audit, signed_in_user(request))
     context = _context(audit, codebook) | {
@@ -135,10 +128,7 @@ def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
 
 
 def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
-    return {
-        "project": audit.project,
-        "section": "curation",
-        "tab": "audits",
+    return tab_context(audit.project, "audits") | {
         "audit": audit,
         "codebook": codebook,
         "is_open": audit.state == AuditState.OPEN,
@@ -171,9 +161,9 @@ def audit_item(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
         if not errors:
             return _keep(request, audit, place, given)
     queue = selectors.audit_queue(audit, signed_in_user(request), place)
-    item = selectors.get_item(audit, place)
-    if item is None:
-        raise Http404("There is no such pair in this audit, or its photo was taken down.")
+    item = get_or_404(
+        selectors.get_item(audit, place), "There is no such pair in this audit, or its photo was taken down."
+    )
     label = selectors.newest_label(item, signed_in_user(request))
     answers = given if request.method == "POST" else label.answers if label else {}
     context = _context(audit, codebook) | {
@@ -193,13 +183,8 @@ def audit_item(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
 def _keep(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
     """Keep a reading and turn the page."""
     try:
-        saved_label = services.record_label(
-            audit=audit,
-            position=place,
-            by=signed_in_user(request),
-            posted=given,
-            note=request.POST.get("note", ""),
-        )
+        by, note = signed_in_user(request), request.POST.get("note", "")
+        saved_label = services.record_label(audit=audit, position=place, by=by, posted=given, note=note)
     except Refused as error:
         messages.error(request, f"Not saved: {error}.")
         if isinstance(error, Conflict):
@@ -252,18 +237,9 @@ def audit_settle(request: HttpRequest, audit: Audit, place: int) -> HttpResponse
 
 
 def _settle(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
-    try:
-        services.settle_disagreement(
-            audit=audit,
-            position=place,
-            by=signed_in_user(request),
-            posted=given,
-            note=request.POST.get("note", ""),
-        )
-    except Refused as error:
-        messages.error(request, f"Not saved: {error}.")
-    else:
-        messages.success(request, f"Pair {place} is settled.")
+    by, note = signed_in_user(request), request.POST.get("note", "")
+    with action_messages(request, "Not saved", f"Pair {place} is settled."):
+        services.settle_disagreement(audit=audit, position=place, by=by, posted=given, note=note)
     return redirect("curation-audit", audit.project.slug, audit.pk)
 
 
@@ -287,7 +263,8 @@ def audit_csv(request: HttpRequest, audit: Audit) -> StreamingHttpResponse:
     codebook = selectors.audit_codebook(audit)
     rows = csv_rows(read.items, codebook, read.letters, is_open=audit.state == AuditState.OPEN)
     text = (line.encode() for line in csv_lines(csv_columns(read.letters), rows))
-    return _named(StreamingHttpResponse(text, content_type="text/csv; charset=utf-8"), audit, "csv")
+    reply = StreamingHttpResponse(text, content_type="text/csv; charset=utf-8")
+    return as_download(reply, _file_name(audit, "csv"))
 
 
 @require_safe
@@ -297,11 +274,9 @@ def audit_json(request: HttpRequest, audit: Audit) -> HttpResponse:
     """Send the whole audit as one JSON document."""
     document = selectors.audit_document(audit, selectors.load_labelled_audit(audit))
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    return _named(HttpResponse(text, content_type="application/json"), audit, "json")
+    return as_download(HttpResponse(text, content_type="application/json"), _file_name(audit, "json"))
 
 
-def _named(response: Any, audit: Audit, suffix: str) -> Any:
+def _file_name(audit: Audit, suffix: str) -> str:
     mark = "-rehearsal" if audit.project.is_rehearsal else ""
-    name = f"{audit.project.slug}-audit-{audit.pk}{mark}.{suffix}"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
+    return f"{audit.project.slug}-audit-{audit.pk}{mark}.{suffix}"

@@ -69,12 +69,8 @@ def _words(name: str, given: Values) -> list[str]:
     if set(given) - set(actions):
         raise NoLine
     shown = ((action, given.get(dest)) for dest, action in actions.items())
-    return [
-        word
-        for action, value in shown
-        if value not in (None, action.default)
-        for word in _option(action, value)
-    ]
+    changed = ((action, value) for action, value in shown if value not in (None, action.default))
+    return [word for action, value in changed for word in _option(action, value)]
 
 
 def _option(action: Action, value: Any) -> list[str]:

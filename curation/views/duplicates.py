@@ -1,12 +1,12 @@
 """De-duplication of photos: starting it, its progress, and its results."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Page
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -19,8 +19,8 @@ from curation.selectors.job_lists import last_finished_job
 from curation.selectors.jobs import DEDUPLICATE, latest_job
 from curation.services.sources import SOURCE_TITLES
 from curation.views.forms import DedupForm
+from curation.views.pages import action_messages, get_page, if_open, tab_context
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Project
 from hits.selectors.images.images import image_facts, image_facts_by_id
 from hits.services.errors import Refused
@@ -82,34 +82,21 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Set the photos of a preview aside."""
-
-    def set_run_aside(run: DuplicateRun) -> str:
+    run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
+    with action_messages(request, "Not done"):
         marks = services.set_aside_duplicates(run=run, by=signed_in_user(request))
-        return f"Set aside: {marks.marked:,}. Batches launched from now on leave them out."
-
-    return _apply_to_run(request, project, run_id, set_run_aside)
+        effect = "Batches launched from now on leave them out."
+        messages.success(request, f"Set aside: {marks.marked:,}. {effect}")
+    return redirect("curation", project.slug)
 
 
 @require_POST
 @project_page()
 def undo(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Undo setting a run's photos aside."""
-
-    def undo_run(run: DuplicateRun) -> str:
-        services.undo_duplicates(run=run, by=signed_in_user(request))
-        return "Undone: the photos are offered again as before."
-
-    return _apply_to_run(request, project, run_id, undo_run)
-
-
-def _apply_to_run(
-    request: HttpRequest, project: Project, run_id: int, action: Callable[[DuplicateRun], str]
-) -> HttpResponse:
     run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
-    try:
-        messages.success(request, action(run))
-    except Refused as error:
-        messages.error(request, f"Not done: {error}.")
+    with action_messages(request, "Not done", "Undone: the photos are offered again as before."):
+        services.undo_duplicates(run=run, by=signed_in_user(request))
     return redirect("curation", project.slug)
 
 
@@ -122,12 +109,9 @@ def keep_group(request: HttpRequest, project: Project) -> HttpResponse:
     if not images:
         messages.error(request, "Not done: that group no longer exists; reload the page.")
         return redirect("curation", project.slug)
-    try:
+    kept = f"All {len(images)} photos of the group are kept, also by later runs."
+    with action_messages(request, "Not done", kept):
         services.keep_group(project=project, images=images, by=signed_in_user(request))
-    except Refused as error:
-        messages.error(request, f"Not done: {error}.")
-    else:
-        messages.success(request, f"All {len(images)} photos of the group are kept, also by later runs.")
     return redirect("curation", project.slug)
 
 
@@ -156,22 +140,18 @@ def _render_page(
     request: HttpRequest, project: Project, *, form: DedupForm | None = None, status: int = 200
 ) -> HttpResponse:
     latest, last_finished = latest_job(project, DEDUPLICATE), last_finished_job(project, DEDUPLICATE)
-    running = latest if latest is not None and latest.state in OPEN_JOB_STATES else None
-    page = Paginator(duplicates.kept_images(project), GROUPS_PER_PAGE).get_page(request.GET.get("page"))
+    running = if_open(latest)
+    page = get_page(request, duplicates.kept_images(project), GROUPS_PER_PAGE)
+    last_source: Any = last_finished.result.get("options", {}).get("source") if last_finished else None
     images, marked = duplicates.count_images(project), duplicates.marked_images(project).count()
     sizes = duplicates.group_sizes(project)
     undoable = duplicates.latest_run(project, DuplicateRunState.SET_ASIDE)
-    context = {
-        "project": project,
-        "section": "curation",
-        "tab": "duplicates",
+    context = tab_context(project, "duplicates") | {
         "form": form or _form(project),
         "job": running,
         "ended": latest if running is None else None,
         "last": last_finished,
-        "last_source": SOURCE_TITLES.get(last_finished.result.get("options", {}).get("source"))
-        if last_finished
-        else None,
+        "last_source": SOURCE_TITLES.get(last_source),
         "images": images,
         "marked": marked,
         "offered": images - marked,
@@ -192,7 +172,7 @@ def _preview_context(request: HttpRequest, project: Project) -> dict[str, Any]:
     if newest is None or newest.state != DuplicateRunState.PREVIEW:
         return {}
     preview = duplicates.preview_run(newest)
-    page = Paginator(preview.groups, GROUPS_PER_PAGE).get_page(request.GET.get("preview"))
+    page = get_page(request, preview.groups, GROUPS_PER_PAGE, "preview")
     least = preview.groups[0] if preview.groups else None
     pair = image_facts_by_id(least.pair) if least and least.pair else {}
     return {
@@ -219,11 +199,8 @@ def _kept_group_views(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
     """Return each kept image of a page with its duplicates."""
     images = list(kept)
     others = duplicates.duplicates_of(images)
-    known = (
-        {frozenset((group["kept"], *group["members"])): group["cosine"] for group in run.groups}
-        if run
-        else {}
-    )
+    groups = run.groups if run else []
+    known = {frozenset((group["kept"], *group["members"])): group["cosine"] for group in groups}
     return [
         GroupView(
             image_facts(image),

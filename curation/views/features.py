@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,7 +14,9 @@ from curation.selectors.jobs import FEATURES, latest_job
 from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import SCORER_PREFIX, encoder_choices
 from curation.services.features import FeatureOptions, request_features
-from hits.domain.states import OPEN_JOB_STATES, JobState
+from curation.views.fields import choice_field
+from curation.views.pages import if_failed, tab_context
+from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Job, Project
 from hits.services.errors import Refused
@@ -55,27 +56,20 @@ STATE_BADGES = {
 class FeaturesForm(PageForm):
     """A request for a feature set. Folders of weights can only be given on the command line."""
 
-    subject = forms.ChoiceField(choices=list(SUBJECT_LABELS.items()), label="What is encoded")
-    encoder = forms.ChoiceField(
-        label="Encoder", help_text="make_features also takes a folder with saved weights: clip:folder."
+    subject = choice_field("What is encoded", SUBJECT_LABELS)
+    encoder = choice_field(
+        "Encoder", help_text="make_features also takes a folder with saved weights: clip:folder."
     )
-    precision = forms.ChoiceField(
-        choices=list(PRECISION_LABELS.items()),
-        label="Precision",
-        help_text="For CLIP. Feature sets made with different precision are kept apart.",
+    precision = choice_field(
+        "Precision", PRECISION_LABELS, "For CLIP. Feature sets made with different precision are kept apart."
     )
-    crop = forms.ChoiceField(
-        choices=list(CROP_LABELS.items()),
-        label="Non-square photos",
-        help_text="For CLIP; a scorer has its own setting.",
-    )
+    crop = choice_field("Non-square photos", CROP_LABELS, "For CLIP; a scorer has its own setting.")
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         own = encoder_choices(project)
-        used = [
-            n for n in used_encoders(project) if n not in ENCODER_LABELS and not n.startswith(SCORER_PREFIX)
-        ]
+        used = used_encoders(project)
+        used = [n for n in used if n not in ENCODER_LABELS and not n.startswith(SCORER_PREFIX)]
         choices = [*ENCODER_LABELS.items(), *own.items(), *((name, name) for name in used)]
         self.fields["encoder"].choices = choices  # type: ignore[attr-defined]
 
@@ -103,21 +97,16 @@ class FeaturesForm(PageForm):
 def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's feature sets; queue another one."""
     form = FeaturesForm(project, request.POST or None, auto_id="features_%s")
-    status = 200
-    if request.method == "POST":
-        status = 400
-        if form.is_valid():
-            try:
-                request_features(
-                    project=project,
-                    by=signed_in_user(request),
-                    options=form.cleaned_data["options"],
-                )
-            except Refused as error:
-                form.add_error(None, f"Not started: {error}.")
-            else:
-                messages.success(request, "The features are queued; each shard is a part of the job.")
-                return redirect("curation-features", project.slug)
+    if request.method == "POST" and form.is_valid():
+        options = form.cleaned_data["options"]
+        try:
+            request_features(project=project, by=signed_in_user(request), options=options)
+        except Refused as error:
+            form.add_error(None, f"Not started: {error}.")
+        else:
+            messages.success(request, "The features are queued; each shard is a part of the job.")
+            return redirect("curation-features", project.slug)
+    status = 400 if form.errors else 200
     return render(request, "curation/features/features.html", _list_context(project, form), status=status)
 
 
@@ -125,13 +114,10 @@ def _list_context(project: Project, form: FeaturesForm) -> dict[str, Any]:
     sets = feature_sets(project)
     running = Job.objects.filter(project=project, task=FEATURES, state__in=OPEN_JOB_STATES)
     latest = latest_job(project, FEATURES)
-    return {
-        "project": project,
-        "section": "curation",
-        "tab": "features",
+    return tab_context(project, "features") | {
         "form": form,
         "jobs": list(running),
-        "failed": latest if latest is not None and latest.state == JobState.FAILED else None,
+        "failed": if_failed(latest),
         "sets": [(found, *STATE_BADGES[found.state]) for found in sets],
         "bytes": sum(found.bytes for found in sets),
         "images": len(available_images(project)),

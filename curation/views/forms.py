@@ -17,6 +17,7 @@ from curation.services.comparison import PAGE_SIZES
 from curation.services.dedup import near_copy_distance
 from curation.services.sources import SOURCE_TITLES
 from curation.views.features import ENCODER_LABELS, PUBLISHED_CLIP
+from curation.views.fields import checkbox, choice_field, float_field, integer_field, text_field
 from curation.views.rule_labels import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
 from hits.forms import PageForm
 from hits.models import Project
@@ -38,9 +39,7 @@ def encoder_field(
             folders can only be given on the command line. scorers: the project's own, by name.
     """
     choices = {name: ENCODER_LABELS[name] for name in offered} | dict(scorers)
-    choices |= {
-        name: name for name in used if name not in ENCODER_LABELS and not name.startswith(SCORER_PREFIX)
-    }
+    choices |= {n: n for n in used if n not in ENCODER_LABELS and not n.startswith(SCORER_PREFIX)}
     field = forms.ChoiceField(
         required=False,
         label="Encoder",
@@ -54,45 +53,34 @@ def encoder_field(
 class DedupForm(PageForm):
     """Options of a de-duplication: which photos, how to cluster them, and which to keep."""
 
-    source = forms.ChoiceField(
-        required=False,
-        label="Photos",
+    source = choice_field(
+        "Photos",
         help_text="The paper clustered Visual Genome only. Marks of other photos are kept.",
+        required=False,
     )
     cuts: ClassVar[Mapping[str, str]] = {"distance": "distance", "share": "fraction", "clusters": "clusters"}
-    cut = forms.ChoiceField(
+    cut = choice_field(
+        "Merge until", [(name, name.capitalize()) for name in cuts], required=False, widget=forms.RadioSelect
+    )
+    share = float_field(
+        "Photos to keep, %",
+        "The others are set aside, however different they are. The paper kept 80K of 108K, 74 %.",
+        low=0.1,
+        high=PERCENT,
         required=False,
-        choices=[(name, name.capitalize()) for name in cuts],
-        label="Merge until",
-        widget=forms.RadioSelect,
     )
-    share = forms.FloatField(
+    clusters = integer_field("Number of photos to keep", "The others are set aside.", low=1, required=False)
+    distance = float_field(
+        "Cosine distance",
+        "Photos at most this far apart (1 − cosine) form a group. Leave empty for near copies only: "
+        f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
+        "with CLIP. For Ward it is the height of a merge: for two photos, the root of twice their distance.",
+        low=0,
         required=False,
-        min_value=0.1,
-        max_value=PERCENT,
-        label="Photos to keep, %",
-        help_text="The others are set aside, however different they are. The paper kept 80K of 108K, 74 %.",
     )
-    clusters = forms.IntegerField(
-        required=False, min_value=1, label="Number of photos to keep", help_text="The others are set aside."
-    )
-    distance = forms.FloatField(
-        required=False,
-        min_value=0,
-        label="Cosine distance",
-        help_text=(
-            "Photos at most this far apart (1 − cosine) form a group. Leave empty for near copies only: "
-            f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
-            "with CLIP. For Ward it is the height of a merge: for two photos, the root of twice their distance."
-        ),
-    )
-    linkage = forms.ChoiceField(
-        choices=list(DEDUP_LINKAGES.items()), label="Linkage", help_text="The distance between two clusters."
-    )
-    keep = forms.ChoiceField(required=False, choices=list(DEDUP_KEEPS.items()), label="Photo to keep")
-    seed = forms.IntegerField(
-        min_value=0, initial=0, label="Seed", help_text="For the random choice of the photo to keep."
-    )
+    linkage = choice_field("Linkage", DEDUP_LINKAGES, "The distance between two clusters.")
+    keep = choice_field("Photo to keep", DEDUP_KEEPS, required=False)
+    seed = integer_field("Seed", "For the random choice of the photo to keep.", low=0, initial=0)
     encoders: ClassVar[Sequence[str]] = (POOLED_ENCODER, PUBLISHED_CLIP)
 
     def __init__(
@@ -164,21 +152,17 @@ class RoundForm(PageForm):
 
     basic_fields = ("min_candidates", "split", "size", "max_verbatim", "diversity", "seed")
     encoders: ClassVar[Sequence[str]] = (DEFAULT_ENCODER, PUBLISHED_CLIP)
-    min_candidates = forms.IntegerField(
-        min_value=1,
-        max_value=10_000,
+    min_candidates = integer_field(
+        "Minimum candidates",
+        "Pairs with fewer plausible candidates get no set. The paper’s minimum is 20.",
+        low=1,
+        high=10_000,
         initial=MIN_CANDIDATES,
-        label="Minimum candidates",
-        help_text="Pairs with fewer plausible candidates get no set. The paper’s minimum is 20.",
     )
-    size = forms.IntegerField(min_value=2, max_value=20, initial=SET_SIZE, label="Set size")
-    max_verbatim = forms.IntegerField(
-        min_value=1, max_value=100, initial=MAX_VERBATIM, label="Maximum copies of a text"
-    )
-    seed = forms.IntegerField(min_value=0, initial=0, label="Seed")
-    split = forms.ChoiceField(
-        required=False, label="Split", help_text="A set never mixes photos of two splits."
-    )
+    size = integer_field("Set size", low=2, high=20, initial=SET_SIZE)
+    max_verbatim = integer_field("Maximum copies of a text", low=1, high=100, initial=MAX_VERBATIM)
+    seed = integer_field("Seed", low=0, initial=0)
+    split = choice_field("Split", help_text="A set never mixes photos of two splits.", required=False)
 
     def __init__(
         self,
@@ -210,9 +194,8 @@ class RoundForm(PageForm):
     @property
     def shows_options(self) -> bool:
         """Whether a collapsed field was changed or has an error."""
-        return self.is_bound and any(
-            name in self.errors or name in self.changed_data for name in self.option_names
-        )
+        changed = {*self.errors, *self.changed_data}
+        return self.is_bound and not changed.isdisjoint(self.option_names)
 
     @property
     def options(self) -> RoundOptions:
@@ -243,9 +226,8 @@ def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
     field_options: dict[str, Any] = {"required": False, "label": rule.label, "help_text": rule.help_text}
     field: forms.Field
     if rule.choices:
-        choices = [
-            (value, f"{text} (default)" if value == default else text) for value, text in rule.choices.items()
-        ]
+        texts = rule.choices.items()
+        choices = [(value, f"{text} (default)" if value == default else text) for value, text in texts]
         field = forms.ChoiceField(choices=choices, initial=str(default), **field_options)
     elif name == "soft_share":
         field = forms.FloatField(
@@ -260,18 +242,18 @@ def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
 class SetsForm(PageForm):
     """Filters of a round's sets; invalid values are ignored."""
 
-    q = forms.CharField(required=False, max_length=200, label="Containing")
-    split = forms.ChoiceField(required=False, label="Split")
-    order = forms.ChoiceField(
-        required=False,
-        label="Order",
-        choices=[
+    q = text_field("Containing", required=False, max_length=200)
+    split = choice_field("Split", required=False)
+    order = choice_field(
+        "Order",
+        [
             (SetOrder.PROMISING, "Highest set score first"),
             (SetOrder.LEAST_PROMISING, "Lowest set score first"),
             (SetOrder.FEWEST_CANDIDATES, "Fewest candidates first"),
         ],
+        required=False,
     )
-    set = forms.IntegerField(required=False, min_value=1, label="Go to set")
+    set = integer_field("Go to set", low=1, required=False)
 
     def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="sets_%s", **kwargs)
@@ -308,20 +290,17 @@ class ComparisonForm(QualityChecksForm):
         "attention": "A set with candidates of an unrelated photo.",
         "repeat": "The same set again.",
     }
-    units = forms.IntegerField(min_value=1, label="How many")
-    show_clue = forms.BooleanField(
-        required=False, label="Show the clue", help_text="What the author saw there."
+    units = integer_field("How many", low=1)
+    show_clue = checkbox("Show the clue", "What the author saw there.")
+    show_reference = checkbox(
+        "Show the reference inference",
+        "What the author concluded. It is not rated, and may influence judges.",
     )
-    show_reference = forms.BooleanField(
+    per_page = choice_field(
+        "Statements per page",
+        [(number, str(number)) for number in reversed(PAGE_SIZES)],
+        "Five leave more room for the photo on a phone.",
         required=False,
-        label="Show the reference inference",
-        help_text="What the author concluded. It is not rated, and may influence judges.",
-    )
-    per_page = forms.ChoiceField(
-        required=False,
-        choices=[(number, str(number)) for number in reversed(PAGE_SIZES)],
-        label="Statements per page",
-        help_text="Five leave more room for the photo on a phone.",
     )
 
     def __init__(self, kind_name: str, available: int, *args: Any, **kwargs: Any) -> None:
@@ -362,4 +341,4 @@ class VersionForm(PageForm):
         help_text="For instance v1.0",
         error_messages={"invalid": "Use letters, digits, dots and hyphens, such as v1.0."},
     )
-    note = forms.CharField(max_length=400, required=False, label="Purpose")
+    note = text_field("Purpose", max_length=400, required=False)

@@ -14,8 +14,9 @@ from curation.records import InvalidInput
 from curation.selectors.jobs import PROPOSALS, latest_job
 from curation.services.proposals import MAX_BOXES, request_proposals_import
 from curation.sources.folders import resolve_inside
+from curation.views.fields import choice_field, integer_field
+from curation.views.pages import if_open, tab_context
 from curation.views.source_forms import ImportOffer, get_import_offer, list_files
-from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
@@ -33,14 +34,14 @@ LAYOUT_LABELS = {
 class ProposalFileForm(PageForm):
     """The file, and the format of its boxes."""
 
-    file = forms.ChoiceField(label="File of proposals")
-    layout = forms.ChoiceField(choices=list(LAYOUT_LABELS.items()), label="Box format")
-    limit = forms.IntegerField(
-        min_value=1,
-        max_value=MAX_BOXES,
+    file = choice_field("File of proposals")
+    layout = choice_field("Box format", LAYOUT_LABELS)
+    limit = integer_field(
+        "Boxes per photo",
+        "The best ones are kept. The paper takes 100.",
+        low=1,
+        high=MAX_BOXES,
         initial=DEFAULT_LIMIT,
-        label="Boxes per photo",
-        help_text="The best ones are kept. The paper takes 100.",
     )
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
@@ -76,31 +77,20 @@ def unbound_file_form() -> ProposalFileForm:
 def import_file(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the import of a file; on errors, show the form on its own page."""
     form = ProposalFileForm(get_import_offer(), request.POST or None)
-    status = 200
-    if request.method == "POST":
-        status = 400
-        if form.is_valid():
-            given = form.cleaned_data
-            try:
-                job = request_proposals_import(
-                    project=project,
-                    by=signed_in_user(request),
-                    path=given["path"],
-                    layout=given["layout"],
-                    limit=given["limit"],
-                    allowed_folder=form.root,
-                )
-            except Refused as error:
-                form.add_error(None, f"Not started: {error}.")
-            else:
-                messages.success(request, "The import of boxes is queued.")
-                return redirect("job-detail", job.pk)
-    latest = latest_job(project, PROPOSALS)
-    context = {
-        "project": project,
-        "section": "curation",
+    if request.method == "POST" and form.is_valid():
+        chosen = {name: form.cleaned_data[name] for name in ("path", "layout", "limit")}
+        by = signed_in_user(request)
+        try:
+            job = request_proposals_import(project=project, by=by, allowed_folder=form.root, **chosen)
+        except Refused as error:
+            form.add_error(None, f"Not started: {error}.")
+        else:
+            messages.success(request, "The import of boxes is queued.")
+            return redirect("job-detail", job.pk)
+    context = tab_context(project, "") | {
         "import_form": form,
         "images": project.images.filter(taken_down_at__isnull=True).exists(),
-        "job": latest if latest is not None and latest.state in OPEN_JOB_STATES else None,
+        "job": if_open(latest_job(project, PROPOSALS)),
     }
+    status = 400 if form.errors else 200
     return render(request, "curation/proposals/import_proposals.html", context, status=status)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Page
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -28,6 +27,8 @@ from curation.services import leakage as services
 from curation.services.sources import SOURCE_TITLES
 from curation.sources.identity import find_identities
 from curation.sources.leakage import MIN_THRESHOLD
+from curation.views.fields import choice_field, float_field, integer_field
+from curation.views.pages import action_messages, get_or_404, get_page, tab_context
 from hits.charts.chart import Chart
 from hits.charts.histograms import histogram
 from hits.domain.images.image_facts import ImageFacts
@@ -56,27 +57,27 @@ ID_LABELS = {"coco": "COCO photo", "flickr": "Flickr photo"}
 class LeakageForm(PageForm):
     """Options of a comparison of splits."""
 
-    threshold = forms.FloatField(
-        min_value=MIN_THRESHOLD,
-        max_value=1,
+    threshold = float_field(
+        "Minimum cosine",
+        "Cosine of two image vectors; 1 is identical. A lower minimum finds more pairs.",
+        low=MIN_THRESHOLD,
+        high=1,
         initial=services.LeakageOptions().threshold,
-        label="Minimum cosine",
-        help_text="Cosine of two image vectors; 1 is identical. A lower minimum finds more pairs.",
     )
-    limit = forms.IntegerField(
-        min_value=1,
-        max_value=services.MAX_PAIRS,
+    limit = integer_field(
+        "Pairs to keep",
+        "The most similar ones; all are counted.",
+        low=1,
+        high=services.MAX_PAIRS,
         initial=services.LeakageOptions().limit,
-        label="Pairs to keep",
-        help_text="The most similar ones; all are counted.",
     )
-    compare = forms.ChoiceField(
-        choices=[
+    compare = choice_field(
+        "By",
+        [
             (services.CompareBy.NEAR, "Image vectors, files and published ids"),
             (services.CompareBy.COPIES, "Files and published ids only"),
         ],
-        label="By",
-        help_text="Pictures with the same COCO or Flickr id are copies.",
+        "Pictures with the same COCO or Flickr id are copies.",
     )
 
 
@@ -116,16 +117,10 @@ def check_leakage(request: HttpRequest, project: Project) -> HttpResponse:
     form = LeakageForm(request.POST, auto_id="leak_%s")
     if not form.is_valid():
         return _render_page(request, project, form=form, status=400)
-    try:
-        services.request_leakage_check(
-            project=project,
-            options=services.LeakageOptions(**form.cleaned_data),
-            by=signed_in_user(request),
-        )
-    except Refused as error:
-        messages.error(request, f"Not started: {error}.")
-    else:
-        messages.success(request, "The comparison is queued. Reviews of pairs are kept.")
+    options = services.LeakageOptions(**form.cleaned_data)
+    queued = "The comparison is queued. Reviews of pairs are kept."
+    with action_messages(request, "Not started", queued):
+        services.request_leakage_check(project=project, options=options, by=signed_in_user(request))
     return redirect("curation-leakage", project.slug)
 
 
@@ -133,22 +128,16 @@ def check_leakage(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def review_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
     """Record a verdict; with ``aside``, also set one of the two images aside."""
-    pair = (
-        LeakedPair.objects.filter(pk=pair_id, run__project=project).select_related("first", "second").first()
-    )
-    if pair is None:
-        raise Http404("There is no such pair.")
+    pairs = LeakedPair.objects.filter(run__project=project).select_related("first", "second")
+    pair = get_or_404(pairs.filter(pk=pair_id).first(), "There is no such pair.")
     verdict = request.POST.get("verdict", "")
-    try:
+    with action_messages(request, "Not done"):
         if verdict == SET_ASIDE:
             duplicate = services.set_pair_aside(pair=pair, by=signed_in_user(request))
-            messages.success(
-                request, f"{duplicate.name} is no longer offered. Pairs and released versions are unaffected."
-            )
+            effect = "is no longer offered. Pairs and released versions are unaffected."
+            messages.success(request, f"{duplicate.name} {effect}")
         else:
             services.review_pair(pair=pair, verdict=verdict, by=signed_in_user(request))
-    except Refused as error:
-        messages.error(request, f"Not done: {error}.")
     return _redirect_back(request, project, pair.run_id)
 
 
@@ -179,10 +168,7 @@ def _render_page(
     is_open = job is not None and job.state in OPEN_JOB_STATES
     found = leakage_runs(project)
     run = _select_run(found, request.GET.get("run", ""))
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "curation",
-        "tab": "leakage",
+    context: dict[str, Any] = tab_context(project, "leakage") | {
         "form": form or LeakageForm(auto_id="leak_%s"),
         "job": job if is_open else None,
         "ended": None if is_open else job,
@@ -204,9 +190,7 @@ def _pairs_context(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
     counts = verdict_counts(run)
     shown = request.GET.get("show", OPEN)
     shown = shown if shown in VERDICT_FILTERS else OPEN
-    page = Paginator(run_pairs(run, None if shown == ALL else shown), PAIRS_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = get_page(request, run_pairs(run, None if shown == ALL else shown), PAIRS_PER_PAGE)
     kept = sum(counts.values())
     return {
         "show": shown,

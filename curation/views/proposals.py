@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -19,15 +17,17 @@ from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
 from curation.services import proposals as services
 from curation.versions.plan import image_url
+from curation.views.fields import choice_field, integer_field, text_field
 from curation.views.import_proposals import unbound_file_form
+from curation.views.pages import action_messages, as_download, get_or_404, get_page, if_open, tab_context
 from curation.views.recall_charts import recall_chart, recall_spark
 from hits.charts.chart import Chart
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
-from hits.models import Job, Project
+from hits.models import Project
 from hits.selectors.images.images import image_facts
-from hits.services.errors import Conflict, Refused
+from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.users import signed_in_user
 
@@ -41,25 +41,21 @@ COLOURS = 5
 class RunForm(PageForm):
     """The detector, and the number of boxes per photo."""
 
-    detector = forms.ChoiceField(
-        choices=[
+    detector = choice_field(
+        "Detector",
+        [
             ("classical", "Selective Search (classical, no weights)"),
             ("model", "A detection model from the hub"),
         ],
-        label="Detector",
     )
-    model = forms.CharField(
+    model = text_field(
+        "Model",
+        "Its hub id, such as hustvl/yolos-tiny. On the command line, folders of weights can be given.",
         required=False,
         max_length=110,
-        label="Model",
-        help_text="Its hub id, such as hustvl/yolos-tiny. On the command line, folders of weights can be given.",
     )
-    limit = forms.IntegerField(
-        min_value=1,
-        max_value=services.MAX_BOXES,
-        initial=DEFAULT_LIMIT,
-        label="Boxes per photo",
-        help_text="The paper takes 100.",
+    limit = integer_field(
+        "Boxes per photo", "The paper takes 100.", low=1, high=services.MAX_BOXES, initial=DEFAULT_LIMIT
     )
 
     def clean(self) -> dict[str, Any]:
@@ -135,25 +131,18 @@ class ImageView:
 def proposals(request: HttpRequest, project: Project) -> HttpResponse:
     """List a project's runs; start one."""
     form = RunForm(request.POST or None)
-    status = 200
-    if request.method == "POST":
-        status = 400
-        if form.is_valid():
-            try:
-                services.request_proposals(project=project, by=request.user, options=form.options)  # type: ignore[arg-type]
-                messages.success(request, "The run is queued.")
-                return redirect("curation-proposals", project.slug)
-            except (Refused, Conflict) as error:
-                form.add_error(None, f"Not started: {error}.")
-    page = Paginator(proposal_selectors.proposal_runs(project), RUNS_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    if request.method == "POST" and form.is_valid():
+        try:
+            services.request_proposals(project=project, by=signed_in_user(request), options=form.options)
+            messages.success(request, "The run is queued.")
+            return redirect("curation-proposals", project.slug)
+        except Refused as error:
+            form.add_error(None, f"Not started: {error}.")
+    page = get_page(request, proposal_selectors.proposal_runs(project), RUNS_PER_PAGE)
     rows = [_run_view(run) for run in page]
     measured = next((row for row in rows if row.recall is not None and row.recall.pairs), None)
     job = latest_job(project, PROPOSALS)
-    context = {
-        "project": project,
-        "section": "curation",
+    context = tab_context(project, "") | {
         "form": form,
         "page": page,
         "rows": rows,
@@ -161,11 +150,12 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
         "measured": measured,
         "chart": recall_chart(measured.recall) if measured and measured.recall else None,
         "images": _has_images(project),
-        "job": _open_or_none(job),
+        "job": if_open(job),
         "failed": job if job is not None and job.error else None,
         "paper_solvable": PAPER_SOLVABLE,
         "import_form": unbound_file_form(),
     }
+    status = 400 if form.errors else 200
     return render(request, "curation/proposals/proposals.html", context, status=status)
 
 
@@ -175,19 +165,12 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
     """Show a run's figures and its photos, worst or best covered first."""
     run = _get_run(project, run_id)
     row = _run_view(run)
-    order = (
-        proposal_selectors.BEST
-        if request.GET.get("order") == proposal_selectors.BEST
-        else proposal_selectors.WORST
-    )
-    page = Paginator(proposal_selectors.proposals_by_coverage(run, order), IMAGES_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    is_best = request.GET.get("order") == proposal_selectors.BEST
+    order = proposal_selectors.BEST if is_best else proposal_selectors.WORST
+    page = get_page(request, proposal_selectors.proposals_by_coverage(run, order), IMAGES_PER_PAGE)
     jobs = [latest_job(project, task) for task in (PROPOSALS, OVERLAPS)]
     run_jobs = [job for job in jobs if job is not None and job.args.get("run") == run.pk]
-    context = {
-        "project": project,
-        "section": "curation",
+    context = tab_context(project, "") | {
         "run": run,
         "row": row,
         "recall": row.recall,
@@ -211,12 +194,8 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
 def measure_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Queue measuring a run against the currently accepted pairs."""
     run = _get_run(project, run_id)
-    try:
+    with action_messages(request, "Not started", "The measurement is queued."):
         services.request_overlaps(run=run, by=signed_in_user(request))
-    except (Refused, Conflict) as error:
-        messages.error(request, f"Not started: {error}.")
-    else:
-        messages.success(request, "The measurement is queued.")
     return redirect("curation-proposals-run", project.slug, run.pk)
 
 
@@ -226,28 +205,18 @@ def download_boxes(request: HttpRequest, project: Project, run_id: int) -> Strea
     """Download a run in the published layout: boxes by image address."""
     run = _get_run(project, run_id)
     mark = "-rehearsal" if project.is_rehearsal else ""
-    reply = StreamingHttpResponse(
-        proposal_selectors.stream_boxes_json(run, image_url), content_type="application/json"
-    )
-    reply["Content-Disposition"] = (
-        f'attachment; filename="{project.slug}-image_url2auto_bboxes-run{run.pk}{mark}.json"'
-    )
-    return reply
+    lines = proposal_selectors.stream_boxes_json(run, image_url)
+    reply = StreamingHttpResponse(lines, content_type="application/json")
+    return as_download(reply, f"{project.slug}-image_url2auto_bboxes-run{run.pk}{mark}.json")
 
 
 def _get_run(project: Project, run_id: int) -> ProposalRun:
-    run = proposal_selectors.proposal_runs(project).select_related("project").filter(pk=run_id).first()
-    if run is None:
-        raise Http404("There is no such page.")
-    return run
+    runs = proposal_selectors.proposal_runs(project).select_related("project")
+    return get_or_404(runs.filter(pk=run_id).first())
 
 
 def _has_images(project: Project) -> bool:
     return project.images.filter(taken_down_at__isnull=True).exists()
-
-
-def _open_or_none(job: Job | None) -> Job | None:
-    return job if job is not None and job.state in OPEN_JOB_STATES else None
 
 
 def _run_view(run: ProposalRun) -> RunView:

@@ -47,6 +47,5 @@ def recall_chart(recall: Recall) -> Chart:
 def recall_spark(curve: Sequence[float]) -> Chart:
     """Return one curve as a small strip."""
     plane = Plane(Scale(0, max(1, len(curve) - 1)), _SHARES, SPARK_HEIGHT, top=0.0)
-    return Chart(
-        "", SPARK_HEIGHT, kind="spark", is_strip=True, curves=[plane.curve("strong", enumerate(curve))]
-    )
+    curves = [plane.curve("strong", enumerate(curve))]
+    return Chart("", SPARK_HEIGHT, kind="spark", is_strip=True, curves=curves)

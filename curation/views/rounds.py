@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -21,6 +21,7 @@ from curation.selectors.rounds import comparison_rounds
 from curation.selectors.scorers import encoder_choices, round_versions, scorer_by_encoder
 from curation.services.scorers import known_pairs_warning
 from curation.views.forms import ComparisonForm, RoundForm, SetsForm
+from curation.views.pages import action_messages, get_or_404, get_page, if_open, tab_context
 from curation.views.round_sets import set_views
 from curation.views.rule_labels import SKIP_REASON_LABELS, describe_options
 from curation.views.selection_form import SelectionForm
@@ -28,7 +29,6 @@ from hits.charts.chart import Chart
 from hits.charts.histograms import histogram
 from hits.domain.binning import bin_counts
 from hits.domain.quantiles import quantile
-from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import read_idempotency_key
 from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
@@ -98,11 +98,8 @@ def _render_list(
 ) -> HttpResponse:
     form = form or _round_form(project)
     latest = latest_job(project, COMPARISON_ROUND)
-    running = latest if latest is not None and latest.state in OPEN_JOB_STATES else None
-    context = {
-        "project": project,
-        "section": "curation",
-        "tab": "rounds",
+    running = if_open(latest)
+    context = tab_context(project, "rounds") | {
         "form": form,
         "chosen": chosen or SelectionForm(project),
         "warning": _scorer_warning(form),
@@ -122,10 +119,7 @@ def _skip_rows(found: ComparisonRound) -> list[tuple[str, str, int]]:
 
 def _get_round(project: Project, round_id: int) -> ComparisonRound:
     rows = ComparisonRound.objects.select_related("batch", "scorer__version")
-    found = rows.filter(pk=round_id, project=project).first()
-    if found is None:
-        raise Http404("There is no such page.")
-    return found
+    return get_or_404(rows.filter(pk=round_id, project=project).first())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -133,15 +127,12 @@ def _get_round(project: Project, round_id: int) -> ComparisonRound:
 def comparison_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show one round's sets; launch the best of them for rating in two steps."""
     found = _get_round(project, round_id)
-    if (
-        launch.find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
-        is not None
-    ):
+    key = read_idempotency_key(request.POST)
+    if launch.find_launched_batch(project=project, idempotency_key=key) is not None:
         return redirect("comparison-round", project.slug, found.pk)
     total = services.launchable_sets(found).count()
-    form = ComparisonForm(
-        comparison_spec().name, total, request.POST or None, default_pool=default_pool(project)
-    )
+    pool = default_pool(project)
+    form = ComparisonForm(comparison_spec().name, total, request.POST or None, default_pool=pool)
     suggest_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200
@@ -163,10 +154,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
 def _round_context(project: Project, found: ComparisonRound) -> dict[str, Any]:
     skips = _skip_rows(found)
     total, left_out = found.sets.count(), found.sets.exclude(left_out="").count()
-    return {
-        "project": project,
-        "section": "curation",
-        "tab": "rounds",
+    return tab_context(project, "rounds") | {
         "round": found,
         "scorer_knows": known_pairs_warning(found.scorer) if found.scorer is not None else "",
         "judged_in": round_versions(found) if found.scorer is not None and found.batch is not None else [],
@@ -187,9 +175,8 @@ def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound
     rows = round_sets.find_sets(found, **search.filters)
     pages = Paginator(rows, SETS_PER_PAGE)
     target_rank = search.target_rank
-    page = pages.get_page(
-        request.GET.get("page") if target_rank is None else _page_with_rank(rows, target_rank)
-    )
+    number = request.GET.get("page") if target_rank is None else _page_with_rank(rows, target_rank)
+    page = pages.get_page(number)
     return {
         "search": search,
         "target_rank": target_rank,
@@ -209,18 +196,12 @@ def _page_with_rank(rows: Any, rank: int) -> int:
 def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int) -> HttpResponse:
     """Exclude a set from the launch with a reason, or include it again."""
     found = _get_round(project, round_id)
-    item = found.sets.filter(pk=set_id).first()
-    if item is None:
-        raise Http404("There is no such set.")
+    item = get_or_404(found.sets.filter(pk=set_id).first(), "There is no such set.")
     takes_back = request.POST.get("act") == "take-back"
     reason = "" if takes_back else request.POST.get("why", "").strip() or DEFAULT_REASON
-    try:
+    outcome = "will be launched again" if takes_back else "will not be launched"
+    with action_messages(request, "Not done", f"Set {item.rank} {outcome}."):
         services.leave_out_set(item=item, reason=reason, by=signed_in_user(request))
-    except Refused as error:
-        messages.error(request, f"Not done: {error}.")
-    else:
-        outcome = "will be launched again" if takes_back else "will not be launched"
-        messages.success(request, f"Set {item.rank} {outcome}.")
     query = urlencode({"set": item.rank})
     return redirect(f"{reverse('comparison-round', args=[project.slug, found.pk])}?{query}#set-{item.rank}")
 
@@ -232,9 +213,7 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
     found = _get_round(project, round_id)
     reason = request.GET.get("reason", "")
     reason = reason if reason in found.skip_counts else ""
-    page = Paginator(round_sets.skipped_pairs(found, reason), SKIPPED_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
+    page = get_page(request, round_sets.skipped_pairs(found, reason), SKIPPED_PER_PAGE)
     texts = pairs_by_instance_id(project, [row.instance for row in page])
     context = _round_context(project, found) | {
         "reason": reason,

@@ -11,6 +11,7 @@ from curation.records import InvalidInput
 from curation.versions.families import family_of
 from curation.versions.selection import AuditChoice, DecisionChoice, Selection
 from curation.versions.selection_filter import count_judgments_since
+from curation.views.fields import checkbox, choice_field, integer_field
 from hits.forms.fields import PageForm
 from hits.models import Project
 from validation.models import DecisionRun
@@ -30,28 +31,28 @@ class _AuditMark(NamedTuple):
 class SelectionForm(PageForm):
     """Selects all approved records or those accepted by a decision run, without those marked in an audit."""
 
-    holds = forms.ChoiceField(
+    holds = choice_field(
+        "Records",
+        [("all", "All approved records"), ("decided", "Records accepted by a decision run")],
         required=False,
-        label="Records",
-        choices=[("all", "All approved records"), ("decided", "Records accepted by a decision run")],
         widget=forms.RadioSelect,
     )
     run = forms.TypedChoiceField(required=False, coerce=int, empty_value=None, label="Decision run")
     dimensions = forms.MultipleChoiceField(
         required=False, label="Accepted in", widget=forms.CheckboxSelectMultiple
     )
-    not_judged = forms.BooleanField(required=False, label="Keep records without judgments")
-    undecided = forms.BooleanField(required=False, label="Keep undecided records")
+    not_judged = checkbox("Keep records without judgments")
+    undecided = checkbox("Keep undecided records")
     marks = forms.MultipleChoiceField(
         required=False, label="Exclude records marked in an audit", widget=forms.CheckboxSelectMultiple
     )
-    readers = forms.IntegerField(
+    readers = integer_field(
+        "Readers required",
+        "A record is excluded if at least this many readers gave one of the answers above. Default: 1.",
+        low=1,
+        high=5,
         required=False,
-        min_value=1,
-        max_value=5,
         initial=1,
-        label="Readers required",
-        help_text="A record is excluded if at least this many readers gave one of the answers above. Default: 1.",
     )
 
     def __init__(self, project: Project, data: Any = None) -> None:
@@ -95,9 +96,8 @@ class SelectionForm(PageForm):
         data = self.cleaned_data
         decisions = None
         if data.get("holds") == "decided":
-            decisions = DecisionChoice(
-                data["run"], tuple(data["dimensions"]), data["not_judged"], data["undecided"]
-            )
+            kept = data["not_judged"], data["undecided"]
+            decisions = DecisionChoice(data["run"], tuple(data["dimensions"]), *kept)
         values: dict[tuple[int, str], list[str]] = {}
         for mark in (self.marks_by_value[value] for value in data["marks"]):
             values.setdefault((mark.audit.pk, mark.code.id), []).append(mark.choice.value)
@@ -111,9 +111,8 @@ def decision_runs(project: Project) -> list[DecisionRun]:
     types = family_of(project).record_types
     rows = DecisionRun.objects.filter(project=project).order_by("-pk")[:40]
     known = [run for run in rows if has_spec(run.kind)]  # the kind may have been uninstalled
-    return [
-        run for run in known if spec_of(run.kind).record_type in types and not spec_of(run.kind).has_parts
-    ]
+    specs = ((run, spec_of(run.kind)) for run in known)
+    return [run for run, spec in specs if spec.record_type in types and not spec.has_parts]
 
 
 def run_label(run: DecisionRun) -> str:
@@ -136,11 +135,8 @@ def describe_selection(version: DatasetVersion) -> str:
     if selection.decisions is not None:
         parts.append(_describe_decisions(version.project, selection.decisions))
     for audit in selection.audits:
-        name = (
-            Audit.objects.filter(project=version.project, pk=audit.audit)
-            .values_list("name", flat=True)
-            .first()
-        )
+        rows = Audit.objects.filter(project=version.project, pk=audit.audit)
+        name = rows.values_list("name", flat=True).first()
         readers = f"{audit.readers} reader{'' if audit.readers == 1 else 's'}"
         marks = f"{audit.code}: {', '.join(audit.values)}"
         parts.append(f"without what {readers} of audit “{name or audit.audit}” marked {marks}")

@@ -19,6 +19,7 @@ from curation.sources.folders import FoundCollection, ImportableContents, resolv
 from curation.sources.records import SPLITS, MissingPolicy
 from curation.sources.vcr import MIN_ENTITIES, find_copy
 from curation.sources.visual_genome import IMAGE_DATA, VisualGenomeSource
+from curation.views.fields import checkbox, choice_field, integer_field, text_field
 from hits.forms import PageForm
 
 ChoiceList = list[tuple[str, str]]
@@ -57,9 +58,8 @@ def get_import_offer() -> ImportOffer:
 def list_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
     """Return the files that may be lists or proposals, without those that describe a collection's pictures."""
     described = {IMAGE_DATA, REGIONS_FILE}
-    return [
-        name for name in contents.lists if name.lower().endswith(suffix) and Path(name).name not in described
-    ]
+    named = (name for name in contents.lists if name.lower().endswith(suffix))
+    return [name for name in named if Path(name).name not in described]
 
 
 def _as_choices(names: Iterable[str]) -> ChoiceList:
@@ -70,20 +70,15 @@ class ImportForm(PageForm):
     """Base form of all collections: the folder, and how much to import. Two buttons choose dry run or import."""
 
     source: ClassVar[Source]
-    folder = forms.ChoiceField(label="Folder")
+    folder = choice_field("Folder")
     allowed = forms.MultipleChoiceField(
         required=False, label="Only images in these lists", widget=forms.CheckboxSelectMultiple
     )
-    limit = forms.IntegerField(
-        required=False, min_value=1, label="Maximum images", help_text="Leave empty for all."
+    limit = integer_field("Maximum images", "Leave empty for all.", low=1, required=False)
+    licence = text_field(
+        "Licence", "Stored and shown with every photo.", required=False, max_length=MAX_LICENCE_LENGTH
     )
-    licence = forms.CharField(
-        required=False,
-        max_length=MAX_LICENCE_LENGTH,
-        label="Licence",
-        help_text="Stored and shown with every photo.",
-    )
-    skip_missing = forms.BooleanField(required=False, label="Skip missing pictures")
+    skip_missing = checkbox("Skip missing pictures")
     dry_run = forms.BooleanField(required=False)
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
@@ -158,23 +153,20 @@ class VisualGenomeForm(ImportForm):
     """Options for Visual Genome, including lists of splits, since it has none."""
 
     source = Source.VISUAL_GENOME
-    splits = forms.ChoiceField(
-        required=False,
-        label="List of splits",
+    splits = choice_field(
+        "List of splits",
         help_text="Visual Genome has no official splits. Choose a JSON file with the ids of train, val and test.",
-    )
-    train = forms.ChoiceField(required=False, label="Ids of train")
-    val = forms.ChoiceField(required=False, label="Ids of val")
-    test = forms.ChoiceField(required=False, label="Ids of test")
-    rest = forms.ChoiceField(
         required=False,
-        label="Images not in a list",
-        choices=[
-            ("", "Left out, or train if there is no list"),
-            *((split, f"Become {split}") for split in SPLITS),
-        ],
     )
-    regions = forms.ChoiceField(required=False, label="Region descriptions")
+    train = choice_field("Ids of train", required=False)
+    val = choice_field("Ids of val", required=False)
+    test = choice_field("Ids of test", required=False)
+    rest = choice_field(
+        "Images not in a list",
+        [("", "Left out, or train if there is no list"), *((split, f"Become {split}") for split in SPLITS)],
+        required=False,
+    )
+    regions = choice_field("Region descriptions", required=False)
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(offer, *args, **kwargs)
@@ -217,11 +209,11 @@ class VcrForm(ImportForm):
     """Options for VCR."""
 
     source = Source.VCR
-    min_entities = forms.IntegerField(
-        min_value=0,
+    min_entities = integer_field(
+        "Minimum entities",
+        f"Pictures with fewer are left out. The paper uses {MIN_ENTITIES}.",
+        low=0,
         initial=MIN_ENTITIES,
-        label="Minimum entities",
-        help_text=f"Pictures with fewer are left out. The paper uses {MIN_ENTITIES}.",
     )
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:

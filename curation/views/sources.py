@@ -12,6 +12,7 @@ from curation.models import Source
 from curation.selectors.sources import SPLITS, SourceRow, entity_counts, images_by_source, import_jobs
 from curation.services.sources import SOURCE_TITLES, request_source_import
 from curation.sources.vcr import MIN_ENTITIES
+from curation.views.pages import tab_context
 from curation.views.source_forms import FORMS, ImportForm, ImportOffer, get_import_offer
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
@@ -64,11 +65,9 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
     except Refused as error:
         form.add_error(None, f"Not started: {error}.")
         return _render_page(request, project, offer, form, status=400)
-    message = (
-        "The import is queued."
-        if not form.options.dry_run
-        else "The dry run is queued. Nothing will be stored."
-    )
+    message = "The import is queued."
+    if form.options.dry_run:
+        message = "The dry run is queued. Nothing will be stored."
     messages.success(request, message)
     return redirect("job-detail", job.pk)
 
@@ -87,10 +86,7 @@ def _render_page(
     rows = images_by_source(project)
     entities, without = entity_counts(project)
     jobs = import_jobs(project, MAX_JOBS)
-    context = {
-        "project": project,
-        "section": "curation",
-        "tab": "sources",
+    context = tab_context(project, "sources") | {
         "rows": [_row(row) for row in rows],
         "totals": [
             (_split_label(split), sum(row.counts[index] for row in rows))

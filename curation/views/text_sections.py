@@ -128,9 +128,8 @@ def duplicate_sections(
         )
     )
     sizes, more = result["sizes"][:SIZES_SHOWN], max(0, len(result["sizes"]) - SIZES_SHOWN)
-    table = Table(
-        ("Texts in a group", "Groups"), [number_cells(str(size), f"{n:,}") for size, n in sizes], (0, 1)
-    )
+    counts = [number_cells(str(size), f"{n:,}") for size, n in sizes]
+    table = Table(("Texts in a group", "Groups"), counts, (0, 1))
     after = f"{more} larger sizes are in the download." if more else ""
     return sections, [Section("Sizes of groups", tables=[table], after=after)]
 
@@ -224,9 +223,8 @@ def topic_sections(
             )
             for index, topic in enumerate(found["topics"], start=1)
         ]
-        table = Table(
-            ("Topic", "Words, most probable first", "Texts", "Share", "Coherence"), rows, (0, 2, 3, 4)
-        )
+        headings = ("Topic", "Words, most probable first", "Texts", "Share", "Coherence")
+        table = Table(headings, rows, (0, 2, 3, 4))
         sections.append(Section(name, note=f"{found['words']:,} words{lost}", tables=[table]))
     known = stored.pairs_by_pk(project, {pk for cell in page for pk in cell["pairs"]})
     groups = [_flow_example(result, cell, known) for cell in page]
@@ -319,9 +317,8 @@ def toxicity_aside(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
         ("Harmless of those read", percent_text(counts.harmless)),
     ]
     if interval:
-        found.append(
-            ("95% interval (Wilson)", f"{percent_text(interval.low)} to {percent_text(interval.high)}")
-        )
+        reach = f"{percent_text(interval.low)} to {percent_text(interval.high)}"
+        found.append(("95% interval (Wilson)", reach))
     for split in result["splits"]:
         name = f"Split {split['split']}" if split["split"] else "Without a split"
         found.append((name, f"{split['above_zero']:,} of {split['texts']:,} above 0"))
@@ -376,9 +373,8 @@ def caption_sections(
 
 
 def _spread(found: Mapping[str, Any]) -> list[str]:
-    values = (
-        decimals(found[name], 2) if found["count"] else "–" for name in ("mean", "lower", "median", "upper")
-    )
+    names = ("mean", "lower", "median", "upper")
+    values = (decimals(found[name], 2) if found["count"] else "–" for name in names)
     return [f"{found['count']:,}", *values]
 
 

@@ -7,8 +7,7 @@ from functools import wraps
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -20,11 +19,11 @@ from curation.selectors.texts import QueuedText
 from curation.services import splits_in_use
 from curation.services import texts as services
 from curation.views import text_sections as sections
+from curation.views.pages import action_messages, as_download, get_or_404, get_page, tab_context
 from curation.views.texts_forms import FORMS, AnalysisForm, ReadingForm
 from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
-from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.users import signed_in_user
 
@@ -36,19 +35,7 @@ WORDS = {
     AnalysisKind.TOXICITY: "Toxicity queue",
     AnalysisKind.CAPTIONS: "Similarity to captions",
 }
-COLUMNS = (
-    "split",
-    "id",
-    "field",
-    "score",
-    "words",
-    "clue",
-    "inference",
-    "reading",
-    "note",
-    "by",
-    "at",
-)
+COLUMNS = ("split", "id", "field", "score", "words", "clue", "inference", "reading", "note", "by", "at")
 View = Callable[..., HttpResponseBase]
 
 
@@ -75,22 +62,14 @@ def texts(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def run(request: HttpRequest, project: Project, kind: str) -> HttpResponse:
     """Queue an analysis."""
-    form_class = FORMS.get(AnalysisKind(kind)) if kind in set(AnalysisKind) else None
-    if form_class is None:
-        raise Http404("There is no such analysis.")
+    form_class = get_or_404(
+        FORMS.get(AnalysisKind(kind)) if kind in set(AnalysisKind) else None, "There is no such analysis."
+    )
     form = form_class(splits_in_use(project), request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, project, form=form, status=400)
-    try:
-        services.request_analysis(
-            project=project,
-            options=form.options,
-            by=signed_in_user(request),
-        )
-    except Refused as error:
-        messages.error(request, f"Not started: {str(error).rstrip('.')}.")
-    else:
-        messages.success(request, f"{WORDS[form.kind]}: the analysis is queued.")
+    with action_messages(request, "Not started", f"{WORDS[form.kind]}: the analysis is queued."):
+        services.request_analysis(project=project, options=form.options, by=signed_in_user(request))
     return redirect(f"{reverse('curation-texts', args=[project.slug])}#{kind}")
 
 
@@ -111,10 +90,7 @@ def _page(
         for kind in WORDS
     ]
     shown = {row.pk for row in latest.values()}
-    context = {
-        "project": project,
-        "section": "curation",
-        "tab": "texts",
+    context = tab_context(project, "texts") | {
         "analyses": analyses,
         "jobs": [job for job in jobs.values() if stored.is_job_open(job)],
         "pairs": accepted_pairs(project).count(),
@@ -132,9 +108,7 @@ def analysis_page(view: View) -> View:
     @project_page()
     @wraps(view)
     def wrapped(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponseBase:
-        row = stored.finished_analyses(project).filter(pk=analysis_id).first()
-        if row is None:
-            raise Http404("There is no such page.")
+        row = get_or_404(stored.finished_analyses(project).filter(pk=analysis_id).first())
         return view(request, project, row)
 
     return wrapped
@@ -144,10 +118,7 @@ def analysis_page(view: View) -> View:
 @analysis_page
 def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponse:
     """Show all that an analysis found."""
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "curation",
-        "tab": "texts",
+    context: dict[str, Any] = tab_context(project, "texts") | {
         "analysis": row,
         "title": WORDS[AnalysisKind(row.kind)],
         "asides": sections.options_and_provenance(row),
@@ -162,7 +133,7 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
         AnalysisKind.TOPICS: ("examples", sections.topic_sections),
         AnalysisKind.CAPTIONS: ("nearest", sections.caption_sections),
     }[AnalysisKind(row.kind)]
-    context["page"] = page = Paginator(row.result[rows], PER_PAGE).get_page(request.GET.get("page"))
+    context["page"] = page = get_page(request, row.result[rows], PER_PAGE)
     context["parts"], asides = build(project, row, page)
     context["asides"] = asides + context["asides"]
     return render(request, "curation/texts/analysis.html", context)
@@ -214,14 +185,14 @@ def read(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRespo
     """Save a person's review of a text, and go to the next text without a review."""
     form = ReadingForm(request.POST)
     queue = stored.toxicity_queue(row)
-    item = next((item for item in queue if str(item.score.pk) == request.POST.get("score")), None)
-    if item is None:
-        raise Http404("There is no such text in this queue.")
+    item = get_or_404(
+        next((item for item in queue if str(item.score.pk) == request.POST.get("score")), None),
+        "There is no such text in this queue.",
+    )
     here = reverse("curation-texts-analysis", args=[project.slug, row.pk])
     if not form.is_valid():
-        messages.error(
-            request, "Not saved: choose concern or no concern, with a note of at most 400 characters."
-        )
+        problem = "choose concern or no concern, with a note of at most 400 characters"
+        messages.error(request, f"Not saved: {problem}.")
         return redirect(f"{here}?at={item.score.pk}")
     services.record_review(
         observation=item.score.observation,
@@ -250,15 +221,13 @@ def export(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRes
             "result": stored.published_result(row),
             "provenance": row.provenance,
         }
-        reply: HttpResponseBase = HttpResponse(json.dumps(whole, indent=1), content_type="application/json")
-        reply["Content-Disposition"] = f'attachment; filename="{name}.json"'
-        return reply
+        reply = HttpResponse(json.dumps(whole, indent=1), content_type="application/json")
+        return as_download(reply, f"{name}.json")
     queue = stored.toxicity_queue(row)
     letters = stored.reviewer_letters(queue)
     lines = csv_lines(COLUMNS, (_csv_row(item, letters) for item in queue))
-    reply = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
-    reply["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return reply
+    sent = StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8")
+    return as_download(sent, f"{name}.csv")
 
 
 def _csv_row(item: QueuedText, letters: Mapping[int, str]) -> tuple[object, ...]:

@@ -23,6 +23,7 @@ from curation.services.texts import (
     store_file,
 )
 from curation.texts.captions import Measure
+from curation.views.fields import choice_field, float_field, integer_field, text_field
 from hits.forms import PageForm
 
 PERCENT = 100
@@ -34,10 +35,8 @@ class AnalysisForm(PageForm):
     kind: ClassVar[AnalysisKind]
     action: ClassVar[str]  # the button
     purpose: ClassVar[str]  # what the page says before the first analysis
-    seed = forms.IntegerField(
-        min_value=0, initial=0, label="Seed", help_text="Equal seeds give equal results. Default 0."
-    )
-    split = forms.ChoiceField(required=False, label="Split")
+    seed = integer_field("Seed", "Equal seeds give equal results. Default 0.", low=0, initial=0)
+    split = choice_field("Split", required=False)
 
     def __init__(self, splits: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id=f"{self.kind.value}_%s", **kwargs)
@@ -81,31 +80,29 @@ class DuplicatesForm(AnalysisForm):
         "Texts that are copied word for word, and groups of texts that say nearly the same. The analysis also counts "
         "the texts that soft de-duplication would leave out of comparison sets."
     )
-    field = forms.ChoiceField(
-        choices=[(field.value, f"{field.value.capitalize()}s") for field in reversed(PairText)], label="Texts"
+    field = choice_field(
+        "Texts", [(field.value, f"{field.value.capitalize()}s") for field in reversed(PairText)]
     )
-    share = forms.IntegerField(
-        min_value=1,
-        max_value=PERCENT,
+    share = integer_field(
+        "Texts to keep, %",
+        "Texts are joined until this share of groups is left, even if they differ. Default and paper: 80.",
+        low=1,
+        high=PERCENT,
         initial=80,
-        label="Texts to keep, %",
-        help_text="Texts are joined until this share of groups is left, even if they differ. Default and paper: 80.",
     )
-    distance = forms.FloatField(
+    distance = float_field(
+        "Maximum cosine distance",
+        "Joins texts up to this distance (1 − cosine, 0 to 2) instead of by share. 0.2 joins near-copies.",
+        low=0,
         required=False,
-        min_value=0,
-        label="Maximum cosine distance",
-        help_text="Joins texts up to this distance (1 − cosine, 0 to 2) instead of by share. 0.2 joins near-copies.",
     )
-    linkage = forms.ChoiceField(
-        choices=[(linkage.value, linkage.value.capitalize()) for linkage in Linkage], label="Linkage"
-    )
-    cap = forms.IntegerField(
-        min_value=1,
-        max_value=100,
+    linkage = choice_field("Linkage", [(linkage.value, linkage.value.capitalize()) for linkage in Linkage])
+    cap = integer_field(
+        "Copies to keep",
+        "Exact copies of one text that stay. Default and paper: 3.",
+        low=1,
+        high=100,
         initial=3,
-        label="Copies to keep",
-        help_text="Exact copies of one text that stay. Default and paper: 3.",
     )
 
     @property
@@ -122,26 +119,18 @@ class TopicsForm(AnalysisForm):
     purpose = (
         "Topics of clues and of inferences, and which topic of clues leads to which topic of inferences."
     )
-    topics = forms.IntegerField(
-        min_value=2,
-        max_value=MAX_TOPICS,
+    topics = integer_field(
+        "Topics",
+        "Number of topics, of clues and of inferences alike. Default 10.",
+        low=2,
+        high=MAX_TOPICS,
         initial=10,
-        label="Topics",
-        help_text="Number of topics, of clues and of inferences alike. Default 10.",
     )
-    passes = forms.IntegerField(
-        min_value=1,
-        max_value=200,
-        initial=10,
-        label="Passes",
-        help_text="How often the fit uses each text. Default 10.",
+    passes = integer_field(
+        "Passes", "How often the fit uses each text. Default 10.", low=1, high=200, initial=10
     )
-    least_texts = forms.IntegerField(
-        min_value=1,
-        max_value=1000,
-        initial=2,
-        label="Minimum texts per word",
-        help_text="A word in fewer texts is ignored. Default 2.",
+    least_texts = integer_field(
+        "Minimum texts per word", "A word in fewer texts is ignored. Default 2.", low=1, high=1000, initial=2
     )
 
     @property
@@ -158,43 +147,40 @@ class ToxicityForm(AnalysisForm):
     purpose = (
         "The texts that a scorer finds most toxic, in a queue for a person to review. Most are harmless."
     )
-    scorer = forms.ChoiceField(
-        choices=[
+    scorer = choice_field(
+        "Scorer",
+        [
             (WORD_LIST, "The built-in word list (no model)"),
             (MODEL_PREFIX, "A text classifier (transformers)"),
             (FROM_FILE, "Scores from a file, such as another service’s"),
         ],
-        label="Scorer",
     )
-    model = forms.CharField(
+    model = text_field(
+        "Classifier",
+        "The hub id, owner/name. Use the command line for a folder of weights.",
         required=False,
         max_length=110,
-        label="Classifier",
-        help_text="The hub id, owner/name. Use the command line for a folder of weights.",
     )
-    label = forms.CharField(
+    label = text_field(
+        "Toxic label",
+        "The classifier’s label for toxic texts. Needed if none is called toxic or toxicity.",
         required=False,
         max_length=60,
-        label="Toxic label",
-        help_text="The classifier’s label for toxic texts. Needed if none is called toxic or toxicity.",
     )
     upload = forms.FileField(
         required=False,
         label="File of scores",
         help_text="CSV or JSON Lines with id, field (clue or inference) and score (0 to 1).",
     )
-    sample = forms.IntegerField(
-        min_value=0,
-        initial=10_000,
-        label="Pairs per split",
-        help_text="Drawn at random; 0 takes all. Default 10,000.",
+    sample = integer_field(
+        "Pairs per split", "Drawn at random; 0 takes all. Default 10,000.", low=0, initial=10_000
     )
-    top = forms.IntegerField(
-        min_value=1,
-        max_value=MAX_QUEUED,
+    top = integer_field(
+        "Texts to review per split",
+        "The texts with the highest scores. Default and paper: 50.",
+        low=1,
+        high=MAX_QUEUED,
         initial=50,
-        label="Texts to review per split",
-        help_text="The texts with the highest scores. Default and paper: 50.",
     )
 
     def clean(self) -> dict[str, Any]:
@@ -215,9 +201,8 @@ class ToxicityForm(AnalysisForm):
             given["label"] = ""
         kept = self._kept() if scorer == FROM_FILE else {}
         given.pop("upload", None)
-        return ToxicityOptions(
-            **given | kept | {"scorer": scorer + model if scorer == MODEL_PREFIX else scorer}
-        )
+        given["scorer"] = scorer + model if scorer == MODEL_PREFIX else scorer
+        return ToxicityOptions(**given | kept)
 
 
 class CaptionsForm(AnalysisForm):
@@ -229,37 +214,31 @@ class CaptionsForm(AnalysisForm):
         "How similar clues and inferences are to literal captions of the same photo. Clues should be similar, "
         "inferences should not."
     )
-    source = forms.ChoiceField(
-        choices=[
+    source = choice_field(
+        "Captions",
+        [
             ("auto", "Region descriptions, else alternative text"),
             ("regions", "Region descriptions of an imported source"),
             ("alt", "The photos’ alternative text"),
             (FROM_FILE, "A file"),
         ],
-        label="Captions",
     )
     upload = forms.FileField(
         required=False,
         label="File of captions",
         help_text="CSV or JSON Lines with image (file name) and caption, one caption per row.",
     )
-    against = forms.ChoiceField(
-        choices=[
-            ("overlap", "Only regions that overlap the pair’s boxes"),
-            ("image", "All regions of the photo"),
-        ],
-        label="Region descriptions",
+    against = choice_field(
+        "Region descriptions",
+        [("overlap", "Only regions that overlap the pair’s boxes"), ("image", "All regions of the photo")],
     )
-    measure = forms.ChoiceField(
-        choices=[(Measure.MEAN.value, "Mean of the cosines"), (Measure.MAX.value, "Largest cosine")],
-        label="With several captions",
+    measure = choice_field(
+        "With several captions",
+        [(Measure.MEAN.value, "Mean of the cosines"), (Measure.MAX.value, "Largest cosine")],
     )
-    most = forms.IntegerField(min_value=1, max_value=50, initial=5, label="Maximum captions per pair")
-    images = forms.IntegerField(
-        min_value=0,
-        initial=2_000,
-        label="Photos",
-        help_text="Drawn at random; 0 takes all. Default and paper: 2,000.",
+    most = integer_field("Maximum captions per pair", low=1, high=50, initial=5)
+    images = integer_field(
+        "Photos", "Drawn at random; 0 takes all. Default and paper: 2,000.", low=0, initial=2_000
     )
 
     def clean(self) -> dict[str, Any]:

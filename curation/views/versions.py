@@ -27,8 +27,9 @@ from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
+from curation.views.pages import action_messages, if_open, tab_context
 from curation.views.selection_form import SelectionForm, describe_selection
-from hits.domain.states import OPEN_JOB_STATES, Role
+from hits.domain.states import Role
 from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
@@ -69,31 +70,26 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List a project's versions; create a draft."""
     form = VersionForm(request.POST or None)
     chosen = SelectionForm(project, request.POST or None)
-    status = 200
-    if request.method == "POST":
-        status = 400
-        if form.is_valid() and chosen.is_valid():
-            try:
-                version = services.create_version(
-                    project=project,
-                    name=form.cleaned_data["name"],
-                    note=form.cleaned_data["note"],
-                    by=signed_in_user(request),
-                    selection=chosen.selection,
-                )
-                return redirect("version", version.pk)
-            except Refused as error:
-                form.add_error("name", str(error).removeprefix("name: "))
+    if request.method == "POST" and form.is_valid() and chosen.is_valid():
+        try:
+            version = services.create_version(
+                project=project,
+                by=signed_in_user(request),
+                selection=chosen.selection,
+                **form.cleaned_data,
+            )
+            return redirect("version", version.pk)
+        except Refused as error:
+            form.add_error("name", str(error).removeprefix("name: "))
     family = family_of(project)
-    context = {
-        "project": project,
-        "section": "versions",
+    context = tab_context(project, "", "versions") | {
         "parts": family.parts,
         "held": get_text_list([part.nouns[1] for part in family.parts if part.record_type], "and"),
         "rows": [(version, _count_cells(version, family)) for version in version_selectors.versions(project)],
         "form": form,
         "chosen": chosen,
     }
+    status = 400 if form.errors or chosen.errors else 200
     return render(request, "curation/versions/versions.html", context, status=status)
 
 
@@ -105,9 +101,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     job = latest_job(project, SEAL)
     is_own_job = job is not None and job.args.get("version") == version.pk
     family = family_of_version(version)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "versions",
+    context: dict[str, Any] = tab_context(project, "", "versions") | {
         "version": version,
         "versions": [
             (other, family.describe_rows(_counts_by_part(other, family)))
@@ -119,7 +113,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "statistics_templates": family.statistics_templates,
         "selection": describe_selection(version),
         "may_seal": visitor_has_role(request, project, Role.ADMIN),
-        "job": job if is_own_job and job is not None and job.state in OPEN_JOB_STATES else None,
+        "job": if_open(job) if is_own_job else None,
         "failed": job if is_own_job and job is not None and job.error else None,
     }
     context |= _sealed_context(version) if version.is_sealed else _draft_context(version)
@@ -161,9 +155,8 @@ def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tu
 def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
     earlier = version_selectors.previous_sealed_version(version)
     parts = [part.name for part in family_of_version(version).compared_parts]
-    change = compare_rows(
-        version_selectors.row_hashes(earlier, parts), version_selectors.row_hashes(version, parts)
-    )
+    before, after = (version_selectors.row_hashes(row, parts) for row in (earlier, version))
+    change = compare_rows(before, after)
     small = version.rows.count() <= MAX_INLINE_ROWS
     return {
         "statistics": version.statistics,
@@ -195,7 +188,7 @@ def _draft_context(version: DatasetVersion) -> dict[str, Any]:
         return {
             "rows": found.pairs,
             "uncounted": True,
-            "planning": job if job is not None and job.state in OPEN_JOB_STATES else None,
+            "planning": if_open(job),
             "plan_error": job.error if job is not None else "",
         }
     summary = found.summary
@@ -247,10 +240,8 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
 @version_page()
 def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue computing a draft's contents."""
-    try:
+    with action_messages(request, "Not counted"):
         services.request_plan(version=version, by=signed_in_user(request))
-    except Refused as error:
-        messages.error(request, f"Not counted: {str(error).rstrip('.')}.")
     return redirect("version", version.pk)
 
 
@@ -258,12 +249,8 @@ def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
 @version_page(Role.ADMIN)
 def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue the sealing of a draft."""
-    try:
+    with action_messages(request, "Not sealed", f"{version.name} is being sealed."):
         services.request_seal(version=version, by=signed_in_user(request))
-    except Refused as error:
-        messages.error(request, f"Not sealed: {str(error).rstrip('.')}.")
-    else:
-        messages.success(request, f"{version.name} is being sealed.")
     return redirect("version", version.pk)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core import signing
-from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,6 +23,7 @@ from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries as services
 from curation.leaderboard.views import charts
 from curation.leaderboard.views.forms import KeyForm, SubmitForm
+from curation.views.pages import get_or_404, get_page
 from hits.services.errors import Refused
 
 View = Callable[..., HttpResponseBase]
@@ -42,9 +42,7 @@ def board_page(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        board = board_selectors.visible_board(request.user, slug)
-        if board is None:
-            raise Http404("There is no such page.")
+        board = get_or_404(board_selectors.visible_board(request.user, slug))
         return view(request, board, *args, **kwargs)
 
     return wrapped
@@ -54,10 +52,8 @@ def board_page(view: View) -> View:
 @login_not_required
 def board_list(request: HttpRequest) -> HttpResponse:
     """List the leaderboards that the visitor may see."""
-    found = [
-        (board, len(board_selectors.shown_entries(board)))
-        for board in board_selectors.visible_boards(request.user)
-    ]
+    boards = board_selectors.visible_boards(request.user)
+    found = [(board, len(board_selectors.shown_entries(board))) for board in boards]
     return render(request, "leaderboard/boards.html", {"boards": found})
 
 
@@ -70,7 +66,7 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     every_entry = request.GET.get("all") == "1"
     table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every_entry)
     columns = {measure.name: column for column, measure in enumerate(table.measures)}
-    page = Paginator(table.rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, table.rows, ROWS_PER_PAGE)
     context = (
         _board_context(request, board)
         | _table_context(table, page)
@@ -192,10 +188,7 @@ def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
         key = int(_receipts.unsign(receipt))
     except (signing.BadSignature, ValueError) as error:
         raise Http404("There is no such page.") from error
-    found = board_selectors.board_entries(board).filter(pk=key).first()
-    if found is None:
-        raise Http404("There is no such page.")
-    return found
+    return get_or_404(board_selectors.board_entries(board).filter(pk=key).first())
 
 
 def _entry_page(
@@ -222,9 +215,7 @@ def _entry_page(
 @board_page
 def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
     """Download a public file. Any other name (such as that of a key) is not found."""
-    found = board_selectors.public_file(board, name)
-    if found is None:
-        raise Http404("There is no such file.")
+    found = get_or_404(board_selectors.public_file(board, name), "There is no such file.")
     return FileResponse(
         found.path.open("rb"),
         as_attachment=True,

@@ -84,9 +84,8 @@ def human_agreement(
             f"{entry.team.name}, {entry.model}: P@1 {format_figure(p_at_1[0])}, "
             f"human agreement {format_figure(agreement[0])}"
         )
-        models.append(
-            ScatterPoint(p_at_1, agreement, words, "" if entry.team_id in named else entry.team.name)
-        )
+        name = "" if entry.team_id in named else entry.team.name
+        models.append(ScatterPoint(p_at_1, agreement, words, name))
         named.add(entry.team_id)
     if not models:
         return None

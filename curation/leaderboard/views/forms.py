@@ -10,6 +10,7 @@ from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
 from curation.models import DatasetVersion, ProposalRun
 from curation.versions import photos
+from curation.views.fields import choice_field, integer_field, text_field
 from hits.forms import PageForm
 from hits.services.errors import Refused
 
@@ -26,15 +27,8 @@ class BoardForm(PageForm):
         help_text="A paragraph above the table: about the data, and whom to ask for a key.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
-    daily_limit = forms.IntegerField(
-        min_value=1,
-        max_value=services.MAX_DAILY_LIMIT,
-        initial=2,
-        label="Limit per team in 24 hours",
-    )
-    total_limit = forms.IntegerField(
-        min_value=1, max_value=services.MAX_TOTAL_LIMIT, initial=50, label="Total limit per team"
-    )
+    daily_limit = integer_field("Limit per team in 24 hours", low=1, high=services.MAX_DAILY_LIMIT, initial=2)
+    total_limit = integer_field("Total limit per team", low=1, high=services.MAX_TOTAL_LIMIT, initial=50)
 
     def clean_note(self) -> str:
         """Join lines, since the note is one paragraph."""
@@ -49,9 +43,8 @@ class BoardForm(PageForm):
                 given["limits"] = services.Limits(given["daily_limit"], given["total_limit"])
             except Refused as error:
                 name, _, why = str(error).partition(": ")
-                field = {"title": "title", "note": "note", "daily limit": "daily_limit"}.get(
-                    name, "total_limit"
-                )
+                fields = {"title": "title", "note": "note", "daily limit": "daily_limit"}
+                field = fields.get(name, "total_limit")
                 self.add_error(field, f"{why[:1].upper()}{why[1:]}.")
         return given
 
@@ -79,30 +72,30 @@ class NewBoardForm(BoardForm):
         "daily_limit",
         "total_limit",
     ]
-    rows = forms.ChoiceField(label="Sealed version and split")
-    proposals = forms.ChoiceField(
-        required=False,
-        label="Candidate boxes for localization",
+    rows = choice_field("Sealed version and split")
+    proposals = choice_field(
+        "Candidate boxes for localization",
         help_text="In addition to the true ones. 100 proposed boxes per photo, as published.",
-    )
-    photos = forms.ChoiceField(
         required=False,
-        choices=[
+    )
+    photos = choice_field(
+        "Photos provided as files",
+        [
             (photos.LICENSED_PHOTOS, "Those whose licence allows copies"),
             (photos.ALL_PHOTOS, "All of them (we may redistribute them)"),
             (photos.NO_PHOTOS, "None of them"),
         ],
-        label="Photos provided as files",
-        help_text="The others are listed with their source’s address and sha256.",
+        "The others are listed with their source’s address and sha256.",
+        required=False,
     )
 
-    private_share = forms.IntegerField(
+    private_share = integer_field(
+        "Private photos, %",
+        "Their figures are shown only when the leaderboard is closed.",
+        low=0,
+        high=services.MAX_PRIVATE_SHARE,
         required=False,
-        min_value=0,
-        max_value=services.MAX_PRIVATE_SHARE,
         initial=0,
-        label="Private photos, %",
-        help_text="Their figures are shown only when the leaderboard is closed.",
     )
 
     def __init__(
@@ -138,19 +131,17 @@ class NewBoardForm(BoardForm):
 class TeamForm(PageForm):
     """A new team."""
 
-    name = forms.CharField(
-        max_length=services.MAX_TEAM_LENGTH,
-        label="Team",
-        help_text="Shown in the table. Do not use names of people.",
+    name = text_field(
+        "Team", "Shown in the table. Do not use names of people.", max_length=services.MAX_TEAM_LENGTH
     )
 
 
 class KeyForm(PageForm):
     """A team's key."""
 
-    key = forms.CharField(
+    key = text_field(
+        "Your team’s key",
         max_length=200,
-        label="Your team’s key",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -163,10 +154,10 @@ class SubmitForm(KeyForm):
     description = forms.CharField(
         max_length=entries.MAX_DESCRIPTION_LENGTH, required=False, help_text="One line, shown in the table."
     )
-    url = forms.CharField(
+    url = text_field(
+        "Paper or code",
+        "A web address, shown as a link.",
         max_length=entries.MAX_URL_LENGTH,
         required=False,
-        label="Paper or code",
-        help_text="A web address, shown as a link.",
         widget=forms.URLInput(attrs={"placeholder": "https://"}),
     )

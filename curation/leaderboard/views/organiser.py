@@ -3,8 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -18,6 +17,7 @@ from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
 from curation.selectors.proposals import proposal_runs
 from curation.versions import photos
 from curation.versions.families import family_of
+from curation.views.pages import get_or_404, get_page
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
 from hits.models import Project
 from hits.selectors.roles import visitor_has_role
@@ -45,9 +45,8 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
             except Refused as error:
                 form.add_error(None, f"Not created: {error}.")
             else:
-                messages.success(
-                    request, f"{board.title} is being built. It is closed, and visible to members only."
-                )
+                state = "It is closed, and visible to members only."
+                messages.success(request, f"{board.title} is being built. {state}")
                 return redirect("leaderboard-manage", project.slug, board.pk)
     context = _base_context(project) | {
         "form": form,
@@ -90,17 +89,12 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
     """Open or close a leaderboard for submissions."""
     board = _get_board(project, board_id)
     try:
-        services.set_open(
-            board=board,
-            is_open=request.POST.get("open") == "1",
-            by=signed_in_user(request),
-        )
+        services.set_open(board=board, is_open=request.POST.get("open") == "1", by=signed_in_user(request))
     except Conflict as error:
         messages.error(request, f"Not opened: {error}.")
     else:
-        messages.success(
-            request, "Teams can submit." if board.is_open else "It is closed; its submissions are kept."
-        )
+        effect = "Teams can submit." if board.is_open else "It is closed; its submissions are kept."
+        messages.success(request, effect)
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
@@ -110,17 +104,13 @@ def publish(request: HttpRequest, project: Project, board_id: int) -> HttpRespon
     """Make a leaderboard public, or visible to members only."""
     board = _get_board(project, board_id)
     try:
-        services.set_public(
-            board=board,
-            is_public=request.POST.get("public") == "1",
-            by=signed_in_user(request),
-        )
+        is_public = request.POST.get("public") == "1"
+        services.set_public(board=board, is_public=is_public, by=signed_in_user(request))
     except Conflict as error:
         messages.error(request, f"Not published: {error}.")
     else:
-        words = (
-            "Everybody can see it now." if board.is_public else "Only members of the project can see it now."
-        )
+        audience = "Everybody" if board.is_public else "Only members of the project"
+        words = f"{audience} can see it now."
         messages.success(request, words)
     return redirect("leaderboard-manage", project.slug, board.pk)
 
@@ -134,11 +124,8 @@ def team_add(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
     form = TeamForm(request.POST)
     if form.is_valid():
         try:
-            team, key = services.add_team(
-                board=board,
-                name=form.cleaned_data["name"],
-                by=signed_in_user(request),
-            )
+            name = form.cleaned_data["name"]
+            team, key = services.add_team(board=board, name=name, by=signed_in_user(request))
         except Refused as error:
             form.add_error("name", error_message(error))
         else:
@@ -173,9 +160,7 @@ def team_active(request: HttpRequest, project: Project, board_id: int, team_id: 
 def entry_hidden(request: HttpRequest, project: Project, board_id: int, entry_id: int) -> HttpResponse:
     """Hide an entry from the table, or show it again."""
     board = _get_board(project, board_id)
-    entry = board_selectors.board_entries(board).filter(pk=entry_id).first()
-    if entry is None:
-        raise Http404("There is no such page.")
+    entry = get_or_404(board_selectors.board_entries(board).filter(pk=entry_id).first())
     services.set_hidden(entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request))
     words = "is hidden from the table" if entry.is_hidden else "is in the table again"
     messages.success(request, f"{entry.model} {words}.")
@@ -202,17 +187,12 @@ def _render_key(request: HttpRequest, team: LeaderboardTeam, key: str) -> HttpRe
 
 
 def _get_board(project: Project, board_id: int) -> Leaderboard:
-    found = board_selectors.project_boards(project).select_related("project").filter(pk=board_id).first()
-    if found is None:
-        raise Http404("There is no such page.")
-    return found
+    boards = board_selectors.project_boards(project).select_related("project")
+    return get_or_404(boards.filter(pk=board_id).first())
 
 
 def _get_team(project: Project, board_id: int, team_id: int) -> LeaderboardTeam:
-    found = board_selectors.board_teams(_get_board(project, board_id)).filter(pk=team_id).first()
-    if found is None:
-        raise Http404("There is no such page.")
-    return found
+    return get_or_404(board_selectors.board_teams(_get_board(project, board_id)).filter(pk=team_id).first())
 
 
 def _base_context(project: Project) -> dict[str, Any]:
@@ -224,7 +204,7 @@ def _board_context(
 ) -> dict[str, Any]:
     measures = tables.board_measures(board)
     job = board.job
-    page = Paginator(board_selectors.board_entries(board), ENTRIES_PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, board_selectors.board_entries(board), ENTRIES_PER_PAGE)
     return _base_context(board.project) | {
         "board": board,
         "form": form,

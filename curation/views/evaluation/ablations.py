@@ -13,24 +13,16 @@ from django.views.decorators.http import require_safe
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
 from curation.scorer import recipes
-from curation.scorer.recipes import (
-    BATCH_CURVE,
-    COLUMN_MEASURES,
-    TABLE_COLUMNS,
-    TABLES,
-    Recipe,
-    RecipeKind,
-    default_model,
-)
+from curation.scorer.recipes import COLUMN_MEASURES, Recipe, RecipeKind
 from curation.selectors.jobs import ABLATIONS, latest_job
 from curation.selectors.versions import sealed_versions, version_splits
 from curation.services.ablation_tables import AblationRow, Cell, RowState, ablation_table, batch_size_curve
 from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation.evaluation_sections import split_label
+from curation.views.pages import if_failed, if_open, tab_context
 from hits.charts.chart import Chart
 from hits.charts.scale import decimals
-from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Project
 from hits.views.access import project_page
 
@@ -91,20 +83,15 @@ def ablations(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the paper's tables and ours for a sealed version and split."""
     family = family_of(project)
     versions = sealed_versions(project) if family.can_evaluate else []
-    version = next(
-        (candidate for candidate in versions if str(candidate.pk) == request.GET.get("version")), None
-    )
-    version = version or (versions[0] if versions else None)
+    chosen = [version for version in versions if str(version.pk) == request.GET.get("version")]
+    version = next(iter([*chosen, *versions]), None)
     latest = latest_job(project, ABLATIONS)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "scorers",
-        "tab": "ablations",
+    context: dict[str, Any] = tab_context(project, "ablations", "scorers") | {
         "family": family,
         "versions": versions,
         "version": version,
-        "jobs": [latest] if latest is not None and latest.state in OPEN_JOB_STATES else [],
-        "failed": latest if latest is not None and latest.state == JobState.FAILED else None,
+        "jobs": list(filter(None, [if_open(latest)])),
+        "failed": if_failed(latest),
     }
     if version is not None:
         context |= _tables(version, request.GET.get("split"))
@@ -120,7 +107,7 @@ def _tables(version: DatasetVersion, requested: str | None) -> dict[str, Any]:
     return {
         "split": split,
         "splits": [(name, split_label(name)) for name in splits],
-        "tables": [_table(name, rows, version, split) for name in TABLES],
+        "tables": [_table(name, rows, version, split) for name in recipes.TABLES],
         "curves": _curves(rows),
         "models": models,
         "made": sum(row.state is RowState.MADE for row in rows),
@@ -138,15 +125,12 @@ def ablation_command(version: DatasetVersion, split: str, names: Sequence[str]) 
 
 def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, split: str) -> TableView:
     members = [row for row in rows if name in row.recipe.tables]
-    if name == BATCH_CURVE:
+    if name == recipes.BATCH_CURVE:
         members = [row for _, row in batch_size_curve(rows)]
-    columns = TABLE_COLUMNS[name]
+    columns = recipes.TABLE_COLUMNS[name]
     plotted = [column for column in columns if any(row.cells[column].value is not None for row in members)]
-    plots = (
-        [_dots(name, column, members, version.project.slug) for column in plotted]
-        if name in DOT_PLOT_TABLES
-        else []
-    )
+    drawn = plotted if name in DOT_PLOT_TABLES else []
+    plots = [_dots(name, column, members, version.project.slug) for column in drawn]
     return TableView(
         name=name,
         heads=tuple(COLUMN_MEASURES[column].short for column in columns),
@@ -165,7 +149,7 @@ def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, spli
         state=state,
         cells=tuple(_cell(COLUMN_MEASURES[name].short, row.cells[name]) for name in columns),
         counts=row.describe_counts(columns),
-        model=row.model if row.model != default_model() else "",
+        model=row.model if row.model != recipes.default_model() else "",
         differences=", ".join(row.differences),
         known=row.known_pairs_warning,
         url=_url(row, version.project.slug),

@@ -164,9 +164,8 @@ def size_curve(title: str, series: Mapping[str, Sequence[tuple[int, Figure]]]) -
     if not sizes:
         return None
     across = Scale(sizes[0] / 1.25, sizes[-1] * 1.25, is_log=True)
-    values = [
-        value for points in known.values() for _, found in points for value in found if value is not None
-    ]
+    found_values = (found for points in known.values() for _, found in points)
+    values = [value for found in found_values for value in found if value is not None]
     plane = Plane(across, scale_over(values), CURVE_HEIGHT)
     dots = {
         kind: [
@@ -175,9 +174,8 @@ def size_curve(title: str, series: Mapping[str, Sequence[tuple[int, Figure]]]) -
         ]
         for kind, one in known.items()
     }
-    sentences = [
-        f"{kind.capitalize()}: {', '.join(dot.title for dot in one)}." for kind, one in dots.items() if one
-    ]
+    titles = {kind: ", ".join(dot.title for dot in one) for kind, one in dots.items() if one}
+    sentences = [f"{kind.capitalize()}: {title}." for kind, title in titles.items()]
     return Chart(
         summary=f"{title} by batch size. {' '.join(sentences)}",
         height=CURVE_HEIGHT,

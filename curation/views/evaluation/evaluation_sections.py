@@ -68,10 +68,8 @@ def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
     For people's judgments, the comparison figure is one person's ratings measured against the other's.
     """
     own = {"comparison": ("comparison", "human")} if evaluation.source == EvaluationSource.JUDGMENTS else {}
-    return [
-        _cell(evaluation.figures, measure, own.get(measure.name, measure.path))
-        for measure in MEASURES.values()
-    ]
+    paths = ((measure, own.get(measure.name, measure.path)) for measure in MEASURES.values())
+    return [_cell(evaluation.figures, measure, path) for measure, path in paths]
 
 
 def all_figure_cells(evaluation: Evaluation) -> list[FigureCell]:
@@ -114,9 +112,8 @@ def group_evaluations(evaluations: Iterable[Evaluation]) -> list[EvaluationGroup
 
 def _group_by_boxes(key: str, rows: Sequence[Evaluation]) -> list[EvaluationGroup]:
     """Return a group for each run of proposed boxes, or one group if there is none."""
-    runs = list(
-        dict.fromkeys(boxes for evaluation in rows if (boxes := proposal_run_number(evaluation)) is not None)
-    )
+    numbers = map(proposal_run_number, rows)
+    runs = list(dict.fromkeys(number for number in numbers if number is not None))
     label = _group_label(rows[0])
     if not runs:
         return [EvaluationGroup(key, label, tuple(rows))]
@@ -220,11 +217,8 @@ def _reference_lines(
     return lines
 
 
-_MODEL_SOURCES = {
-    EvaluationSource.SCORER.value,
-    EvaluationSource.ENCODER.value,
-    EvaluationSource.PREDICTIONS.value,
-}
+_MODELS = (EvaluationSource.SCORER, EvaluationSource.ENCODER, EvaluationSource.PREDICTIONS)
+_MODEL_SOURCES = {source.value for source in _MODELS}
 
 
 def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
@@ -240,9 +234,8 @@ def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
         )
         if x is not None and y is not None and is_model:
             url = reverse("evaluation", args=[slug, evaluation.pk])
-            points.append(
-                {"x": x, "y": y, "label": _plot_label(evaluation), "url": url, "kind": evaluation.source}
-            )
+            label = _plot_label(evaluation)
+            points.append({"x": x, "y": y, "label": label, "url": url, "kind": evaluation.source})
     if len(points) < 2:  # noqa: PLR2004 - a dot alone shows nothing
         return None
     return charts.comparison_scatter(points, summary=_describe_correlation(points))

@@ -5,8 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -22,8 +21,9 @@ from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation import evaluation_sections as parts
 from curation.views.features import ENCODER_LABELS
+from curation.views.fields import choice_field
+from curation.views.pages import get_or_404, get_page, if_failed, if_open, tab_context
 from hits.domain.images.region_drawing import RegionMode
-from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
@@ -54,12 +54,15 @@ GALLERIES = (
 class EvaluationForm(PageForm):
     """A request for an evaluation. Folders of weights can only be given on the command line."""
 
-    encoder = forms.ChoiceField(label="Scorer or encoder")
+    encoder = choice_field(
+        "Scorer or encoder",
+        help_text="manage.py evaluate_scorer also takes a folder with weights: clip:FOLDER.",
+    )
     version = forms.TypedChoiceField(label="Sealed version", coerce=int)
-    split = forms.ChoiceField(required=False, label="Split")
-    texts = forms.ChoiceField(choices=list(TEXT_LABELS.items()), label="Texts to rank")
-    region_mode = forms.ChoiceField(
-        choices=[("", "As the scorer was trained"), *REGION_LABELS.items()], required=False
+    split = choice_field("Split", required=False)
+    texts = choice_field("Texts to rank", TEXT_LABELS)
+    region_mode = choice_field(
+        "Region", [("", "As the scorer was trained"), *REGION_LABELS.items()], required=False
     )
 
     def __init__(self, project: Project, versions: list[DatasetVersion], *args: Any, **kwargs: Any) -> None:
@@ -76,10 +79,6 @@ class EvaluationForm(PageForm):
         }
         for name, offered in choices.items():
             self.fields[name].choices = offered  # type: ignore[attr-defined]
-        self.fields["region_mode"].label = "Region"
-        self.fields[
-            "encoder"
-        ].help_text = "manage.py evaluate_scorer also takes a folder with weights: clip:FOLDER."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -89,14 +88,10 @@ def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
     versions = sealed_versions(project) if family_of(project).can_evaluate else []
     start = {"encoder": request.GET.get("encoder", "")}
     form = EvaluationForm(project, versions, request.POST or None, auto_id="evaluate_%s", initial=start)
-    status = 200
-    if request.method == "POST":
-        status = 400
-        if form.is_valid() and _start_evaluation(request, project, form):
-            return redirect("evaluations", project.slug)
-    return render(
-        request, "curation/scorers/evaluations.html", _list_context(request, project, form), status=status
-    )
+    if request.method == "POST" and form.is_valid() and _start_evaluation(request, project, form):
+        return redirect("evaluations", project.slug)
+    context, status = _list_context(request, project, form), 400 if form.errors else 200
+    return render(request, "curation/scorers/evaluations.html", context, status=status)
 
 
 def _start_evaluation(request: HttpRequest, project: Project, form: EvaluationForm) -> bool:
@@ -105,11 +100,7 @@ def _start_evaluation(request: HttpRequest, project: Project, form: EvaluationFo
         request_evaluation(
             project=project,
             by=signed_in_user(request),
-            version=form.by_number[given["version"]],
-            split=given["split"],
-            encoder=given["encoder"],
-            texts=given["texts"],
-            region_mode=given["region_mode"],
+            **given | {"version": form.by_number[given["version"]]},
         )
     except Refused as error:
         form.add_error(None, f"Not started: {error}.")
@@ -122,19 +113,14 @@ def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) 
     rows = list(project_evaluations(project))
     groups = parts.group_evaluations(rows)
     chosen = next((row for row in groups if row.key == request.GET.get("of")), parts.default_group(groups))
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    return {
-        "project": project,
-        "section": "scorers",
-        "tab": "evaluations",
+    page = get_page(request, rows, PER_PAGE)
+    return tab_context(project, "evaluations", "scorers") | {
         "form": form,
         "versions": form.by_number,
         "page": page,
         "rows": [(row, parts.evaluation_state(row), parts.figure_cells(row)) for row in page],
-        "jobs": [row.job for row in rows if row.job is not None and row.job.state in OPEN_JOB_STATES],
-        "failed": next(
-            (row.job for row in rows[:1] if row.job is not None and row.job.state == JobState.FAILED), None
-        ),
+        "jobs": [row.job for row in rows if if_open(row.job)],
+        "failed": if_failed(rows[0].job) if rows else None,
         "groups": groups,
         "chosen": chosen,
         "plots": parts.dot_plots(chosen.rows, project.slug) if chosen else [],
@@ -145,10 +131,7 @@ def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) 
 
 
 def _get_evaluation(project: Project, pk: int) -> Evaluation:
-    found = project_evaluations(project).filter(pk=pk).first()
-    if found is None:
-        raise Http404("There is no such page.")
-    return found
+    return get_or_404(project_evaluations(project).filter(pk=pk).first())
 
 
 @require_safe
@@ -156,10 +139,7 @@ def _get_evaluation(project: Project, pk: int) -> Evaluation:
 def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
     """Show all figures of an evaluation, its provenance, and its error analyses."""
     found = _get_evaluation(project, evaluation_id)
-    context = {
-        "project": project,
-        "section": "scorers",
-        "tab": "evaluations",
+    context = tab_context(project, "evaluations", "scorers") | {
         "evaluation": found,
         "state": parts.evaluation_state(found),
         "source": parts.SOURCE_LABELS.get(found.source, found.source),
@@ -175,7 +155,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         ),
         "has_predictions": predictions_file(found) is not None,
         "analyses": error_analysis_selectors.error_analyses(found),
-        "jobs": [found.job] if found.job is not None and found.job.state in OPEN_JOB_STATES else [],
+        "jobs": [found.job] if if_open(found.job) else [],
     }
     return render(request, "curation/scorers/evaluation.html", context)
 
@@ -185,8 +165,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
 def download_predictions(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponseBase:
     """Download the scores of an evaluation in the leaderboard's layout."""
     found = predictions_file(_get_evaluation(project, evaluation_id))
-    if found is None:
-        raise Http404("There are no predictions to download.")
+    found = get_or_404(found, "There are no predictions to download.")
     return FileResponse(found.open("rb"), as_attachment=True, filename=found.name)
 
 
@@ -208,19 +187,14 @@ def analyse_errors(request: HttpRequest, project: Project, evaluation_id: int) -
 @project_page()
 def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponse:
     """Show how predictable errors are, and the worst of them."""
-    found = error_analysis_selectors.get_error_analysis(project, analysis_id)
-    if found is None:
-        raise Http404("There is no such page.")
+    found = get_or_404(error_analysis_selectors.get_error_analysis(project, analysis_id))
     job = found.job
-    context = {
-        "project": project,
-        "section": "scorers",
-        "tab": "evaluations",
+    context = tab_context(project, "evaluations", "scorers") | {
         "analysis": found,
         "evaluation": found.evaluation,
         "split": parts.split_label(found.evaluation.split),
-        "jobs": [job] if job is not None and job.state in OPEN_JOB_STATES else [],
-        "failed": job if job is not None and job.state == JobState.FAILED else None,
+        "jobs": [job] if if_open(job) else [],
+        "failed": if_failed(job),
         "plot": _area_plot(found),
         "predictors": _predictor_rows(found),
         "galleries": [

@@ -102,9 +102,8 @@ def _rate_panel(points: Sequence[Point], last: int) -> Chart:
 
 def _table(title: str, points: Sequence[Point], text: Callable[[float], str] = "{:.3f}".format) -> Table:
     """Return about ``TABLE_ROWS`` of the points as a table."""
-    return Table(
-        ("Step", title), [(f"{step:,.0f}", text(value)) for step, value in thinned(points, TABLE_ROWS)]
-    )
+    left = thinned(points, TABLE_ROWS)
+    return Table(("Step", title), [(f"{step:,.0f}", text(value)) for step, value in left])
 
 
 def smoothed(points: Sequence[Point], window: int) -> list[Point]:

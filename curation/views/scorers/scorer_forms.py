@@ -13,6 +13,7 @@ from curation.selectors.scorers import SplitCount
 from curation.services.scorer_splits import VAL_SHARE
 from curation.services.scorers import PUBLISHED_MODEL
 from curation.views.features import CROP_LABELS, PRECISION_LABELS
+from curation.views.fields import checkbox, choice_field, float_field, integer_field, text_field
 from hits.domain.images.region_drawing import RegionMode
 from hits.forms import PageForm
 from hits.services.errors import Refused
@@ -69,78 +70,54 @@ def suggest_settings(pairs: int) -> dict[str, int]:
 class TrainingForm(PageForm):
     """A request for a training. The paper's values are the defaults."""
 
-    name = forms.CharField(max_length=60, label="Name", help_text="In commands: scorer: and this name.")
-    version = forms.ChoiceField(label="Version", help_text="Only sealed versions, whose pairs never change.")
-    train_split = forms.ChoiceField(required=False, label="Train on")
-    val_split = forms.ChoiceField(
-        required=False, label="Validation split", help_text="The checkpoint with the best P@1 on it is kept."
+    name = text_field("Name", "In commands: scorer: and this name.", max_length=60)
+    version = choice_field("Version", help_text="Only sealed versions, whose pairs never change.")
+    train_split = choice_field("Train on", required=False)
+    val_split = choice_field(
+        "Validation split", help_text="The checkpoint with the best P@1 on it is kept.", required=False
     )
-    model = forms.ChoiceField(label="Start from")
-    text_mode = forms.ChoiceField(choices=list(TEXT_MODE_LABELS.items()), label="Texts")
-    region_mode = forms.ChoiceField(choices=list(REGION_MODE_LABELS.items()), label="Region")
-    crop = forms.ChoiceField(choices=list(CROP_LABELS.items()), label="Non-square photos")
-    batch_size = forms.IntegerField(
-        min_value=2,
-        label="Batch size",
-        help_text="Pairs per step; all others in the batch are negatives. The paper: 512 for ViT-B/16.",
+    model = choice_field("Start from")
+    text_mode = choice_field("Texts", TEXT_MODE_LABELS)
+    region_mode = choice_field("Region", REGION_MODE_LABELS)
+    crop = choice_field("Non-square photos", CROP_LABELS)
+    batch_size = integer_field(
+        "Batch size",
+        "Pairs per step; all others in the batch are negatives. The paper: 512 for ViT-B/16.",
+        low=2,
     )
-    epochs = forms.IntegerField(
-        min_value=1,
-        initial=DEFAULTS.epochs,
-        label="Epochs",
-        help_text="Passes over the pairs. The published recipe: 5.",
+    epochs = integer_field(
+        "Epochs", "Passes over the pairs. The published recipe: 5.", low=1, initial=DEFAULTS.epochs
     )
-    learning_rate = forms.FloatField(
-        initial="1e-5", label="Learning rate", help_text="For AdamW. The paper: 1e-5."
+    learning_rate = float_field("Learning rate", "For AdamW. The paper: 1e-5.", initial="1e-5")
+    warmup_steps = integer_field(
+        "Warm-up steps", "The learning rate rises over these steps. The paper: 500 or 1,000.", low=0
     )
-    warmup_steps = forms.IntegerField(
-        min_value=0,
-        label="Warm-up steps",
-        help_text="The learning rate rises over these steps. The paper: 500 or 1,000.",
-    )
-    checkpoint_every = forms.IntegerField(
-        min_value=1, label="Steps between validations", help_text="The paper: 300."
-    )
-    chunk_size = forms.IntegerField(
-        min_value=0,
+    checkpoint_every = integer_field("Steps between validations", "The paper: 300.", low=1)
+    chunk_size = integer_field(
+        "Pairs in memory",
+        "0 means the whole batch. Fewer need less memory (gradient caching, with the same gradients).",
+        low=0,
         initial=0,
-        label="Pairs in memory",
-        help_text="0 means the whole batch. Fewer need less memory (gradient caching, with the same gradients).",
     )
-    max_steps = forms.IntegerField(
-        min_value=0, initial=0, label="Maximum steps", help_text="0 means no limit but the epochs."
+    max_steps = integer_field("Maximum steps", "0 means no limit but the epochs.", low=0, initial=0)
+    patience = integer_field(
+        "Patience", "Stop after this many validations without a better P@1; 0 means never.", low=0, initial=0
     )
-    patience = forms.IntegerField(
-        min_value=0,
-        initial=0,
-        label="Patience",
-        help_text="Stop after this many validations without a better P@1; 0 means never.",
-    )
-    weight_decay = forms.FloatField(min_value=0, initial=DEFAULTS.weight_decay, label="Weight decay")
-    grayscale = forms.FloatField(
-        min_value=0, max_value=1, initial=DEFAULTS.grayscale, label="Share of greyscale pictures"
-    )
-    val_share = forms.FloatField(
-        min_value=1,
-        max_value=90,
+    weight_decay = float_field("Weight decay", low=0, initial=DEFAULTS.weight_decay)
+    grayscale = float_field("Share of greyscale pictures", low=0, high=1, initial=DEFAULTS.grayscale)
+    val_share = float_field(
+        "Photos held for validation, %",
+        "If one split is used for both. Whole photos, chosen at random.",
+        low=1,
+        high=90,
         initial=int(PERCENT * VAL_SHARE),
-        label="Photos held for validation, %",
-        help_text="If one split is used for both. Whole photos, chosen at random.",
     )
-    precision = forms.ChoiceField(choices=list(PRECISION_LABELS.items()), label="Precision")
-    processes = forms.IntegerField(
-        min_value=1, initial=1, label="Processes", help_text="Several processes run under torchrun."
-    )
-    seed = forms.IntegerField(min_value=0, initial=0, label="Seed", help_text="For all random choices.")
-    augment = forms.BooleanField(
-        required=False, initial=True, label="Augment the pictures, as the paper does"
-    )
-    reduce_on_plateau = forms.BooleanField(
-        required=False, label="Divide the rate by 10 when validation stalls, as in the published code"
-    )
-    compile = forms.BooleanField(
-        required=False, label="Compile the towers (worthwhile for long runs on a GPU)"
-    )
+    precision = choice_field("Precision", PRECISION_LABELS)
+    processes = integer_field("Processes", "Several processes run under torchrun.", low=1, initial=1)
+    seed = integer_field("Seed", "For all random choices.", low=0, initial=0)
+    augment = checkbox("Augment the pictures, as the paper does", initial=True)
+    reduce_on_plateau = checkbox("Divide the rate by 10 when validation stalls, as in the published code")
+    compile = checkbox("Compile the towers (worthwhile for long runs on a GPU)")
 
     def __init__(
         self,
@@ -158,12 +135,8 @@ class TrainingForm(PageForm):
             (_VERSION_SPLITS, "The version’s default"),
             *((n, words) for n, words in SPLIT_LABELS.items() if n in present),
         ]
-        choices = {
-            "version": named,
-            "train_split": splits,
-            "val_split": splits,
-            "model": model_choices(scorers),
-        }
+        named_splits = {"train_split": splits, "val_split": splits}
+        choices = {"version": named, **named_splits, "model": model_choices(scorers)}
         for name, offered in choices.items():
             self.fields[name].choices = offered  # type: ignore[attr-defined]
         for name, value in suggest_settings(_count_training_pairs(next(iter(versions.values()), {}))).items():
@@ -172,10 +145,9 @@ class TrainingForm(PageForm):
     @property
     def advanced(self) -> list[forms.BoundField]:
         """The collapsed settings."""
-        names = ("val_share", "warmup_steps", "checkpoint_every", "chunk_size", "max_steps", "patience")
-        return [
-            self[name] for name in (*names, "weight_decay", "grayscale", "precision", "processes", "seed")
-        ]
+        steps = ("val_share", "warmup_steps", "checkpoint_every", "chunk_size", "max_steps", "patience")
+        names = (*steps, "weight_decay", "grayscale", "precision", "processes", "seed")
+        return [self[name] for name in names]
 
     @property
     def switches(self) -> list[forms.BoundField]:

@@ -38,11 +38,7 @@ _FACT_LABELS = {
     "cpu": "CPU",
     "gpu": "GPU",
 }
-_ZERO_LABELS = {
-    "chunk_size": "the whole batch",
-    "max_steps": "no limit",
-    "patience": "never stops early",
-}
+_ZERO_LABELS = {"chunk_size": "the whole batch", "max_steps": "no limit", "patience": "never stops early"}
 _HIDDEN_FACTS = {"config", "format", "rehearsal"}
 
 
@@ -107,10 +103,8 @@ def scorer_facts(scorer: Scorer) -> dict[str, list[tuple[str, list[tuple[str, An
     """Return the facts of a scorer in groups with headings, ``first`` and ``more``, without empty groups."""
     first = {"Results": _fact_rows(_round_figures(scorer.figures)), "Data": _data_rows(scorer.splits)}
     settings = {"Settings": _fact_rows(_ordered_settings(scorer))}
-    more = {
-        "Machine and libraries": _fact_rows(scorer.environment),
-        "Provenance": _fact_rows(scorer.provenance),
-    }
+    more = {"Machine and libraries": _fact_rows(scorer.environment)}
+    more["Provenance"] = _fact_rows(scorer.provenance)
     if scorer.figures:
         more = settings | more
     else:  # there is room next to the plots until figures are known

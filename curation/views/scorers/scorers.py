@@ -12,42 +12,28 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation.models import DatasetVersion, Scorer
 from curation.records import InvalidInput
-from curation.scorer.training.journal import (
-    ENVIRONMENT_FILE,
-    LOSSES_FILE,
-    VALIDATIONS_FILE,
-    read_losses,
-    read_validations,
-)
+from curation.scorer.training import journal
 from curation.selectors import scorers as scorer_selectors
 from curation.selectors.rounds import rated_split
 from curation.selectors.versions import sealed_versions
+from curation.services import scorers as services
 from curation.services.evaluations import request_evaluation
-from curation.services.scorers import (
-    is_from_rehearsal,
-    known_pairs_warning,
-    next_free_name,
-    request_training,
-    short_model_name,
-)
 from curation.versions.families import family_of
+from curation.views.pages import get_or_404, if_failed, if_open, tab_context
+from curation.views.scorers import scorer_labels as labels
 from curation.views.scorers.scorer_charts import training_panels
 from curation.views.scorers.scorer_forms import TrainingForm
-from curation.views.scorers.scorer_labels import (
-    describe_evaluation,
-    describe_settings,
-    grouped_hash,
-    scorer_facts,
-    state_badge,
-)
-from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Project
 from hits.selectors.jobs import can_resume
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.users import signed_in_user
 
-FILES = {LOSSES_FILE: "text/csv", VALIDATIONS_FILE: "text/csv", ENVIRONMENT_FILE: "application/json"}
+FILES = {
+    journal.LOSSES_FILE: "text/csv",
+    journal.VALIDATIONS_FILE: "text/csv",
+    journal.ENVIRONMENT_FILE: "application/json",
+}
 MAX_LISTED = 5  # newest evaluations shown; the rest are on the page Evaluations
 View = Callable[..., HttpResponseBase]
 
@@ -60,9 +46,7 @@ def scorer_page(view: View) -> View:
     def wrapped(
         request: HttpRequest, project: Project, scorer_id: int, *args: Any, **kwargs: Any
     ) -> HttpResponseBase:
-        scorer = scorer_selectors.get_scorer(project, scorer_id)
-        if scorer is None:
-            raise Http404("There is no such scorer.")
+        scorer = get_or_404(scorer_selectors.get_scorer(project, scorer_id), "There is no such scorer.")
         return view(request, project, scorer, *args, **kwargs)
 
     return wrapped
@@ -74,19 +58,14 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's scorers."""
     rows = list(scorer_selectors.scorers(project))
     import_job = scorer_selectors.unfinished_import(project)
-    context = {
-        "project": project,
-        "section": "scorers",
-        "tab": "scorers",
-        "jobs": [
-            job for job in (import_job, *(row.job for row in rows)) if job and job.state in OPEN_JOB_STATES
-        ],
-        "failed": import_job if import_job is not None and import_job.state == JobState.FAILED else None,
+    context = tab_context(project, "scorers", "scorers") | {
+        "jobs": [job for job in (import_job, *(row.job for row in rows)) if if_open(job)],
+        "failed": if_failed(import_job),
         "rows": [
             (
                 row,
-                *state_badge(row),
-                describe_settings(row),
+                *labels.state_badge(row),
+                labels.describe_settings(row),
                 row.figures.get("p_at_1"),
                 row.figures.get("steps"),
             )
@@ -106,18 +85,15 @@ def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
     form = _form(request, project, versions)
     if request.method == "POST" and form.is_valid():
         try:
-            scorer = request_training(project=project, by=signed_in_user(request), **form.training_arguments)
+            arguments = form.training_arguments
+            scorer = services.request_training(project=project, by=signed_in_user(request), **arguments)
         except (Refused, InvalidInput) as error:
             form.add_service_error(error)
         else:
-            messages.success(
-                request, f"The training of {scorer.name} is queued. This page shows its progress."
-            )
+            queued = f"The training of {scorer.name} is queued. This page shows its progress."
+            messages.success(request, queued)
             return redirect("scorer", project.slug, scorer.pk)
-    context = {
-        "project": project,
-        "section": "scorers",
-        "tab": "scorers",
+    context = tab_context(project, "scorers", "scorers") | {
         "form": form,
         "family": family_of(project),
         "versions": versions,
@@ -134,8 +110,10 @@ def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion,
     ready = scorer_selectors.ready_scorers(project)
     start = request.GET.get("model", "")
     newest = next(iter(versions), None)
-    base = f"{newest.name} {short_model_name(start)}" if start and newest else newest.name if newest else ""
-    initial = {"name": next_free_name(project, base) if base else "", "model": start or None}
+    base = newest.name if newest else ""
+    if start and base:
+        base = f"{base} {services.short_model_name(start)}"
+    initial = {"name": services.next_free_name(project, base) if base else "", "model": start or None}
     return TrainingForm(
         versions,
         ready,
@@ -149,31 +127,28 @@ def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion,
 def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Show a scorer: its training, facts and lineage."""
     job = scorer.job
-    badge, state = state_badge(scorer)
+    badge, state = labels.state_badge(scorer)
     evaluations = list(scorer_selectors.scorer_evaluations(scorer))
-    context = {
-        "project": project,
-        "section": "scorers",
-        "tab": "scorers",
+    context = tab_context(project, "scorers", "scorers") | {
         "scorer": scorer,
         "badge": badge,
         "words": state,
-        "settings": describe_settings(scorer),
-        "facts": scorer_facts(scorer),
-        "hash_lines": grouped_hash(scorer.weights_sha256),
-        "open_job": job if job is not None and job.state in OPEN_JOB_STATES else None,
+        "settings": labels.describe_settings(scorer),
+        "facts": labels.scorer_facts(scorer),
+        "hash_lines": labels.grouped_hash(scorer.weights_sha256),
+        "open_job": if_open(job),
         "stopped_job": job if job is not None and can_resume(job) else None,
-        "rehearsal": is_from_rehearsal(scorer),
+        "rehearsal": services.is_from_rehearsal(scorer),
         "ancestry": scorer_selectors.ancestry(scorer)[1:],
         "children": list(scorer.children.all()),
         "rounds": scorer_selectors.scorer_rounds(scorer),
-        "evaluations": [(row, describe_evaluation(row)) for row in evaluations[:MAX_LISTED]],
+        "evaluations": [(row, labels.describe_evaluation(row)) for row in evaluations[:MAX_LISTED]],
         "more_evaluations": max(0, len(evaluations) - MAX_LISTED),
         "judged": scorer_selectors.judged_rounds(scorer) if scorer.is_ready else [],
         "files": [
             name for name in sorted(FILES) if (scorer_selectors.scorer_folder(scorer) / name).is_file()
         ],
-        "warning": known_pairs_warning(scorer) if scorer.is_ready else "",
+        "warning": services.known_pairs_warning(scorer) if scorer.is_ready else "",
     }
     return render(request, "curation/scorers/scorer.html", context | _training_context(scorer))
 
@@ -183,12 +158,8 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
 def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Queue an evaluation of a scorer on the judgments of a round whose candidates it chose."""
     round_id = request.POST.get("round", "")
-    found = next(
-        (judged for judged in scorer_selectors.judged_rounds(scorer) if str(judged[0].pk) == round_id), None
-    )
-    if found is None:
-        raise Http404("There is no such round with sealed judgments.")
-    chosen, version = found
+    judged = (found for found in scorer_selectors.judged_rounds(scorer) if str(found[0].pk) == round_id)
+    chosen, version = get_or_404(next(judged, None), "There is no such round with sealed judgments.")
     try:
         row = request_evaluation(
             project=project,
@@ -216,7 +187,7 @@ def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
 def _training_context(scorer: Scorer) -> dict[str, Any]:
     """Return the context of a run's plots."""
     folder = scorer_selectors.scorer_folder(scorer)
-    losses, validations = read_losses(folder), read_validations(folder)
+    losses, validations = journal.read_losses(folder), journal.read_validations(folder)
     last = losses[-1] if losses else None
     job = scorer.job
     return {
@@ -225,7 +196,7 @@ def _training_context(scorer: Scorer) -> dict[str, Any]:
         "validations": validations[::-1],
         "kept_step": next((row["step"] for row in reversed(validations) if row["kept"]), None),
         "last": last and {**last, "speed": f"{last['images_per_second']:,.0f}"},
-        "is_running": job is not None and job.state in OPEN_JOB_STATES,
+        "is_running": if_open(job) is not None,
     }
 
 

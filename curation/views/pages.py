@@ -1,0 +1,48 @@
+"""What curation's pages share: the tab, a page of rows, a 404, a download, and messages about an action."""
+
+from typing import Any, TypeVar
+
+from django.core.paginator import Page, Paginator
+from django.http import Http404, HttpRequest, HttpResponseBase
+
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Job, Project
+from hits.views import pages
+
+action_messages = pages.action_messages
+
+Row = TypeVar("Row")
+Reply = TypeVar("Reply", bound=HttpResponseBase)
+
+
+def tab_context(project: Project, tab: str, section: str = "curation") -> dict[str, Any]:
+    """Return the context that the frame of a project's page needs."""
+    return {"project": project, "section": section, "tab": tab}
+
+
+def get_page(request: HttpRequest, rows: Any, size: int, name: str = "page") -> Page[Any]:
+    """Return the page of rows whose number is in the address."""
+    return Paginator(rows, size).get_page(request.GET.get(name))
+
+
+def get_or_404(found: Row | None, message: str = "There is no such page.") -> Row:
+    """Return what was found. Raises Http404 if that is nothing."""
+    if found is None:
+        raise Http404(message)
+    return found
+
+
+def if_open(job: Job | None) -> Job | None:
+    """Return a job that is queued or running."""
+    return job if job is not None and job.state in OPEN_JOB_STATES else None
+
+
+def if_failed(job: Job | None) -> Job | None:
+    """Return a job that failed."""
+    return job if job is not None and job.state == JobState.FAILED else None
+
+
+def as_download(reply: Reply, name: str) -> Reply:
+    """Return a reply that browsers store as a file of this name."""
+    reply["Content-Disposition"] = f'attachment; filename="{name}"'
+    return reply
