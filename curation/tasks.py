@@ -1,0 +1,210 @@
+"""Celery tasks: fetch a row by id, call a pipeline. Only the worker imports the pipelines, inside the tasks.
+
+They are imported after the claim, so that a missing library fails the job instead of leaving it queued.
+"""
+
+# ruff: noqa: PLC0415 - pipelines load model libraries
+
+from curation.models import DatasetVersion, Evaluation, ProposalRun
+from curation.selectors import jobs as tasks
+from curation.selectors import rounds
+from curation.services import versions
+from curation.services.comparison import RoundOptions
+from curation.services.dedup import DedupOptions
+from curation.services.drafts import store_draft_summary
+from curation.services.leakage import LeakageOptions
+from curation.services.sources import import_source, options_from_json, spec_from_json
+from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress, job_task
+
+
+@job_task(tasks.IMPORT_SOURCE)
+def import_collection(progress: Progress) -> None:
+    """Import a published collection."""
+    job = progress.job
+    assert job.project is not None
+    found = import_source(
+        project=job.project,
+        spec=spec_from_json(job.args["source"], job.args["wanted"]),
+        options=options_from_json(job.args["options"]),
+        by=job.created_by,
+        progress=progress,
+    )
+    jobs.set_result(job=job, **found)
+
+
+@job_task(tasks.LEAKAGE)
+def check_leakage(progress: Progress) -> None:
+    """Find near-identical images in different splits."""
+    from curation.pipelines import leakage
+
+    job = progress.job
+    assert job.project is not None
+    options = LeakageOptions(**job.args["options"])
+    found = leakage.check_leakage(project=job.project, options=options, by=job.created_by, progress=progress)
+    jobs.set_result(job=job, **found)
+
+
+@job_task(tasks.DEDUPLICATE)
+def deduplicate_images(progress: Progress) -> None:
+    """Mark a project's near-duplicates."""
+    from curation.pipelines import deduplicate
+
+    job = progress.job
+    assert job.project is not None
+    found = deduplicate.deduplicate_images(
+        project=job.project,
+        options=DedupOptions(**job.args["options"]),
+        by=job.created_by,
+        progress=progress,
+    )
+    jobs.set_result(job=job, **found.summary())
+
+
+@job_task(tasks.FEATURES)
+def make_features(progress: Progress) -> None:
+    """Plan a feature set, start sub-jobs for its shards, and seal it when they are made."""
+    from curation.pipelines import features
+
+    jobs.set_result(job=progress.job, **features.make_features(progress))
+
+
+@job_task(tasks.FEATURE_SHARD)
+def make_feature_shard(progress: Progress) -> None:
+    """Make one shard."""
+    from curation.pipelines import features
+
+    features.make_shard_subjob(progress)
+
+
+def _get_run(progress: Progress) -> ProposalRun:
+    return ProposalRun.objects.select_related("project").get(pk=progress.job.args["run"])
+
+
+@job_task(tasks.PROPOSALS)
+def propose_boxes(progress: Progress) -> None:
+    """Fill a run with boxes, from a file or by a detector's sub-jobs, and measure it."""
+    from curation.pipelines import proposals
+
+    run = _get_run(progress)
+    recall = proposals.fill_run(run=run, last=progress.job.args["last"], progress=progress)
+    jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
+
+
+@job_task(tasks.PROPOSALS_SUBJOB)
+def propose_subjob_boxes(progress: Progress) -> None:
+    """Find the boxes of one sub-job's photos."""
+    from curation.pipelines import proposals
+
+    bounds = {name: progress.job.args[name] for name in ("first", "last")}
+    proposals.fill_subjob(run=_get_run(progress), progress=progress, **bounds)
+
+
+@job_task(tasks.OVERLAPS)
+def measure_proposals(progress: Progress) -> None:
+    """Compare a run with the currently accepted pairs."""
+    from curation.pipelines import proposals
+
+    run = _get_run(progress)
+    recall = proposals.measure_run(run=run, progress=progress)
+    jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
+
+
+@job_task(tasks.ANALYSE_TEXTS)
+def analyse_texts(progress: Progress) -> None:
+    """Run one analysis of a project's texts."""
+    from curation.pipelines.texts import text_analysis
+
+    job = progress.job
+    assert job.project is not None
+    options = text_analysis.parse_options(job.args["kind"], job.args["options"])
+    project, by = job.project, job.created_by
+    found = text_analysis.analyse_texts(project=project, options=options, by=by, progress=progress)
+    jobs.set_result(job=job, analysis=found.pk, kind=found.kind, pairs=found.pairs)
+
+
+@job_task(tasks.COMPARISON_ROUND)
+def build_comparison_round(progress: Progress) -> None:
+    """Build a comparison round."""
+    from curation.pipelines import comparison
+
+    job = progress.job
+    assert job.project is not None
+    found = rounds.job_round(job) or comparison.build_comparison_round(
+        project=job.project,
+        options=RoundOptions(**job.args["options"]),
+        encoder=job.args.get("encoder", ""),
+        by=job.created_by,
+        progress=progress,
+        job=job,
+    )
+    jobs.set_result(job=job, round=found.pk, sets=found.sets.count(), skipped=found.skip_counts)
+
+
+def _get_version(progress: Progress) -> DatasetVersion:
+    return DatasetVersion.objects.select_related("project").get(pk=progress.job.args["version"])
+
+
+@job_task(tasks.SEAL)
+def seal(progress: Progress) -> None:
+    """Seal a version and write its files for download."""
+    job = progress.job
+    version = versions.seal_version(version=_get_version(progress), by=job.created_by, progress=progress)
+    versions.ensure_export_folder(version=version)
+    jobs.set_result(job=job, version=version.name, seal=version.manifest_sha256)
+
+
+@job_task(tasks.PLAN)
+def plan(progress: Progress) -> None:
+    """Compute the content of a draft, and store it with the job."""
+    store_draft_summary(job=progress.job, version=_get_version(progress), progress=progress)
+
+
+@job_task(tasks.TRAIN_SCORER)
+def train_scorer(progress: Progress) -> None:
+    """Train a scorer, or resume its training."""
+    from curation.pipelines.training import train_scorer
+
+    jobs.set_result(job=progress.job, **train_scorer.train_scorer(progress))
+
+
+@job_task(tasks.IMPORT_SCORER)
+def import_scorer(progress: Progress) -> None:
+    """Import a scorer's folder."""
+    from curation.pipelines.training import scorer_import
+
+    jobs.set_result(job=progress.job, **scorer_import.import_scorer(progress))
+
+
+@job_task(tasks.EVALUATE)
+def evaluate(progress: Progress) -> None:
+    """Measure how well something scores one split of a sealed version."""
+    from curation.pipelines.evaluation.evaluate import run_evaluation
+
+    rows = Evaluation.objects.select_related("project", "version", "scorer")
+    row = rows.get(pk=progress.job.args["evaluation"])
+    jobs.set_result(job=progress.job, **run_evaluation(evaluation=row, progress=progress))
+
+
+@job_task(tasks.ABLATIONS)
+def run_ablations(progress: Progress) -> None:
+    """Make the rows of the paper's tables that a job names."""
+    from curation.pipelines import ablations
+
+    jobs.set_result(job=progress.job, **ablations.run_ablations(progress))
+
+
+@job_task(tasks.SHORTCUTS)
+def audit_shortcuts(progress: Progress) -> None:
+    """Measure baselines without the image."""
+    from curation.pipelines import shortcuts
+
+    jobs.set_result(job=progress.job, **shortcuts.audit_shortcuts(progress))
+
+
+@job_task(tasks.ERROR_ANALYSIS)
+def analyse_errors(progress: Progress) -> None:
+    """Analyse an evaluation's errors."""
+    from curation.pipelines.evaluation import error_analysis
+
+    jobs.set_result(job=progress.job, **error_analysis.analyse_errors(progress))
