@@ -26,7 +26,6 @@ from hits.mturk.port import (
     HitTypeSpec,
     MarketplaceError,
     RemoteAssignment,
-    RemoteBlock,
     RemoteBonus,
     RemoteHit,
 )
@@ -239,17 +238,6 @@ class BotoMarketplace:
             if error.failure is not Failure.WRONG_STATE and not error.code.endswith(_NOT_HELD):
                 raise
 
-    def list_holders(self, type_id: str) -> Iterator[tuple[str, int]]:
-        """Yield worker id and value of each holder of a qualification, all pages."""
-        pages = self._pages(
-            self._client.list_workers_with_qualification_type,
-            "Qualifications",
-            QualificationTypeId=type_id,
-            Status="Granted",
-        )
-        for row in pages:
-            yield str(row["WorkerId"]), int(row["IntegerValue"])
-
     def block(self, worker_id: str, reason: str) -> None:
         """Give a worker no new work."""
         self._call(self._client.create_worker_block, WorkerId=worker_id, Reason=reason)
@@ -287,11 +275,6 @@ class BotoMarketplace:
             },
             Active=True,
         )
-
-    def list_blocks(self) -> Iterator[RemoteBlock]:
-        """Yield our blocks, all pages."""
-        for row in self._pages(self._client.list_worker_blocks, "WorkerBlocks"):
-            yield RemoteBlock(worker_id=row["WorkerId"], reason=row.get("Reason", ""))
 
     def _pages(self, method: Callable[..., Any], key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
         token: dict[str, str] = {}

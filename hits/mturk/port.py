@@ -107,14 +107,6 @@ class RemoteBonus:
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteBlock:
-    """A worker whom this requester blocked."""
-
-    worker_id: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Balance:
     """The requester's account, in cents."""
 
@@ -198,9 +190,6 @@ class Marketplace(Protocol):
     def revoke(self, type_id: str, worker_id: str, reason: str) -> None:
         """Revoke a qualification; the worker reads the reason. A worker without it is no error."""
 
-    def list_holders(self, type_id: str) -> Iterator[tuple[str, int]]:
-        """Yield worker id and value of each current holder of a qualification, all pages."""
-
     def block(self, worker_id: str, reason: str) -> None:
         """Give a worker no new work of this requester. Repeating changes the reason at most."""
 
@@ -215,6 +204,3 @@ class Marketplace(Protocol):
 
     def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
         """Have the events of a HIT type's HITs posted to a URL; it replaces an earlier subscription."""
-
-    def list_blocks(self) -> Iterator[RemoteBlock]:
-        """Yield every block of this requester, all pages."""

@@ -60,7 +60,7 @@ from hits.services.workers.qualifications import (
 )
 from tests.support.answers import observations
 from tests.support.loop import page_key, published
-from tests.support.market import accept, fund, market_worker, submit_form
+from tests.support.market import accept, fund, list_holders, market_worker, submit_form
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
@@ -108,7 +108,7 @@ def _decided(project: Project, worker: Worker, action: WorkerAction, pool: Pool 
 
 def _held_there(pool: Pool) -> set[str]:
     type_id = marketplace().find_qualification_type(f"street-scenes: {pool.value}")
-    return set() if type_id is None else {worker_id for worker_id, _ in marketplace().list_holders(type_id)}
+    return set() if type_id is None else {worker_id for worker_id, _ in list_holders(marketplace(), type_id)}
 
 
 def _run_concurrently(*steps: Callable[[], Any]) -> list[Any]:

@@ -16,7 +16,6 @@ from hits.domain.states import AssignmentStatus, BatchState, CallState, Match, R
 from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import BonusPayment
 from hits.marketplace.services import attempts
-from hits.marketplace.services.clock import reset_clock
 from hits.models import Assignment, Batch, Extension, Hit, Image, Job, OutgoingCall, Project, TopUp
 from hits.mturk import boto
 from hits.mturk.boto import marketplace
@@ -36,6 +35,7 @@ from tests.support.answers import observations
 from tests.support.failing import Later, leases_run_out
 from tests.support.faults import KINDS, Plan
 from tests.support.loop import page_key, published, store
+from tests.support.marketplace_clock import reset_clock
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.clock]
 MakeImage = Callable[..., Image]

@@ -15,7 +15,6 @@ from annotation_site.ledgers import compare_ledgers
 from hits import tasks
 from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
 from hits.marketplace.models import HIT, BonusPayment, Requester
-from hits.marketplace.services.clock import advance_clock, reset_clock
 from hits.models import Assignment, Batch, Decision, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Environment, Failure, MarketplaceError, RemoteHit
@@ -32,6 +31,7 @@ from hits.services.reviewing import review
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, launched, published
+from tests.support.marketplace_clock import advance_clock, reset_clock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]

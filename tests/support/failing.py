@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from hits.marketplace.models import HIT, LedgerEntry
 from hits.marketplace.services import accounts
-from hits.marketplace.services.clock import advance_clock
 from hits.models import Batch, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
@@ -18,6 +17,7 @@ from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.publishing import publish
 from tests.support.faults import KINDS
+from tests.support.marketplace_clock import advance_clock
 
 CREATE = "CreateHITWithHITType"
 

@@ -77,3 +77,22 @@ def work(hit: Hit, worker: Worker, answer: dict[str, Any] | None = None, **more:
     submission = store(key, answer or observations(), **more)
     submit_form(task, submission)
     return submission
+
+
+def list_holders(port: Any, type_id: str) -> list[tuple[str, int]]:
+    """Return worker id and value of each holder of a qualification, as the marketplace lists them."""
+    rows = port._pages(
+        port._client.list_workers_with_qualification_type,
+        "Qualifications",
+        QualificationTypeId=type_id,
+        Status="Granted",
+    )
+    return [(row["WorkerId"], row["IntegerValue"]) for row in rows]
+
+
+def list_blocks(port: Any) -> list[tuple[str, str]]:
+    """Return worker id and reason of each block, as the marketplace lists them."""
+    return [
+        (row["WorkerId"], row["Reason"])
+        for row in port._pages(port._client.list_worker_blocks, "WorkerBlocks")
+    ]

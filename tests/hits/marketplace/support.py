@@ -12,7 +12,7 @@ from hits.marketplace import transport
 from hits.marketplace.models import Assignment, Clock, HITType, Worker
 from hits.marketplace.selectors.worker import find_latest_attempt
 from hits.marketplace.services import accounts, attempts
-from hits.marketplace.services.clock import advance_clock
+from tests.support.marketplace_clock import advance_clock
 
 SESSION = boto3.session.Session(region_name="us-east-1")
 FUNDS = 10_000_00

@@ -8,6 +8,7 @@ from hits.domain.workers.requirements import LOCALE, SYSTEM_HELD, Comparator, Gu
 from hits.marketplace.models import HITType, Qualification, QualificationType, Worker, WorkerBlock
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, HitTypeSpec, MarketplaceError, QualificationRequirement
+from tests.support.market import list_blocks, list_holders
 
 NOBODY = "A" + "Z" * 13
 MADE = QualificationType.objects.exclude(type_id__in=SYSTEM_HELD)
@@ -46,7 +47,7 @@ def test_grant_holders_and_revoke(port: BotoMarketplace, workers: list[Worker]) 
         port.grant(trained, person.worker_id, value)
     port.grant(trained, workers[0].worker_id, 7)
     port.revoke(trained, workers[1].worker_id, "No work for a year.")
-    assert list(port.list_holders(trained)) == [(workers[0].worker_id, 7), (workers[2].worker_id, 2)]
+    assert list_holders(port, trained) == [(workers[0].worker_id, 7), (workers[2].worker_id, 2)]
     port.revoke(trained, workers[1].worker_id, "Again.")
     assert Qualification.objects.get(worker=workers[1]).reason == "No work for a year."
 
@@ -62,7 +63,7 @@ def test_missing_type_or_worker_is_reported(port: BotoMarketplace, worker: Worke
         lambda: port.grant(trained, NOBODY, 1),
         lambda: port.revoke(trained, NOBODY, "r"),
         lambda: port.revoke("3NOSUCHTYPE", worker.worker_id, "r"),
-        lambda: list(port.list_holders("3NOSUCHTYPE")),
+        lambda: list_holders(port, "3NOSUCHTYPE"),
         lambda: port.block(NOBODY, "r"),
         lambda: port.unblock(NOBODY, "r"),
     ]
@@ -77,7 +78,7 @@ def test_block_and_unblock(port: BotoMarketplace, worker: Worker, other: Worker)
     port.block(other.worker_id, "Copied, too.")
     port.unblock(worker.worker_id, "Explained.")
     port.unblock(worker.worker_id, "")
-    assert [(row.worker_id, row.reason) for row in port.list_blocks()] == [(other.worker_id, "Copied, too.")]
+    assert list_blocks(port) == [(other.worker_id, "Copied, too.")]
     assert WorkerBlock.objects.count() == 2
 
 

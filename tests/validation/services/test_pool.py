@@ -128,7 +128,7 @@ class ApplicantScenario:
         """Return the marketplace ids of who holds a pool with us, and at the marketplace."""
         row = Qualification.objects.get(project=self.project, slug=pool.value)
         ours = Worker.objects.filter(pk__in=eligibility.pool_worker_ids(self.project, pool))
-        theirs = {worker for worker, _ in marketplace().list_holders(row.type_id)}
+        theirs = {worker for worker, _ in market.list_holders(marketplace(), row.type_id)}
         return set(ours.values_list("worker_id", flat=True)), theirs
 
 

@@ -25,7 +25,7 @@ from hits.services.reviewing import review
 from hits.services.workers.qualifications import CALL_TIMEOUT, decide_on_worker, settle_outstanding_decisions
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, page_key, published
-from tests.support.market import accept, fund, market_worker, submit_form, work
+from tests.support.market import accept, fund, list_blocks, list_holders, market_worker, submit_form, work
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import StatusChange
 from validation.selectors.worker_status import current_status, current_statuses
@@ -80,7 +80,7 @@ def hold(project: Project, worker: Worker, *pools: Pool, value: int | None = Non
 def worth_there(project: Project, pool: Pool) -> dict[str, int]:
     port = marketplace()
     type_id = port.find_qualification_type(f"{project.slug}: {pool.value}")
-    return dict(port.list_holders(type_id)) if type_id else {}
+    return dict(list_holders(port, type_id)) if type_id else {}
 
 
 def held_there(project: Project, pool: Pool) -> set[str]:
@@ -168,14 +168,14 @@ def test_only_an_admin_blocks_and_unblocks(
     assert not StatusChange.objects.exists()
     assert not WorkerDecision.objects.exists()
     put(project, worker, WorkerStatus.BLOCKED, admin)
-    assert [block.worker_id for block in marketplace().list_blocks()] == [wilma.worker_id]
+    assert [worker_id for worker_id, _ in list_blocks(marketplace())] == [wilma.worker_id]
     with pytest.raises(MarketRefused):
         accept(hits_of(batch)[0], wilma)
     for back in (WorkerStatus.ACTIVE, WorkerStatus.PAUSED):
         with pytest.raises(Refused, match="Only an admin"):
             put(project, worker, back, researcher, "Back.")
     put(project, worker, WorkerStatus.PAUSED, admin, "A pause is enough.")
-    assert list(marketplace().list_blocks()) == []
+    assert list_blocks(marketplace()) == []
     assert held_there(project, Pool.EXCLUDED) == {wilma.worker_id}
 
 

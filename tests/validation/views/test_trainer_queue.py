@@ -18,7 +18,7 @@ from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.services.errors import Conflict, Refused
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, published
-from tests.support.market import fund, market_worker, work
+from tests.support.market import fund, list_holders, market_worker, work
 from tests.support.pages import squeezed
 from validation.domain.qualification.remarks import RemarkTarget, parse_remarks, target_from_field
 from validation.domain.qualification.worker_status import WorkerStatus
@@ -106,7 +106,7 @@ def test_ready_grants_the_qualification_and_changes_the_status(
     assert pool_worker_ids(project, Pool.TRAINED) == {row.worker_id}
     port = marketplace()
     type_id = port.find_qualification_type("street-scenes: trained")
-    assert [worker_id for worker_id, _ in port.list_holders(str(type_id))] == [wilma.worker_id]
+    assert [worker_id for worker_id, _ in list_holders(port, str(type_id))] == [wilma.worker_id]
     current = current_status(row.worker, project)
     assert (current.status, current.by) == (WorkerStatus.TRAINED, "rosa")
     assert "ready for this project" in current.reason

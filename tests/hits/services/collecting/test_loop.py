@@ -171,7 +171,7 @@ def test_somebody_elses_submission_does_not_match(project: Project, make_image: 
 def test_auto_approval_by_the_clock_reaches_our_ledger_once(project: Project, make_image: MakeImage) -> None:
     from datetime import timedelta
 
-    from hits.marketplace.services.clock import advance_clock, reset_clock
+    from tests.support.marketplace_clock import advance_clock, reset_clock
 
     market.fund()
     batch = published(project, [make_image(1)])

@@ -17,7 +17,6 @@ from hits.marketplace import delivery
 from hits.marketplace.models import Clock, Notification, NotificationSetting
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
-from hits.marketplace.services.clock import reset_clock
 from hits.marketplace.services.notifications import deliver_due_notifications
 from hits.models import Assignment, Attempt, Batch, Hit, Image, MarketplaceEvent, Project, Worker
 from hits.mturk.boto import marketplace
@@ -29,6 +28,7 @@ from tests.support import market
 from tests.support.answers import observations
 from tests.support.failing import Later
 from tests.support.loop import approve, collected, page_key, published, store
+from tests.support.marketplace_clock import reset_clock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, CallState, HitState, Verdict
 from hits.marketplace.models import BonusPayment
-from hits.marketplace.services.clock import reset_clock
 from hits.models import Assignment, Decision, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
@@ -25,6 +24,7 @@ from tests.support import market
 from tests.support.answers import observations
 from tests.support.failing import Later, check_money, leases_run_out
 from tests.support.loop import approve, collected, published
+from tests.support.marketplace_clock import reset_clock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]

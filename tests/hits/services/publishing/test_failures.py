@@ -19,7 +19,6 @@ from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.states import CallState, HitState, JobState, Verdict
 from hits.marketplace.models import HIT, BonusPayment
 from hits.marketplace.models import Assignment as Slot
-from hits.marketplace.services.clock import reset_clock
 from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk import boto
 from hits.mturk.boto import marketplace
@@ -46,6 +45,7 @@ from tests.support.failing import (
 )
 from tests.support.faults import DROP_AFTER, FAIL_AFTER, HANG_AFTER, KINDS, THROTTLE, Plan
 from tests.support.loop import collected
+from tests.support.marketplace_clock import reset_clock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]

@@ -17,7 +17,6 @@ from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.jobs.speed import describe_speed
 from hits.domain.states import BatchState, CallState, HitState, JobState
 from hits.marketplace.models import HIT
-from hits.marketplace.services.clock import reset_clock
 from hits.models import Assignment, Batch, Extension, Hit, Image, Job, OutgoingCall, Project, Unit
 from hits.mturk import boto
 from hits.mturk.boto import marketplace
@@ -43,6 +42,7 @@ from tests.support.failing import (
 )
 from tests.support.faults import Plan
 from tests.support.loop import approve, collected, page_key, published, store
+from tests.support.marketplace_clock import reset_clock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]

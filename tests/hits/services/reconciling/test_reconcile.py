@@ -153,7 +153,7 @@ def test_submission_is_lost_after_its_time_and_grace(batch: Batch) -> None:
 )
 def test_a_submission_after_the_deadline_is_kept_and_shown_and_not_paid(batch: Batch) -> None:
     from hits.marketplace.errors import ActionRefused as MarketRefused
-    from hits.marketplace.services.clock import advance_clock, reset_clock
+    from tests.support.marketplace_clock import advance_clock, reset_clock
 
     hit = Hit.objects.order_by("pk")[0]
     task, stored = _stored(hit, "late")

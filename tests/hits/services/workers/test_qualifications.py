@@ -34,7 +34,7 @@ from hits.services.workers.qualifications import (
 )
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, store
-from tests.support.market import accept, fund, market_worker, submit_form, work
+from tests.support.market import accept, fund, list_blocks, list_holders, market_worker, submit_form, work
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -81,7 +81,7 @@ def _held_there(pool: Pool) -> set[str]:
     port = marketplace()
     type_id = port.find_qualification_type(f"street-scenes: {pool.value}")
     assert type_id is not None
-    return {worker_id for worker_id, _ in port.list_holders(type_id)}
+    return {worker_id for worker_id, _ in list_holders(port, type_id)}
 
 
 def test_a_grant_opens_a_batch_here_and_on_the_marketplace(
@@ -162,7 +162,7 @@ def test_a_hard_block_refuses_with_its_reason_until_it_is_lifted(
     ]
     with pytest.raises(MarketRefused):
         accept(hit, worker)
-    assert [block.worker_id for block in marketplace().list_blocks()] == [worker.worker_id]
+    assert [worker_id for worker_id, _ in list_blocks(marketplace())] == [worker.worker_id]
     _decide(project, _ours(worker), WorkerAction.UNBLOCK)
     accept(hit, worker)
 

@@ -1,4 +1,4 @@
-"""Move the marketplace's clock, for tests and rehearsals."""
+"""Move the marketplace's clock; no product code does."""
 
 from datetime import timedelta
 
