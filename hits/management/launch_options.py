@@ -67,6 +67,7 @@ def read_terms(project: Project, kind: HitKind, options: dict[str, Any]) -> Laun
         redundancy=options["redundancy"],
         confirmed_cents=options["confirm_cents"],
         eligibility=_read_eligibility(project, kind.name, options),
+        duration_seconds=options.get("duration_seconds"),
         masters_only=options["masters"],
         budget_cap_cents=options["budget_cap_cents"],
         unit_scope=UnitScope(options["unit_scope"]),

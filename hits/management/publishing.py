@@ -3,11 +3,11 @@
 import time
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.db.models import Sum
 
 from hits.domain.states import HitState
-from hits.management.base import emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.models import Batch, Hit
 from hits.mturk.boto import marketplace
 from hits.services.errors import Conflict, Refused
@@ -59,7 +59,7 @@ def free_balance_cents() -> int:
     return marketplace().get_balance().available_cents
 
 
-def print_published(command: BaseCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:
+def print_published(command: DeerstalkerCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:
     """Print how many HITs of the batch are live; ``more`` extends the JSON object."""
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
     live = hits.count()
@@ -72,7 +72,4 @@ def print_published(command: BaseCommand, options: dict[str, Any], batch: Batch,
         "state": batch.state,
         **more,
     }
-    if options["json"]:
-        emit_json(command, result)
-    else:
-        command.stdout.write(f"batch {batch.pk}: {live} HITs are live")
+    command.report(options, result, f"batch {batch.pk}: {live} HITs are live")

@@ -13,7 +13,7 @@ from annotation_site.ledgers import (
     post_script_bonuses,
 )
 from hits.domain.money.usd import format_usd
-from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.base import DeerstalkerCommand
 
 MAX_NAMED = 20  # bonuses in a line; --json names all
 
@@ -37,10 +37,8 @@ class Command(DeerstalkerCommand):
         if options["book_bonuses"]:
             self.stderr.write(f"{post_script_bonuses()} bonuses posted to our ledger")
         report = compare_ledgers()
-        if options["json"]:
-            emit_json(self, report.as_json())
-        elif report.agrees:
-            self.stdout.write(f"the ledgers agree; {report.compared} batches compared")
+        agreement = [f"the ledgers agree; {report.compared} batches compared"] if report.agrees else []
+        self.report(options, report.as_json(), *agreement)
         if report.agrees:
             return
         found = [f"{name}: the balance is not the sum of its entries" for name in report.requesters]

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.services.images.media_check import (
     FaultyFile,
     find_faulty_files,
@@ -47,7 +47,7 @@ class Command(DeerstalkerCommand):
                 path.unlink(missing_ok=True)
             restored = restore_photos(faulty, originals) if originals is not None else set()
         remaining = [found for found in faulty if found.file.name not in restored]
-        self._report(remaining, restored, len(left_over), as_json=options["json"], repaired=options["repair"])
+        self._print_result(options, remaining, restored, len(left_over))
         if remaining:
             raise CommandError(
                 f"{len(remaining)} files do not match their rows: restore them from a backup, or photos with "
@@ -55,28 +55,21 @@ class Command(DeerstalkerCommand):
                 returncode=1,
             )
 
-    def _report(
-        self, faulty: list[FaultyFile], restored: set[str], left_over: int, *, as_json: bool, repaired: bool
+    def _print_result(
+        self, options: dict[str, Any], faulty: list[FaultyFile], restored: set[str], left_over: int
     ) -> None:
-        if as_json:
-            emit_json(
-                self,
-                {
-                    "faulty": [found.as_json() for found in faulty],
-                    "restored": sorted(restored),
-                    "left_over": left_over,
-                    "left_over_removed": repaired,
-                },
-            )
-            return
-        for found in faulty:
-            file = found.file
-            self.stdout.write(f"{found.fault}: {file.kind} {file.owner}, {file.name} {found.detail}".rstrip())
-        for name in sorted(restored):
-            self.stdout.write(f"restored: {name}")
+        facts = {
+            "faulty": [found.as_json() for found in faulty],
+            "restored": sorted(restored),
+            "left_over": left_over,
+            "left_over_removed": options["repair"],
+        }
+        lines = [
+            f"{found.fault}: {found.file.kind} {found.file.owner}, {found.file.name} {found.detail}".rstrip()
+            for found in faulty
+        ]
+        lines += [f"restored: {name}" for name in sorted(restored)]
         if left_over:
-            self.stdout.write(
-                f"{left_over} incomplete files {'removed' if repaired else 'can be removed: --repair'}"
-            )
-        if not faulty:
-            self.stdout.write("every file matches its row")
+            remedy = "removed" if options["repair"] else "can be removed: --repair"
+            lines.append(f"{left_over} incomplete files {remedy}")
+        self.report(options, facts, *lines, *([] if faulty else ["every file matches its row"]))

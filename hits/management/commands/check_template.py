@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from hits.domain.task_template.check import check_template
-from hits.management.base import DeerstalkerCommand, emit_json
+from hits.domain.task_template.findings import Finding
+from hits.management.base import DeerstalkerCommand
 from hits.management.template_files import read_page_file, read_table_file
 
 
@@ -30,19 +31,19 @@ class Command(DeerstalkerCommand):
         html = read_page_file(options["file"])
         table = read_table_file(options["csv"], html) if options["csv"] else None
         report = check_template(html, table, allowed=options["host"])
-        if options["json"]:
-            result = {
-                "to_mend": report.error_count,
-                "advice": len(report.findings) - report.error_count,
-                "rows": len(table.rows) if table else None,
-                "variables": [variable.name for variable in report.variables],
-                "hosts": list(report.hosts),
-                "findings": [finding.as_row() for finding in report.findings],
-            }
-            emit_json(self, result)
-        else:
-            for row in report.findings:
-                where = f"line {row.line}" if row.line else "CSV"
-                self.stdout.write(f"{where}: {row.severity.value}: {row.problem}. {row.fix}.")
+        facts = {
+            "to_mend": report.error_count,
+            "advice": len(report.findings) - report.error_count,
+            "rows": len(table.rows) if table else None,
+            "variables": [variable.name for variable in report.variables],
+            "hosts": list(report.hosts),
+            "findings": [finding.as_row() for finding in report.findings],
+        }
+        self.report(options, facts, *map(_finding_line, report.findings))
         if report.error_count:
             raise CommandError(f"{report.error_count} errors to fix", returncode=1)
+
+
+def _finding_line(finding: Finding) -> str:
+    where = f"line {finding.line}" if finding.line else "CSV"
+    return f"{where}: {finding.severity.value}: {finding.problem}. {finding.fix}."

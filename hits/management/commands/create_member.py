@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from hits.domain.states import Role
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 from hits.services.projects import set_role
 
@@ -36,7 +36,4 @@ class Command(DeerstalkerCommand):
             user = users.objects.create_user(username=name, password=password)
             set_role(project=project, user=user, role=Role(options["role"]), by=None)
         result = {"username": name, "password": password, "project": project.slug, "role": options["role"]}
-        if options["json"]:
-            emit_json(self, result)
-        else:
-            self.stdout.write(f"{name} is {options['role']} in {project.slug}. Password: {password}")
+        self.report(options, result, f"{name} is {options['role']} in {project.slug}. Password: {password}")

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_account
 from hits.registry import family_names
 from hits.services.projects import DEFAULT_FAMILY, create_project
@@ -43,7 +43,4 @@ class Command(DeerstalkerCommand):
             is_rehearsal=options["rehearsal"],
             family=options["family"],
         )
-        if options["json"]:
-            emit_json(self, {"project": project.slug, "rehearsal": project.is_rehearsal})
-        else:
-            self.stdout.write(project.slug)
+        self.report(options, {"project": project.slug, "rehearsal": project.is_rehearsal}, project.slug)

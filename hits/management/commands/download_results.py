@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.domain.mturk_formats.results_csv import csv_lines
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_batch
 from hits.selectors.results import count_results, result_rows
 from hits.services import audit
@@ -43,7 +43,4 @@ class Command(DeerstalkerCommand):
         audit.record(
             project=batch.project, actor=None, action="results.download", subject=batch.pk, rows=rows
         )
-        if options["json"]:
-            emit_json(self, {"batch": batch.pk, "rows": rows, "file": str(out)})
-        else:
-            self.stdout.write(f"{rows} rows in {out}")
+        self.report(options, {"batch": batch.pk, "rows": rows, "file": str(out)}, f"{rows} rows in {out}")

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, RenamedOption, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_batch
 from hits.models import Batch, Job
 from hits.mturk.boto import marketplace
@@ -63,7 +63,6 @@ class Command(DeerstalkerCommand):
                 f"batch {pk} is extended in part: {job.error}; the batch's page shows how to continue"
             )
         result = {"batch": pk, "opinions": batch.redundancy, "most_cents": max_cents, "job": job.state}
-        if options["json"]:
-            emit_json(self, result)
-        else:
-            self.stdout.write(f"batch {pk}: {batch.redundancy} workers per item; the job is {job.state}")
+        self.report(
+            options, result, f"batch {pk}: {batch.redundancy} workers per item; the job is {job.state}"
+        )

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_project, validate_limit
 from hits.services.images.manifests import import_image_files
 
@@ -33,7 +33,4 @@ class Command(DeerstalkerCommand):
             "new": import_result.new,
             "known": import_result.known,
         }
-        if options["json"]:
-            emit_json(self, result)
-        else:
-            self.stdout.write(f"{import_result.new} new, {import_result.known} known already")
+        self.report(options, result, f"{import_result.new} new, {import_result.known} known already")

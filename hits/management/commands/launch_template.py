@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from hits import registry
-from hits.domain.workers.countries import parse_codes
-from hits.domain.workers.qualification_pools import Pool
-from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
+from hits.domain.states import UnitScope
+from hits.management.base import DeerstalkerCommand, RenamedOption
+from hits.management.launch_options import read_terms
 from hits.management.lookups import find_project
-from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
+from hits.management.publishing import print_published, publish_launched_batch
 from hits.management.template_files import read_page_file, read_table_file
 from hits.selectors.listing import TaskListing
-from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
 from hits.services.launching.template_launch import KIND, TemplateLaunch, launch_template, save_template
-from hits.services.launching.terms import Eligibility, LaunchTerms
+
+# Options of other launches: all rows are launched, without a bonus, and the page has its own instructions.
+_NOT_OFFERED = {"bonus_cents": None, "masters": False, "unit_scope": UnitScope.BATCH.value, "instructions": 0}
 
 
 class Command(DeerstalkerCommand):
@@ -83,20 +84,13 @@ class Command(DeerstalkerCommand):
         project = find_project(options["project"])
         html = read_page_file(options["file"])
         table = read_table_file(options["csv"], html)
-        terms = LaunchTerms(
-            reward_cents=options["reward_cents"],
-            redundancy=options["redundancy"],
-            confirmed_cents=options["confirm_cents"],
-            eligibility=_read_eligibility(options),
-            budget_cap_cents=options["budget_cap_cents"],
-            available_cents=free_balance_cents(),
-            duration_seconds=options["duration_seconds"],
-        )
+        kind = registry.get_kind(KIND)
+        terms = read_terms(project, kind, _NOT_OFFERED | options)
         listing = TaskListing(
             options["title"],
             options["description"],
             options["keywords"],
-            options["expected_seconds"] or registry.get_kind(KIND).expected_seconds,
+            options["expected_seconds"] or kind.expected_seconds,
         )
         template = save_template(project=project, name=options["file"].name, html=html, by=None)
         plan = TemplateLaunch(
@@ -105,23 +99,3 @@ class Command(DeerstalkerCommand):
         name = options["name"] or options["title"]
         batch, _ = launch_template(project=project, plan=plan, name=name, terms=terms, by=None)
         print_published(self, options, publish_launched_batch(batch))
-
-
-def _read_eligibility(options: dict[str, Any]) -> Eligibility:
-    pool = options["pool"]
-    if pool is not None and pool not in set(SELECTABLE_POOLS):
-        raise input_error(
-            f"--pool {pool}: use {' or '.join(SELECTABLE_POOLS)}, or leave it out for all workers"
-        )
-    try:
-        codes = parse_codes(options["countries"] or "")
-    except ValueError as error:
-        raise input_error(f"--countries: {error}") from error
-    if options["countries"] is not None and not codes:
-        raise input_error("--countries: name at least one, or leave it out for all")
-    return build_eligibility(
-        pool=Pool(pool) if pool else None,
-        countries=codes,
-        worker_limit=options["worker_limit"],
-        instructions=None,
-    )

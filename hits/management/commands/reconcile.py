@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.money.usd import format_dollars
-from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.services.reconciling.reconcile import reconcile_batch, summarize
@@ -24,14 +24,11 @@ class Command(DeerstalkerCommand):
         """Compare."""
         batch = find_batch(options["batch"])
         found = reconcile_batch(batch=batch, marketplace=marketplace())
-        if options["json"]:
-            emit_json(self, {"batch": batch.pk, **summarize(found)})
-            return
-        self.stdout.write(
+        self.report(
+            options,
+            {"batch": batch.pk, **summarize(found)},
             f"{found.matched} matched, {found.marketplace_only} only on the marketplace, {found.mismatch} do not "
-            f"match, {found.ours_only} only stored here; {found.hits} tasks compared, {found.failed} failed"
-        )
-        self.stdout.write(
+            f"match, {found.ours_only} only stored here; {found.hits} tasks compared, {found.failed} failed",
             f"our ledger {format_dollars(found.cents_ours)}, the marketplace "
-            f"{format_dollars(found.cents_marketplace)}; {len(found.findings)} tasks differ"
+            f"{format_dollars(found.cents_marketplace)}; {len(found.findings)} tasks differ",
         )

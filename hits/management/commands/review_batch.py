@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
@@ -36,10 +36,7 @@ class Command(DeerstalkerCommand):
             "paid_cents": sums.spent,
             "held_cents": sums.held,
         }
-        if options["json"]:
-            emit_json(self, result)
-        else:
-            self.stdout.write(f"{outcome.approved} approved")
+        self.report(options, result, f"{outcome.approved} approved")
         if outcome.outstanding:
             raise input_error(
                 f"batch {batch.pk}: {outcome.outstanding} payments are outstanding; the batch's page shows why, and "

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json
+from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.selectors.records import unreadable_assignments
@@ -31,13 +31,10 @@ class Command(DeerstalkerCommand):
         found = sync_batch(batch=batch, marketplace=marketplace())
         retry_result = reread_records(batch=batch, by=None) if options["read_records"] else None
         unreadable_count = unreadable_assignments(batch).count()
-        if options["json"]:
-            emit_json(self, {"batch": batch.pk, **asdict(found), "unreadable_records": unreadable_count})
-            return
-        self.stdout.write(f"{found.new} new, {found.matched} matched, {found.unmatched} not matched")
+        lines = [f"{found.new} new, {found.matched} matched, {found.unmatched} not matched"]
         if retry_result is not None:
-            self.stdout.write(f"records of {retry_result.read} submissions read on the retry")
+            lines.append(f"records of {retry_result.read} submissions read on the retry")
         if unreadable_count:
-            self.stdout.write(
-                f"records of {unreadable_count} submissions cannot be read; see the batch's page"
-            )
+            lines.append(f"records of {unreadable_count} submissions cannot be read; see the batch's page")
+        facts = {"batch": batch.pk, **asdict(found), "unreadable_records": unreadable_count}
+        self.report(options, facts, *lines)

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 from hits.models import Image
 from hits.mturk.boto import marketplace
@@ -30,17 +30,12 @@ class Command(DeerstalkerCommand):
         image = _find_image(options["project"], options["image"])
         if options["undo"]:
             take_down.put_back_image(image=image, reason=options["reason"], by=None)
-            result: dict[str, Any] = {"image": image.pk, "withdrawn": False}
-        else:
-            ended = take_down.take_down_image(image=image, reason=options["reason"], by=None)
-            notified = take_down.notify_workers(image=image, marketplace=marketplace())
-            result = {"image": image.pk, "withdrawn": True, "hits_to_expire": ended, "workers_told": notified}
-        if options["json"]:
-            emit_json(self, result)
-        elif options["undo"]:
-            self.stdout.write(f"{image.name} is back")
-        else:
-            self.stdout.write(f"{image.name} is taken down; {ended} open tasks will end")
+            self.report(options, {"image": image.pk, "withdrawn": False}, f"{image.name} is back")
+            return
+        ended = take_down.take_down_image(image=image, reason=options["reason"], by=None)
+        notified = take_down.notify_workers(image=image, marketplace=marketplace())
+        facts = {"image": image.pk, "withdrawn": True, "hits_to_expire": ended, "workers_told": notified}
+        self.report(options, facts, f"{image.name} is taken down; {ended} open tasks will end")
 
 
 def _find_image(slug: str, name: str) -> Image:

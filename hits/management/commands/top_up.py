@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.money.usd import format_dollars
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_batch
 from hits.models import Batch, TopUp
 from hits.mturk.boto import marketplace
@@ -38,9 +38,7 @@ class Command(DeerstalkerCommand):
         if target is not None and target < 1:
             raise input_error(f"--target-cents {target}: use one cent an hour or more")
         if options["dry_run"]:
-            self._print_result(
-                options, batch, _proposal_json(propose_top_up(batch, target)) | {"dry_run": True}
-            )
+            self._print_result(options, batch, _sums_json(propose_top_up(batch, target)) | {"dry_run": True})
             return
         top_up, job = top_up_batch(
             batch=batch,
@@ -58,14 +56,13 @@ class Command(DeerstalkerCommand):
             )
 
     def _print_result(self, options: dict[str, Any], batch: Batch, result: dict[str, Any]) -> None:
-        if options["json"]:
-            emit_json(self, {"batch": batch.pk} | result)
-            return
         verb = "would get" if "dry_run" in result else "got"
-        self.stdout.write(
+        self.report(
+            options,
+            {"batch": batch.pk} | result,
             f"{result['submissions']} submissions {verb} {format_dollars(result['cents'])} "
             f"(fees {format_dollars(result['fee_cents'])}) up to "
-            f"{format_dollars(result['target_cents_per_hour'])} an hour"
+            f"{format_dollars(result['target_cents_per_hour'])} an hour",
         )
 
 
@@ -79,22 +76,15 @@ def _pay(top_up: TopUp, job_id: int) -> SettleCounts:
     return SettleCounts(done=done, refused=refused, outstanding=len(states) - refused - done)
 
 
-def _proposal_json(proposal: TopUpProposal) -> dict[str, Any]:
-    return {
-        "target_cents_per_hour": proposal.target_cents_per_hour,
-        "submissions": proposal.submissions,
-        "cents": proposal.cents,
-        "fee_cents": proposal.fee_cents,
-    }
+def _sums_json(source: TopUpProposal | TopUp) -> dict[str, Any]:
+    names = ("target_cents_per_hour", "submissions", "cents", "fee_cents")
+    return {name: getattr(source, name) for name in names}
 
 
 def _result_json(top_up: TopUp, settled: SettleCounts) -> dict[str, Any]:
     return {
         "top_up": top_up.pk,
-        "target_cents_per_hour": top_up.target_cents_per_hour,
-        "submissions": top_up.submissions,
-        "cents": top_up.cents,
-        "fee_cents": top_up.fee_cents,
+        **_sums_json(top_up),
         "paid": settled.done,
         "refused": settled.refused,
         "outstanding": settled.outstanding,
