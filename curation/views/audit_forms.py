@@ -69,8 +69,8 @@ class AuditForm(PageForm):
         self._choose(splits, analyses)
 
     def _choose(self, splits: list[str], analyses: list[TextAnalysis]) -> None:
-        books = self.codebooks.items()
-        shipped = [(key, f"{codebook.title}{_in_the_paper(codebook)}") for key, codebook in books]
+        codebooks = self.codebooks.items()
+        shipped = [(key, f"{codebook.title}{_in_the_paper(codebook)}") for key, codebook in codebooks]
         self._set("codebook", [*shipped, (OWN, "Your own")])
         named = [(name, name.capitalize() or NO_SPLIT.capitalize()) for name in splits]
         self._set("split", [(ALL, "All"), *named])

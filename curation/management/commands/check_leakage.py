@@ -31,8 +31,8 @@ class Command(JobCommand):
         both = "image vectors and published ids, or equal files and published ids only"
         names = [compare.value for compare in CompareBy]
         add("--compare", choices=names, default=DEFAULTS.compare, help=both)
-        usual = "of image vectors; the project's usual one if absent"
-        add("--encoder", type=absolute_encoder, default="", help=usual)
+        encoder_help = "of image vectors; the project's default if absent"
+        add("--encoder", type=absolute_encoder, default="", help=encoder_help)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Return the job."""
