@@ -5,11 +5,10 @@ from typing import Any
 
 from django.db.models import Q
 
-from hits.marketplace.errors import ApiError, validation_error
+from hits.marketplace.errors import validation_error
 from hits.marketplace.models import Assignment
-from hits.marketplace.services import decisions, ledger
+from hits.marketplace.services import decisions
 
-from .hits import insufficient_funds_error
 from .limits import check_length
 from .lookup import find_hit, find_submission
 from .paging import make_page, page_size, read_token
@@ -55,12 +54,7 @@ def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     check_length("RequesterFeedback", feedback or "", 0, MAX_FEEDBACK)
     override = params.get("OverrideRejection", False)
     slot = find_submission(call, params["AssignmentId"], lock_hit=override)
-    try:
-        decisions.approve_assignment(slot=slot, now=call.now, feedback=feedback, override_rejection=override)
-    except decisions.WrongState:
-        raise _wrong_state_error() from None
-    except ledger.InsufficientFunds:
-        raise insufficient_funds_error() from None
+    decisions.approve_assignment(slot=slot, now=call.now, feedback=feedback, override_rejection=override)
     return {}
 
 
@@ -72,15 +66,8 @@ def reject_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """
     check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK)
     slot = find_submission(call, params["AssignmentId"])
-    try:
-        decisions.reject_assignment(slot=slot, now=call.now, feedback=params["RequesterFeedback"])
-    except decisions.WrongState:
-        raise _wrong_state_error() from None
+    decisions.reject_assignment(slot=slot, now=call.now, feedback=params["RequesterFeedback"])
     return {}
-
-
-def _wrong_state_error() -> ApiError:
-    return ApiError("InvalidAssignmentState", "This operation can be called with a status of: Submitted")
 
 
 def _microseconds(moment: datetime) -> int:

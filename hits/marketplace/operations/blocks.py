@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hits.marketplace.errors import ApiError
 from hits.marketplace.models import WorkerBlock
 from hits.marketplace.services import blocks as services
 
@@ -17,13 +16,7 @@ def create_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Block a worker from new work of the caller; the worker reads the reason."""
     worker = find_worker(params["WorkerId"])
     check_length("Reason", params["Reason"], 1, MAX_REASON)
-    try:
-        services.block_worker(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
-    except services.TooManyBlocks:
-        raise ApiError(
-            "InvalidParameterValue",
-            f"An account can block at most {services.MAX_BLOCKS:,} workers. End a block first.",
-        ) from None
+    services.block_worker(requester=call.requester, worker=worker, reason=params["Reason"], now=call.now)
     return {}
 
 

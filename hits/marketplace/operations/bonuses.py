@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from hits.domain.money.usd import parse_usd
 from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import BonusPayment
-from hits.marketplace.services import decisions, ledger, tokens
+from hits.marketplace.services import decisions, tokens
 
-from .hits import insufficient_funds_error
-from .limits import check_length, check_range
-from .lookup import find_hit, find_submission
+from .limits import check_length, parse_cents
+from .lookup import claim_token, find_hit, find_submission
 from .paging import list_by_pk
 from .registry import Call, operation
 from .render import render_bonus
@@ -20,8 +18,8 @@ MAX_BONUS_CENTS = 1_000_000
 @operation("SendBonus")
 def send_bonus(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Pay a bonus to the worker of an assignment. A request token makes repeated calls harmless for 24 hours."""
-    token = _claim_token(call, params)
-    cents = _parse_amount(params["BonusAmount"])
+    token = claim_token(call, params, "DuplicateRequest")
+    cents = parse_cents("BonusAmount", params["BonusAmount"], 1, MAX_BONUS_CENTS)
     check_length("Reason", params["Reason"], 0, 4096)  # psiTurk sends an empty one by default
     slot = find_submission(call, params["AssignmentId"])
     if slot.worker is None or slot.worker.worker_id != params["WorkerId"]:
@@ -29,16 +27,7 @@ def send_bonus(call: Call, params: dict[str, Any]) -> dict[str, Any]:
             "InvalidWorkerForAssignment",
             f"The worker named did not submit assignment {slot.assignment_id}.",
         )
-    try:
-        decisions.send_bonus(slot=slot, cents=cents, reason=params["Reason"], now=call.now)
-    except ledger.InsufficientFunds:
-        raise insufficient_funds_error() from None
-    except decisions.BonusTooLate:
-        raise ApiError(
-            "InvalidAssignmentState",
-            f"Assignment {slot.assignment_id} was submitted more than six months ago. "
-            "A bonus can be sent within six months of the submission.",
-        ) from None
+    decisions.send_bonus(slot=slot, cents=cents, reason=params["Reason"], now=call.now)
     tokens.complete_token(token, slot.assignment_id)
     return {}
 
@@ -56,24 +45,3 @@ def list_bonus_payments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     return list_by_pk(
         call, params, bonuses, name="BonusPayments", render=lambda rows: [render_bonus(row) for row in rows]
     )
-
-
-def _parse_amount(text: str) -> int:
-    try:
-        cents = parse_usd(text)
-    except ValueError as error:
-        raise validation_error(str(error)) from None
-    check_range("BonusAmount (in cents)", cents, 1, MAX_BONUS_CENTS)
-    return cents
-
-
-def _claim_token(call: Call, params: dict[str, Any]) -> Any:
-    token = params.get("UniqueRequestToken")
-    try:
-        return tokens.claim_token(
-            requester=call.requester, operation=call.operation, token=token, now=call.now
-        )
-    except tokens.TokenAlreadyUsed as error:
-        raise ApiError(
-            "DuplicateRequest", f'The idempotency token "{error.token}" has already been processed.'
-        ) from None

@@ -10,7 +10,7 @@ from hits.marketplace.services import events
 from hits.marketplace.services import hits as hit_services
 
 from .limits import check_range
-from .lookup import get_hit_status, lock_hit
+from .lookup import check_not_disposed, get_hit_status, lock_hit
 from .registry import Call, operation
 
 MIN_INCREMENT = 60
@@ -26,8 +26,7 @@ def update_expiration(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     gets the error for a processed token.
     """
     hit = lock_hit(call, params["HITId"])
-    if hit.disposed_at is not None:
-        raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
+    check_not_disposed(hit)
     expire_at = _parse_time(params["ExpireAt"])
     if expire_at <= call.now:
         hit_services.expire_hit(hit=hit, now=call.now)

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from hits.domain.money.usd import parse_usd
 from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import HIT, HITType
 from hits.marketplace.services import hits as hit_services
-from hits.marketplace.services import ledger, tokens
+from hits.marketplace.services import tokens
 from hits.marketplace.services.hits import HITParams, HITTypeParams
 
-from .limits import check_length, check_range
-from .lookup import find_hit_type, lock_hit
+from .limits import check_length, check_range, parse_cents
+from .lookup import check_not_disposed, claim_token, find_hit_type, lock_hit
 from .questions import find_question
 from .registry import Call, operation
 from .render import render_hits
@@ -52,16 +51,8 @@ def create_additional_assignments(call: Call, params: dict[str, Any]) -> dict[st
     hit = lock_hit(call, params["HITId"])
     count = params["NumberOfAdditionalAssignments"]
     check_range("NumberOfAdditionalAssignments", count, 1, MAX_SLOTS)
-    _check_not_disposed(hit)
-    try:
-        hit_services.add_assignments(hit=hit, count=count, now=call.now)
-    except hit_services.FeeTierCrossed:
-        raise ApiError(
-            "InvalidMaximumAssignmentsIncrease",
-            "A HIT created with fewer than 10 assignments cannot be extended to 10 or more.",
-        ) from None
-    except ledger.InsufficientFunds:
-        raise insufficient_funds_error() from None
+    check_not_disposed(hit)
+    hit_services.add_assignments(hit=hit, count=count, now=call.now)
     tokens.complete_token(token, hit.hit_id)
     return {}
 
@@ -75,39 +66,13 @@ def update_hit_type_of_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]
     hit = lock_hit(call, params["HITId"])
     hit_type = find_hit_type(call, params["HITTypeId"])
     check_active(call, hit_type.qualification_requirements)
-    _check_not_disposed(hit)
-    try:
-        hit_services.change_hit_type(hit=hit, hit_type=hit_type, now=call.now)
-    except hit_services.PriceAlreadyAccepted:
-        raise ApiError(
-            "InvalidHITState",
-            "Workers took tasks of this HIT for its current reward, so its new type must have the same reward "
-            "and fee. Expire it and create another HIT.",
-        ) from None
-    except ledger.InsufficientFunds:
-        raise insufficient_funds_error() from None
+    check_not_disposed(hit)
+    hit_services.change_hit_type(hit=hit, hit_type=hit_type, now=call.now)
     return {}
 
 
-def insufficient_funds_error() -> ApiError:
-    """Return the error for an available balance that does not cover the call."""
-    return ApiError(
-        "InsufficientFunds",
-        "This Requester has insufficient funds in their account to complete this transaction.",
-    )
-
-
 def _claim_token(call: Call, params: dict[str, Any]) -> Any:
-    token = params.get("UniqueRequestToken")
-    try:
-        return tokens.claim_token(
-            requester=call.requester, operation=call.operation, token=token, now=call.now
-        )
-    except tokens.TokenAlreadyUsed as error:
-        raise ApiError(
-            "HITAlreadyExists",
-            f'The idempotency token "{error.token}" has already been processed. HITId: {error.reference}',
-        ) from None
+    return claim_token(call, params, "HITAlreadyExists", " HITId: {}")
 
 
 def _register_hit_type(call: Call, params: dict[str, Any]) -> HITType:
@@ -125,22 +90,13 @@ def _register_hit_type(call: Call, params: dict[str, Any]) -> HITType:
             title=params["Title"],
             description=params["Description"],
             keywords=params.get("Keywords", ""),
-            reward_cents=_parse_reward(params["Reward"]),
+            reward_cents=parse_cents("Reward", params["Reward"], 0, 1_000_000),
             assignment_seconds=params["AssignmentDurationInSeconds"],
             auto_approval_seconds=approval_delay,
             qualification_requirements=requirements,
         ),
         now=call.now,
     )
-
-
-def _parse_reward(text: str) -> int:
-    try:
-        cents = parse_usd(text)
-    except ValueError as error:
-        raise validation_error(str(error)) from None
-    check_range("Reward (in cents)", cents, 0, 1_000_000)
-    return cents
 
 
 def _create_hit(call: Call, params: dict[str, Any], hit_type: HITType, token: Any) -> dict[str, Any]:
@@ -175,12 +131,4 @@ def _save_hit(call: Call, hit_type: HITType, params: dict[str, Any], annotation:
         max_assignments=params.get("MaxAssignments", 1),
         annotation=annotation,
     )
-    try:
-        return hit_services.create_hit(hit_type=hit_type, params=hit_params, now=call.now)
-    except ledger.InsufficientFunds:
-        raise insufficient_funds_error() from None
-
-
-def _check_not_disposed(hit: HIT) -> None:
-    if hit.disposed_at is not None:
-        raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
+    return hit_services.create_hit(hit_type=hit_type, params=hit_params, now=call.now)

@@ -1,5 +1,6 @@
 """Limits of Amazon's API reference that the model's shapes do not contain."""
 
+from hits.domain.money.usd import parse_usd
 from hits.marketplace.errors import validation_error
 
 MAX_REASON = 1024
@@ -25,3 +26,13 @@ def check_length(name: str, text: str, low: int, high: int) -> None:
 def check_int32(name: str, value: int) -> None:
     """Raise ApiError for a number outside the API's 32-bit integers."""
     check_range(name, value, -INT32, INT32 - 1)
+
+
+def parse_cents(name: str, text: str, low: int, high: int) -> int:
+    """Return an amount of dollars in cents, both limits included. Raises ApiError."""
+    try:
+        cents = parse_usd(text)
+    except ValueError as error:
+        raise validation_error(str(error)) from None
+    check_range(f"{name} (in cents)", cents, low, high)
+    return cents

@@ -1,9 +1,11 @@
 """Find the rows that a call names. Another requester's rows count as missing."""
 
+from typing import Any
+
 from hits.marketplace.errors import ApiError, not_found_error
 from hits.marketplace.models import HIT, Assignment, HITType, QualificationType, SlotState, Worker
 from hits.marketplace.selectors.lifecycle import HITStatus, SlotCounts, count_slots, hit_status
-from hits.marketplace.services import lifecycle
+from hits.marketplace.services import lifecycle, tokens
 from hits.marketplace.services.hits import lock_hit_row
 
 from .registry import Call
@@ -90,3 +92,21 @@ def get_hit_status(call: Call, hit: HIT) -> tuple[HITStatus, SlotCounts]:
     """Return a HIT's current status and its slot counts."""
     counts = count_slots([hit])[hit.pk]
     return hit_status(hit, counts, call.now), counts
+
+
+def check_not_disposed(hit: HIT) -> None:
+    """Raise ApiError for a disposed HIT."""
+    if hit.disposed_at is not None:
+        raise ApiError("InvalidHITState", "This HIT is currently in the state 'Disposed'.")
+
+
+def claim_token(call: Call, params: dict[str, Any], code: str, detail: str = "") -> Any:
+    """Claim the call's request token. Raises ApiError ``code`` for a used one; ``detail`` names what it made."""
+    return tokens.claim_token(
+        requester=call.requester,
+        operation=call.operation,
+        token=params.get("UniqueRequestToken"),
+        now=call.now,
+        code=code,
+        detail=detail,
+    )

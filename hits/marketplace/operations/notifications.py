@@ -24,14 +24,9 @@ def update_notification_settings(call: Call, params: dict[str, Any]) -> dict[str
     specification = _read_specification(params["Notification"]) if "Notification" in params else None
     if specification is not None and EventType.PING in specification.events:
         raise validation_error("EventTypes: Ping is only valid for SendTestEventNotification.")
-    try:
-        notifications.update_setting(
-            hit_type=hit_type, specification=specification, active=params.get("Active"), now=call.now
-        )
-    except notifications.NoSetting:
-        raise validation_error(
-            f"HITType {hit_type.hit_type_id} has no notification specification yet. Give one with Notification."
-        ) from None
+    notifications.update_setting(
+        hit_type=hit_type, specification=specification, active=params.get("Active"), now=call.now
+    )
     return {}
 
 

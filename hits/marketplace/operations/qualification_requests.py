@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from hits.marketplace.errors import ApiError, not_found_error
+from hits.marketplace.errors import not_found_error
 from hits.marketplace.models import QualificationRequest, RequestState
 from hits.marketplace.services import qualification_requests as services
 
@@ -38,10 +38,7 @@ def accept_qualification_request(call: Call, params: dict[str, Any]) -> dict[str
     value = params.get("IntegerValue", DEFAULT_VALUE)
     check_int32("IntegerValue", value)
     request = _find_request(call, params["QualificationRequestId"])
-    try:
-        services.accept_request(request=request, value=value, now=call.now)
-    except services.AlreadyDecided:
-        raise _already_decided_error(request) from None
+    services.accept_request(request=request, value=value, now=call.now)
     return {}
 
 
@@ -51,10 +48,7 @@ def reject_qualification_request(call: Call, params: dict[str, Any]) -> dict[str
     reason = params.get("Reason", "")
     check_length("Reason", reason, 0, MAX_REASON)
     request = _find_request(call, params["QualificationRequestId"])
-    try:
-        services.reject_request(request=request, reason=reason, now=call.now)
-    except services.AlreadyDecided:
-        raise _already_decided_error(request) from None
+    services.reject_request(request=request, reason=reason, now=call.now)
     return {}
 
 
@@ -74,11 +68,3 @@ def _find_request(call: Call, request_id: str) -> QualificationRequest:
             "QualificationRequest", request_id[:80].encode("ascii", "backslashreplace").decode()
         )
     return request
-
-
-def _already_decided_error(request: QualificationRequest) -> ApiError:
-    return ApiError(
-        "InvalidQualificationRequestState",
-        f"QualificationRequest {request.request_id} is decided already. "
-        "This operation can be called with a status of: Submitted",
-    )

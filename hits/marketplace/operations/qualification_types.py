@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from hits.marketplace.errors import ApiError, not_found_error
+from hits.marketplace.errors import not_found_error
 from hits.marketplace.models import HIT, HITType, QualificationType, TypeStatus
 from hits.marketplace.services import qualifications as services
 
@@ -25,23 +25,15 @@ def create_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, A
     check_length("Name", params["Name"], 1, MAX_NAME)
     check_length("Description", params["Description"], 1, MAX_DESCRIPTION)
     check_length("Keywords", params.get("Keywords", ""), 0, MAX_KEYWORDS)
-    try:
-        qualification_type = services.create_qualification_type(
-            requester=call.requester,
-            name=params["Name"],
-            description=params["Description"],
-            keywords=params.get("Keywords", ""),
-            status=TypeStatus(params["QualificationTypeStatus"]),
-            now=call.now,
-            terms=read_terms(call, params),
-        )
-    except services.NameTaken:
-        raise ApiError(
-            "QualificationTypeAlreadyExists",
-            "You have already created a QualificationType with this name. "
-            "A QualificationType's name must be unique among all of the QualificationTypes created by the "
-            "same user.",
-        ) from None
+    qualification_type = services.create_qualification_type(
+        requester=call.requester,
+        name=params["Name"],
+        description=params["Description"],
+        keywords=params.get("Keywords", ""),
+        status=TypeStatus(params["QualificationTypeStatus"]),
+        now=call.now,
+        terms=read_terms(call, params),
+    )
     return {"QualificationType": render_qualification_type(qualification_type)}
 
 

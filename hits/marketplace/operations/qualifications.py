@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from hits.marketplace.errors import ApiError
 from hits.marketplace.models import GrantStatus, Qualification
 from hits.marketplace.services import qualifications as services
 
@@ -38,14 +37,9 @@ def disassociate_qualification(call: Call, params: dict[str, Any]) -> dict[str, 
     worker = find_worker(params["WorkerId"])
     reason = params.get("Reason", "")
     check_length("Reason", reason, 0, MAX_REASON)
-    try:
-        services.revoke_qualification(
-            qualification_type=qualification_type, worker=worker, reason=reason, now=call.now
-        )
-    except services.NotHeld as error:
-        if error.present is None:
-            raise _not_found_error() from None
-        raise _not_granted_error() from None
+    services.revoke_qualification(
+        qualification_type=qualification_type, worker=worker, reason=reason, now=call.now
+    )
     return {}
 
 
@@ -56,10 +50,8 @@ def get_qualification_score(call: Call, params: dict[str, Any]) -> dict[str, Any
     worker = find_worker(params["WorkerId"])
     rows = Qualification.objects.select_related("qualification_type", "worker")
     row = rows.filter(qualification_type=qualification_type, worker=worker).first()
-    if row is None:
-        raise _not_found_error()
-    if row.status != GrantStatus.GRANTED:
-        raise _not_granted_error()
+    if row is None or row.status != GrantStatus.GRANTED:
+        raise services.NotHeld(row)
     return {"Qualification": render_qualification(row)}
 
 
@@ -77,11 +69,3 @@ def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> 
         name="Qualifications",
         render=lambda page: [render_qualification(row) for row in page],
     )
-
-
-def _not_found_error() -> ApiError:
-    return ApiError("QualificationDoesNotExist", "You requested a Qualification that does not exist.")
-
-
-def _not_granted_error() -> ApiError:
-    return ApiError("InvalidQualificationState", "This operation can be called with a status of: Granted")

@@ -4,25 +4,25 @@ from datetime import datetime
 
 from django.db import transaction
 
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import Requester, Worker, WorkerBlock
 
 MAX_BLOCKS = 100_000
-
-
-class TooManyBlocks(Exception):
-    """The requester blocks the maximum number of workers."""
 
 
 @transaction.atomic
 def block_worker(*, requester: Requester, worker: Worker, reason: str, now: datetime) -> WorkerBlock:
     """Block a worker, who reads the reason. A current block gets the new reason.
 
-    Raises TooManyBlocks.
+    Raises ApiError if the requester blocks the maximum number of workers.
     """
     Worker.objects.select_for_update().get(pk=worker.pk)  # the same lock as an accept
     current_blocks = WorkerBlock.objects.filter(requester=requester, ended_at=None)
     if not current_blocks.filter(worker=worker).exists() and current_blocks.count() >= MAX_BLOCKS:
-        raise TooManyBlocks
+        raise ApiError(
+            "InvalidParameterValue",
+            f"An account can block at most {MAX_BLOCKS:,} workers. End a block first.",
+        )
     row, _ = WorkerBlock.objects.update_or_create(
         requester=requester,
         worker=worker,

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import Assignment, BonusPayment, SlotState
 
 from . import events, ledger, lifecycle
@@ -14,12 +15,11 @@ OVERRIDE_WINDOW = timedelta(days=30)
 BONUS_WINDOW = timedelta(days=183)  # six months
 
 
-class WrongState(Exception):
+class WrongState(ApiError):
     """The assignment is not in a state that allows the decision."""
 
-
-class BonusTooLate(Exception):
-    """The work was submitted too long ago for a bonus."""
+    def __init__(self) -> None:
+        super().__init__("InvalidAssignmentState", "This operation can be called with a status of: Submitted")
 
 
 @transaction.atomic
@@ -49,12 +49,16 @@ def reject_assignment(*, slot: Assignment, now: datetime, feedback: str) -> None
 def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> BonusPayment:
     """Pay a worker a bonus for a submitted assignment.
 
-    Raises ledger.InsufficientFunds, WrongState, and BonusTooLate more than six months after the submission.
+    Raises ledger.InsufficientFunds, WrongState, and ApiError more than six months after the submission.
     """
     if slot.worker is None or slot.submitted_at is None:
         raise WrongState
     if now - slot.submitted_at > BONUS_WINDOW:
-        raise BonusTooLate
+        raise ApiError(
+            "InvalidAssignmentState",
+            f"Assignment {slot.assignment_id} was submitted more than six months ago. "
+            "A bonus can be sent within six months of the submission.",
+        )
     bonus = BonusPayment.objects.create(
         requester=slot.hit.requester,
         assignment=slot,

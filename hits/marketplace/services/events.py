@@ -112,15 +112,8 @@ def skip_expired(*, hit_type_pk: int, now: datetime) -> None:
 
 def build_test_document(requester: Requester, kind: EventType, at: datetime) -> dict[str, Any]:
     """Return a test document about an event that did not happen, with ids that do not exist."""
-    event = {
-        "EventType": kind.value,
-        "EventTimestamp": _format_time(at),
-        "HITTypeId": "TESTHITTYPE",
-        "HITId": "TESTHIT",
-    }
-    if kind.value.startswith("Assignment"):
-        event["AssignmentId"] = "TESTASSIGNMENT"
-    return _build_document(requester, event)
+    assignment_id = "TESTASSIGNMENT" if kind.value.startswith("Assignment") else ""
+    return _build_document(requester, kind, at, "TESTHITTYPE", "TESTHIT", assignment_id)
 
 
 def queue_notification(
@@ -183,30 +176,30 @@ def _record_reviewable(setting: NotificationSetting, hit: HIT, at: datetime) -> 
 def _queue_event(
     setting: NotificationSetting, kind: EventType, hit: HIT, at: datetime, assignment: Assignment | None
 ) -> None:
-    event = {
-        "EventType": kind.value,
-        "EventTimestamp": _format_time(at),
-        "HITTypeId": hit.hit_type.hit_type_id,
-        "HITId": hit.hit_id,
-    }
-    if assignment is not None:
-        event["AssignmentId"] = assignment.assignment_id
+    assignment_id = "" if assignment is None else assignment.assignment_id
+    document = _build_document(hit.requester, kind, at, hit.hit_type.hit_type_id, hit.hit_id, assignment_id)
     queue_notification(
-        document=_build_document(hit.requester, event),
+        document=document,
         destination=setting.destination,
         transport=Transport(setting.transport),
         hit_type_pk=setting.hit_type_id,
     )
 
 
-def _build_document(requester: Requester, event: dict[str, str]) -> dict[str, Any]:
+def _build_document(
+    requester: Requester, kind: EventType, at: datetime, hit_type_id: str, hit_id: str, assignment_id: str
+) -> dict[str, Any]:
+    event = {
+        "EventType": kind.value,
+        "EventTimestamp": at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "HITTypeId": hit_type_id,
+        "HITId": hit_id,
+    }
+    if assignment_id:
+        event["AssignmentId"] = assignment_id
     return {
         "EventDocVersion": DOCUMENT_VERSION,
         "EventDocId": str(uuid.uuid4()),
         "CustomerId": customer_id(requester),
         "Events": [event],
     }
-
-
-def _format_time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -14,6 +14,7 @@ from hits.domain.jobs import turns
 from hits.domain.money.fees import FeeSchedule, fee_schedule
 from hits.domain.mturk_formats.external_question import ExternalQuestion
 from hits.domain.workers.requirements import MASTERS_IDS, Comparator
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import (
     HIT,
     Assignment,
@@ -31,14 +32,6 @@ from .events import EventType
 TEN_ASSIGNMENTS = 10
 DISPOSE_AFTER = timedelta(days=120)
 DISPOSE_BATCH_SIZE = 500
-
-
-class FeeTierCrossed(Exception):
-    """A HIT created with fewer than ten assignments cannot grow to ten or more: its fee would change."""
-
-
-class PriceAlreadyAccepted(Exception):
-    """A worker took a task of the HIT at its current price, so the price cannot change."""
 
 
 @dataclass(frozen=True)
@@ -123,10 +116,13 @@ def _page_fields(page: ExternalQuestion | HostedPage) -> dict[str, Any]:
 
 @transaction.atomic
 def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
-    """Add slots to a HIT and hold their cost. Raises FeeTierCrossed, ledger.InsufficientFunds."""
+    """Add slots to a HIT and hold their cost. Raises ApiError, also for ten or more: the fee would change."""
     hit = lock_hit_row(hit.pk)
     if hit.max_assignments < TEN_ASSIGNMENTS <= hit.max_assignments + count:
-        raise FeeTierCrossed
+        raise ApiError(
+            "InvalidMaximumAssignmentsIncrease",
+            "A HIT created with fewer than 10 assignments cannot be extended to 10 or more.",
+        )
     ledger.hold(hit=hit, cents=hit.slot_cents * count, at=now)
     HIT.objects.filter(pk=hit.pk).update(max_assignments=F("max_assignments") + count, is_reviewing=False)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(count))
@@ -137,7 +133,7 @@ def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
 def change_hit_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
     """Give a HIT another type; the money held for its slots changes exactly with the price.
 
-    Raises PriceAlreadyAccepted if the price changes and a slot was taken already, and ledger.InsufficientFunds.
+    Raises ApiError if the price changes and a slot was taken already, and ledger.InsufficientFunds.
     Workers with a task in progress keep their deadline.
     """
     hit = lock_hit_row(hit.pk)
@@ -146,7 +142,11 @@ def change_hit_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
     extra_cents = hit_type.reward_cents + fee - hit.slot_cents
     is_other_price = (hit_type.reward_cents, fee) != (hit.reward_cents, hit.fee_cents)
     if is_other_price and any(state != SlotState.OPEN for state in states):
-        raise PriceAlreadyAccepted
+        raise ApiError(
+            "InvalidHITState",
+            "Workers took tasks of this HIT for its current reward, so its new type must have the same reward "
+            "and fee. Expire it and create another HIT.",
+        )
     if extra_cents > 0:
         ledger.hold(hit=hit, cents=extra_cents * len(states), at=now)
     elif extra_cents < 0:

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F, Sum
 
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import (
     HIT,
     Assignment,
@@ -21,8 +22,14 @@ from hits.marketplace.models import (
 )
 
 
-class InsufficientFunds(Exception):
+class InsufficientFunds(ApiError):
     """The requester's available balance does not cover the sum."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "InsufficientFunds",
+            "This Requester has insufficient funds in their account to complete this transaction.",
+        )
 
 
 @transaction.atomic
@@ -179,4 +186,8 @@ def _change_balance(requester: Requester, *, available: int = 0, held: int = 0) 
         pk=requester.pk, available_cents__gte=-available, held_cents__gte=-held
     ).update(available_cents=F("available_cents") + available, held_cents=F("held_cents") + held)
     if changed != 1:
-        raise InsufficientFunds(f"{requester.name} lacks {-available} available or {-held} held cents.")
+        if available < 0:
+            raise InsufficientFunds
+        raise RuntimeError(
+            f"{requester.name} lacks {-held} held cents."
+        )  # a fault of ours, no reply to a requester

@@ -15,6 +15,7 @@ from django.db.models import F
 
 from hits.domain.crashpoints import crash_point
 from hits.marketplace import delivery
+from hits.marketplace.errors import validation_error
 from hits.marketplace.models import (
     HITType,
     Notification,
@@ -39,10 +40,6 @@ RETENTION = timedelta(days=30)
 DELIVERY_TASK = "marketplace.deliver_notifications"
 
 
-class NoSetting(Exception):
-    """The HIT type has no notification setting to switch on or off."""
-
-
 @dataclass(frozen=True)
 class Specification:
     """The API's NotificationSpecification, checked: destination, transport and events."""
@@ -56,7 +53,7 @@ class Specification:
 def update_setting(
     *, hit_type: HITType, specification: Specification | None, active: bool | None, now: datetime
 ) -> NotificationSetting:
-    """Set, replace, or only switch a HIT type's notifications. Raises NoSetting.
+    """Set, replace, or only switch a HIT type's notifications. Raises ApiError if there are none to switch.
 
     Earlier expiries are never sent afterwards.
     """
@@ -65,7 +62,9 @@ def update_setting(
     events.record_expired(now=now, hit_type_pk=hit_type.pk)  # by the setting before this change
     setting = NotificationSetting.objects.filter(hit_type=hit_type).first()
     if setting is None and specification is None:
-        raise NoSetting
+        raise validation_error(
+            f"HITType {hit_type.hit_type_id} has no notification specification yet. Give one with Notification."
+        )
     setting = setting or NotificationSetting(hit_type=hit_type)
     if specification is not None:
         setting.destination = specification.destination

@@ -84,7 +84,7 @@ def locate_error(rows: list[PayoutRow], problem: PayoutRowError) -> PayoutFileEr
 def _parse_rows(header: list[str], data_rows: list[tuple[int, list[str]]]) -> list[PayoutRow]:
     worker_column = header.index("worker_id")
     ids = {cells[worker_column].strip() for _, cells in data_rows if len(cells) == len(header)}
-    workers = {worker.worker_id: worker for worker in _find_workers(ids)}
+    workers = Worker.objects.in_bulk(ids, field_name="worker_id")
     rows, errors = [], []
     for line, cells in data_rows:
         if len(cells) != len(header):
@@ -97,14 +97,6 @@ def _parse_rows(header: list[str], data_rows: list[tuple[int, list[str]]]) -> li
     if errors:
         raise PayoutFileError(errors[:MAX_SHOWN_ERRORS], hidden_count=max(0, len(errors) - MAX_SHOWN_ERRORS))
     return rows
-
-
-def _find_workers(ids: set[str]) -> list[Worker]:
-    sorted_ids = sorted(ids)
-    found: list[Worker] = []
-    for start in range(0, len(sorted_ids), 500):  # databases limit the values of a query
-        found += Worker.objects.filter(worker_id__in=sorted_ids[start : start + 500])
-    return found
 
 
 def _parse_transfer(cells: dict[str, str], workers: dict[str, Worker]) -> Transfer:

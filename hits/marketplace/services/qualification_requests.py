@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from hits.domain.mturk_formats.answer_xml import FormAnswer, build_form_answer
-from hits.marketplace.errors import ActionRefused
+from hits.marketplace.errors import ActionRefused, ApiError
 from hits.marketplace.formats.answer_key import parse_answer_key, score_answers
 from hits.marketplace.models import QualificationRequest, QualificationType, RequestState, Worker
 from hits.marketplace.selectors.requestable import Availability, find_requestable_types, get_requestable_type
@@ -17,10 +17,6 @@ from .attempts import MAX_ANSWER_BYTES
 NOT_REQUESTABLE = "You cannot request this qualification right now."
 NO_TEST = "You have no test to submit here."
 ANSWERS_TOO_LONG = "The answers are too long: at most 256 kB can be submitted."
-
-
-class AlreadyDecided(Exception):
-    """The request is decided already, or its test was never submitted."""
 
 
 @transaction.atomic
@@ -86,7 +82,7 @@ def submit_test(
 
 @transaction.atomic
 def accept_request(*, request: QualificationRequest, value: int, now: datetime) -> None:
-    """Grant the request with a value. Raises AlreadyDecided."""
+    """Grant the request with a value. Raises ApiError if it is decided already."""
     _decide_request(request, RequestState.GRANTED, "", now)
     qualifications.grant_qualification(
         qualification_type=request.qualification_type, worker=request.worker, value=value, now=now
@@ -95,7 +91,7 @@ def accept_request(*, request: QualificationRequest, value: int, now: datetime) 
 
 @transaction.atomic
 def reject_request(*, request: QualificationRequest, reason: str, now: datetime) -> None:
-    """Reject a request with a reason that the worker reads; a held qualification stays. Raises AlreadyDecided."""
+    """Reject a request with a reason that the worker reads; a held qualification stays. Raises ApiError."""
     _decide_request(request, RequestState.REJECTED, reason, now)
 
 
@@ -130,5 +126,9 @@ def _decide_request(request: QualificationRequest, state: RequestState, reason: 
         state=state, decided_at=now, reason=reason
     )
     if not decided:
-        raise AlreadyDecided
+        raise ApiError(
+            "InvalidQualificationRequestState",
+            f"QualificationRequest {request.request_id} is decided already. "
+            "This operation can be called with a status of: Submitted",
+        )
     request.refresh_from_db()

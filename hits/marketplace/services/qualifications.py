@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.db import IntegrityError, transaction
 
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import (
     GrantStatus,
     Qualification,
@@ -20,16 +21,18 @@ from hits.marketplace.models import (
 TYPE_DELETED = "The requester deleted this qualification."
 
 
-class NameTaken(Exception):
-    """The requester already has a qualification type of this name."""
-
-
-class NotHeld(Exception):
-    """There is nothing to revoke; ``present`` is the revoked row, or None if it was never held."""
+class NotHeld(ApiError):
+    """The worker does not hold the qualification; ``present`` is the revoked row, or None if it was never held."""
 
     def __init__(self, present: Qualification | None) -> None:
-        super().__init__()
-        self.present = present
+        if present is None:
+            super().__init__(
+                "QualificationDoesNotExist", "You requested a Qualification that does not exist."
+            )
+        else:
+            super().__init__(
+                "InvalidQualificationState", "This operation can be called with a status of: Granted"
+            )
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def create_qualification_type(
     now: datetime,
     terms: QualificationTerms | None = None,
 ) -> QualificationType:
-    """Return a new qualification type. Raises NameTaken; the unique constraint decides between two calls."""
+    """Return a new qualification type. Raises ApiError for a taken name (a constraint decides between two calls)."""
     terms = terms or QualificationTerms()
     qualification_type = QualificationType(
         requester=requester,
@@ -74,7 +77,12 @@ def create_qualification_type(
         with transaction.atomic():
             qualification_type.save()
     except IntegrityError:
-        raise NameTaken from None
+        raise ApiError(
+            "QualificationTypeAlreadyExists",
+            "You have already created a QualificationType with this name. "
+            "A QualificationType's name must be unique among all of the QualificationTypes created by the "
+            "same user.",
+        ) from None
     return qualification_type
 
 

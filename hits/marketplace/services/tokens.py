@@ -4,27 +4,20 @@ from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 
+from hits.marketplace.errors import ApiError
 from hits.marketplace.models import Requester, RequestToken
 
 LIFETIME = timedelta(hours=24)
 
 
-class TokenAlreadyUsed(Exception):
-    """The token was used within 24 hours; ``reference`` is the public id of the row it created."""
-
-    def __init__(self, token: str, reference: str) -> None:
-        super().__init__(token)
-        self.token = token
-        self.reference = reference
-
-
 @transaction.atomic
 def claim_token(
-    *, requester: Requester, operation: str, token: str | None, now: datetime
+    *, requester: Requester, operation: str, token: str | None, now: datetime, code: str, detail: str = ""
 ) -> RequestToken | None:
     """Claim a token for the current call, or return None if the caller sent none.
 
-    Raises TokenAlreadyUsed. The database's unique constraint decides between concurrent calls.
+    Raises ApiError ``code`` for a used one; ``detail`` names the row that it created. The database's unique
+    constraint decides between concurrent calls.
     """
     if token is None:
         return None
@@ -37,7 +30,8 @@ def claim_token(
             )
     except IntegrityError:
         used = same_token.get()
-        raise TokenAlreadyUsed(token, used.reference) from None
+        message = f'The idempotency token "{token}" has already been processed.'
+        raise ApiError(code, message + detail.format(used.reference)) from None
 
 
 @transaction.atomic
