@@ -23,7 +23,7 @@ from hits.services import projects
 from hits.services.images.import_image import import_image
 from tests.support import isolation
 from tests.support.judging.work import Work
-from tests.support.migrated import MigratedDatabase
+from tests.support.migrated import MigratedFile, MigratedTemplate
 from tests.support.pictures import picture
 
 os.environ.setdefault(
@@ -110,22 +110,32 @@ def _delete_without_triggers(cursor: Any, tables: list[str]) -> None:
 @pytest.fixture(scope="session")
 def migrated_database(
     pytestconfig: pytest.Config, django_db_modify_db_settings: None, django_db_use_migrations: bool
-) -> MigratedDatabase | None:
-    """Return what this process's SQLite database starts from."""
-    if connection.vendor != "sqlite" or not django_db_use_migrations:
-        return None
-    folder = pytestconfig.rootpath / ".pytest_cache" / "migrated"
-    return MigratedDatabase(folder, Path(connection.settings_dict["TEST"]["NAME"]))
+) -> Iterator[MigratedFile | MigratedTemplate | None]:
+    """Return what this process's database starts from; drop what was copied at the end."""
+    if not django_db_use_migrations:
+        yield None
+        return
+    reused = pytestconfig.getvalue("reuse_db")
+    found: MigratedFile | MigratedTemplate
+    if connection.vendor == "sqlite":
+        folder = pytestconfig.rootpath / ".pytest_cache" / "migrated"
+        found = MigratedFile(folder, Path(connection.settings_dict["TEST"]["NAME"]), reused=reused)
+    else:
+        found = MigratedTemplate(reused=reused)
+    yield found
+    found.drop()
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(django_db_keepdb: bool, migrated_database: MigratedDatabase | None) -> bool:
-    """Migrate what was copied, instead of an empty database; its folder goes with the session."""
-    return django_db_keepdb or (migrated_database is not None and migrated_database.copy())
+def django_db_keepdb(
+    django_db_keepdb: bool, migrated_database: MigratedFile | MigratedTemplate | None
+) -> bool:
+    """Migrate what was copied, instead of an empty database; it goes with the session."""
+    return (migrated_database is not None and migrated_database.copy()) or django_db_keepdb
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, migrated_database: MigratedDatabase | None) -> None:
+def django_db_setup(django_db_setup: None, migrated_database: MigratedFile | MigratedTemplate | None) -> None:
     """Keep the first database that was migrated for the next process."""
     if migrated_database is not None:
         migrated_database.keep()

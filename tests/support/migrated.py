@@ -1,8 +1,9 @@
-"""A migrated, empty SQLite database that all processes of a run, and later runs, start from.
+"""A migrated, empty database that all processes of a run, and later runs, start from.
 
 Migrating takes twenty seconds of a processor, most of it Django's drawing up of models between the steps. The first
-process that needs a database makes it while the others wait, then they copy it. Django still migrates each copy,
-which finds nothing to do, and sends its signals: what they write is never taken from an old copy alone.
+process that needs a database makes it while the others wait, then they copy it: a file of SQLite, or a template
+database of PostgreSQL. Django still migrates each copy, which finds nothing to do, and sends its signals: what they
+write is never taken from an old copy alone.
 """
 
 import fcntl
@@ -13,18 +14,24 @@ from contextlib import closing
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import django
+import psycopg
 from django.apps import apps
 from django.conf import settings
+from django.db import connection
+from psycopg import sql
 
 from hits.domain.database import append_only_triggers
 
 KEPT = 3  # databases, of as many states of the migrations
+TEMPLATE_PREFIX = "deerstalker_migrated_"
+LOCK_KEY = 7_281_540_316  # of PostgreSQL's advisory lock: any number that nobody else takes
 
 
-def template(folder: Path) -> Path:
-    """Return where the database of these migrations lies, or will: its name is their hash."""
+def migrations_hash() -> str:
+    """Return the hash of these migrations, which names their database."""
     digest = sha256(
         django.__version__.encode() + Path(append_only_triggers.__file__).read_bytes()
     )  # migrations call it
@@ -36,14 +43,16 @@ def template(folder: Path) -> Path:
             continue
         for path in sorted(Path(place or "").parent.glob("*.py")):
             digest.update(f"{app.label}/{path.name}\0".encode() + path.read_bytes())
-    return folder / f"{digest.hexdigest()[:32]}.sqlite3"
+    return digest.hexdigest()[:32]
 
 
-class MigratedDatabase:
-    """The migrated database of a folder, and this process's test database that starts from it."""
+class MigratedFile:
+    """The migrated SQLite file of a folder, and this process's test database that starts from it."""
 
-    def __init__(self, folder: Path, database: Path) -> None:
-        self._made, self._database = template(folder), database
+    def __init__(self, folder: Path, database: Path, *, reused: bool) -> None:
+        """``reused``: a test database that is there is taken as it is."""
+        self._made, self._database = folder / f"{migrations_hash()}.sqlite3", database
+        self._reused = reused
         folder.mkdir(parents=True, exist_ok=True)
         self._lock = (folder / "lock").open("w")
 
@@ -53,6 +62,9 @@ class MigratedDatabase:
         A process that dies lets go of its lock.
         """
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        if self._reused and self._database.is_file():
+            self._lock.close()
+            return True
         if not self._made.is_file():
             return False
         shutil.copyfile(self._made, self._database)
@@ -71,3 +83,72 @@ class MigratedDatabase:
         for path in kept[:-KEPT]:
             path.unlink()
         self._lock.close()
+
+    def drop(self) -> None:
+        """Leave the test database: it goes with its folder."""
+
+
+class MigratedTemplate:
+    """The migrated template of a PostgreSQL server, and this process's test database that is copied from it."""
+
+    def __init__(self, *, reused: bool) -> None:
+        """``reused``: a test database that is there is taken as it is, and stays."""
+        self._template = TEMPLATE_PREFIX + migrations_hash()
+        self._database, self._reused = connection.creation._get_test_db_name(), reused
+        self._server = self._connect()
+
+    def copy(self) -> bool:
+        """Start from the template; without one hold others up, until ``keep``, and return false.
+
+        A process that dies lets go of its lock.
+        """
+        self._server.execute("SELECT pg_advisory_lock(%s)", [LOCK_KEY])
+        names = self._names()
+        if self._reused and self._database in names:
+            self._server.close()
+            return True
+        if self._template not in names:
+            return False
+        self._execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", self._database)
+        self._execute("CREATE DATABASE {} TEMPLATE {}", self._database, self._template)
+        self._server.close()
+        return True
+
+    def keep(self) -> None:
+        """Make a template of the test database, now migrated, unless it was there or is a copy of one."""
+        if self._server.closed:
+            return
+        connection.close()
+        connection.close_pool()  # a database is copied only while nobody is connected to it
+        # Nobody connects to the template either: not even the server's own vacuum holds up its copies.
+        self._execute(
+            "CREATE DATABASE {} TEMPLATE {} ALLOW_CONNECTIONS false", self._template, self._database
+        )
+        templates = [name for name in self._names() if name.startswith(TEMPLATE_PREFIX)]
+        for name in templates[:-KEPT]:
+            self._execute("DROP DATABASE {}", name)
+        self._server.close()
+
+    def drop(self) -> None:
+        """Drop the test database, unless it is for the next run too."""
+        self._server.close()
+        if not self._reused:
+            self._server = self._connect()
+            self._execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", self._database)
+            self._server.close()
+
+    def _connect(self) -> "psycopg.Connection[Any]":
+        found = connection.settings_dict
+        options = {name: value for name, value in found["OPTIONS"].items() if name != "pool"}
+        address = {
+            "host": found["HOST"], "port": found["PORT"], "user": found["USER"], "password": found["PASSWORD"],
+        }  # fmt: skip
+        address = {name: value for name, value in address.items() if value}
+        return psycopg.connect(**options, **address, dbname="postgres", autocommit=True)
+
+    def _names(self) -> list[str]:
+        """Return the names of the server's databases, the newest last."""
+        return [name for (name,) in self._server.execute("SELECT datname FROM pg_database ORDER BY oid")]
+
+    def _execute(self, statement: str, *names: str) -> None:
+        self._server.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
