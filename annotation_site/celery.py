@@ -47,7 +47,19 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 
-class BeatMonitor(bootsteps.StartStopStep):
+class _Monitor(bootsteps.StartStopStep):
+    """A thread of a worker that checks something until the worker stops, and with it its beat."""
+
+    def __init__(self, parent: Any, **options: Any) -> None:
+        super().__init__(parent, **options)
+        self.closing = threading.Event()
+
+    def close(self, parent: Any) -> None:
+        """Stop checking."""
+        self.closing.set()
+
+
+class BeatMonitor(_Monitor):
     """Stop the worker when its embedded beat dies; ``serve`` then restarts both.
 
     Celery does not supervise the beat. Without a beat the worker would keep running, and periodic tasks would stop.
@@ -55,18 +67,10 @@ class BeatMonitor(bootsteps.StartStopStep):
 
     requires = ("celery.worker.components:Beat",)
 
-    def __init__(self, parent: Any, **options: Any) -> None:
-        super().__init__(parent, **options)
-        self.closing = threading.Event()
-
     def start(self, parent: Any) -> None:
         """Check the beat every few seconds if this worker has one."""
         if parent.beat is not None:
             threading.Thread(target=self.watch, args=(parent.beat,), name="beat-watch", daemon=True).start()
-
-    def close(self, parent: Any) -> None:
-        """Stop checking: the worker stops, and stops its beat."""
-        self.closing.set()
 
     def watch(self, beat: Any) -> None:
         """Wait for the beat's death, then stop this process: by SIGTERM, or by SIGKILL if it hangs.
@@ -88,22 +92,14 @@ def end_beat_with_worker(**kwargs: Any) -> None:
     platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]
 
 
-class JobMonitor(bootsteps.StartStopStep):
+class JobMonitor(_Monitor):
     """Let an idle worker check the job rows every ten seconds, because a message may be lost."""
 
     requires = ("celery.worker.components:Pool",)
 
-    def __init__(self, parent: Any, **options: Any) -> None:
-        super().__init__(parent, **options)
-        self.closing = threading.Event()
-
     def start(self, parent: Any) -> None:
         """Start checking."""
         threading.Thread(target=self.watch, name="rows-watch", daemon=True).start()
-
-    def close(self, parent: Any) -> None:
-        """Stop checking."""
-        self.closing.set()
 
     def watch(self) -> None:
         """Send the worker wake-ups for its waiting jobs; the broker and the database may be down."""

@@ -1,11 +1,11 @@
 """Choose the language of a page. Worker pages are translated; the console, the admin and the APIs are English."""
 
-from collections.abc import Callable
-
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
+
+from annotation_site.middleware import Middleware
 
 # The HIT pages with their API, and the worker site with the pages that answer externalSubmit in its frame.
 _TRANSLATED_PATHS = ("/hit/", "/work", "/a/", "/mturk/externalSubmit")
@@ -13,15 +13,12 @@ _HIT_PATH = "/hit/"
 LANGUAGE_PARAMETER = "lang"
 
 
-class WorkerLanguageMiddleware:
+class WorkerLanguageMiddleware(Middleware):
     """Django's LocaleMiddleware for translated pages, English for the others.
 
     A HIT page has no cookie, so its address may name the language: ``?lang=de``. Otherwise the worker site's cookie
     decides, then the browser. The thread's language is restored after each request.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer in the language of the path and the worker."""

@@ -57,11 +57,19 @@ def is_hit_origin(request: HttpRequest) -> bool:
     return name.rstrip(".") == own.hostname
 
 
-class OriginMiddleware:
-    """Answer 404 to a path under the wrong origin, and drop cookies on ``HIT_ORIGIN``."""
+class Middleware:
+    """Passes each request on; subclasses add to it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Pass the request on."""
+        return self.get_response(request)
+
+
+class OriginMiddleware(Middleware):
+    """Answer 404 to a path under the wrong origin, and drop cookies on ``HIT_ORIGIN``."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Route by origin."""
@@ -100,11 +108,8 @@ def _wrong_address_response() -> HttpResponse:
     return HttpResponse(body, status=400, content_type="application/x-amz-json-1.1")
 
 
-class NulCharacterMiddleware:
+class NulCharacterMiddleware(Middleware):
     """Refuse NUL characters in addresses and forms: nobody types them, and PostgreSQL cannot store them."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Check the address."""
@@ -156,15 +161,8 @@ class SignInRequiredMiddleware(LoginRequiredMiddleware):
         )
 
 
-class OutageMiddleware:
+class OutageMiddleware(Middleware):
     """Answer 503 when a page needs a database, or a kind or family, that is not available."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Pass the request on."""
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Answer 503 to a temporary outage, and to code that is not installed in this process."""

@@ -19,17 +19,22 @@ class PageForm(forms.Form):
                 field.widget.attrs["class"] = "input"
 
 
-class MoneyField(forms.CharField):
-    """An amount in US dollars, stored as integer cents."""
-
-    def __init__(self, *, min_cents: int = 0, **kwargs: Any) -> None:
-        super().__init__(max_length=12, **kwargs)
-        self.min_cents = min_cents
+class _DollarField(forms.CharField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
         self.widget.attrs |= {"inputmode": "decimal", "autocomplete": "off"}
 
     def prepare_value(self, value: Any) -> Any:
         """Show cents as dollars; keep typed text unchanged."""
         return format_usd(value) if isinstance(value, int) else value
+
+
+class MoneyField(_DollarField):
+    """An amount in US dollars, stored as integer cents."""
+
+    def __init__(self, *, min_cents: int = 0, **kwargs: Any) -> None:
+        super().__init__(max_length=12, **kwargs)
+        self.min_cents = min_cents
 
     def clean(self, value: Any) -> int:
         """Return cents."""
@@ -45,17 +50,12 @@ class MoneyField(forms.CharField):
         return cents
 
 
-class SumField(forms.CharField):
+class SumField(_DollarField):
     """An optional amount in US dollars, such as a budget, as integer cents; ``None`` if empty."""
 
     def __init__(self, *, max_cents: int = 99_999_999_999, **kwargs: Any) -> None:
         super().__init__(max_length=16, **kwargs)
         self.max_cents = max_cents
-        self.widget.attrs |= {"inputmode": "decimal", "autocomplete": "off"}
-
-    def prepare_value(self, value: Any) -> Any:
-        """Show cents as dollars; keep typed text unchanged."""
-        return format_usd(value) if isinstance(value, int) else value
 
     def clean(self, value: Any) -> int | None:
         """Return cents."""

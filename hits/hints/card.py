@@ -63,16 +63,7 @@ class Hint:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the hint as plain JSON."""
-        return {
-            "rule": self.rule.value,
-            "card": self.card,
-            "field": self.field.value,
-            "quote": self.quote,
-            "start": self.start,
-            "end": self.end,
-            "other": self.other,
-            "params": dict(self.params),
-        }
+        return dataclasses.asdict(self) | {"rule": self.rule.value, "field": self.field.value}
 
 
 @dataclass(frozen=True, slots=True)

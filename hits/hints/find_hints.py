@@ -1,17 +1,18 @@
 """Apply the rules to the cards of a page: word rules first, then one call per model, within a time budget."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 
-from hits.hints.card import Card, ContradictionModel, Encoder, Hint, HintRule, ImageSize
+from hits.hints.card import Card, ContradictionModel, Encoder, Hint, HintRule, ImageSize, TextPair
 from hits.hints.rules import CARD_RULES, PAIR_RULES, are_opposed, inference_hint, sort_hints
 
 BUDGET_SECONDS = 0.3  # seconds for all model calls of one check
 # Chosen on one half of the measured pairs, evaluated on the other: docs/hints.md.
 MIN_COSINES = {HintRule.REPEATS_CLUE: 0.79, HintRule.REPEATS_OTHER: 0.79}
-MIN_CONTRADICTION = 0.9
+MIN_CONTRADICTIONS = {HintRule.CONTRADICTS: 0.9}
 Comparison = tuple[HintRule, Card, Card]
+Known = set[tuple[HintRule, int, int | None]]
 
 
 def find_hints(
@@ -44,19 +45,16 @@ def find_hints(
         hints += [hint for rule, find in PAIR_RULES.items() if rule in rules for hint in find(card, earlier)]
     known = {(hint.rule, hint.card, hint.other) for hint in hints}
     if encoder is not None:
-        hints += _similarity_hints(_repetition_comparisons(cards, rules, known), encoder, deadline - clock())
+        comparisons = _repetition_comparisons(cards, rules, known)
+        hints += _model_hints(comparisons, encoder.score_similarity, deadline - clock(), MIN_COSINES)
     if model is not None and HintRule.CONTRADICTS in rules:
-        comparisons = [
-            q
-            for q in _compare_cards(cards, HintRule.CONTRADICTS)
-            if (q[0], q[1].index, q[2].index) not in known
-        ]
-        hints += _contradiction_hints(comparisons, model, deadline - clock())
+        comparisons = _compare_cards(cards, HintRule.CONTRADICTS, known)
+        hints += _model_hints(comparisons, model.score_contradiction, deadline - clock(), MIN_CONTRADICTIONS)
     return sort_hints(hints)
 
 
 def _repetition_comparisons(
-    cards: Sequence[Card], rules: Collection[HintRule], known: set[tuple[HintRule, int, int | None]]
+    cards: Sequence[Card], rules: Collection[HintRule], known: Known
 ) -> list[Comparison]:
     """Return the comparisons that word rules did not decide; a card paired with itself is compared with its clue."""
     comparisons: list[Comparison] = []
@@ -69,18 +67,15 @@ def _repetition_comparisons(
             and (HintRule.REPEATS_CLUE, card.index, None) not in known
         ]
     if HintRule.REPEATS_OTHER in rules:
-        comparisons += [
-            comparison
-            for comparison in _compare_cards(cards, HintRule.REPEATS_OTHER)
-            if (HintRule.REPEATS_OTHER, comparison[1].index, comparison[2].index) not in known
-        ]
+        comparisons += _compare_cards(cards, HintRule.REPEATS_OTHER, known)
     # Sentence vectors hardly reflect a "not", and a denial is not a repetition.
     return [comparison for comparison in comparisons if not are_opposed(*_texts(comparison))]
 
 
-def _compare_cards(cards: Sequence[Card], rule: HintRule) -> list[Comparison]:
+def _compare_cards(cards: Sequence[Card], rule: HintRule, known: Known) -> list[Comparison]:
     written = [card for card in cards if card.inference.strip()]
-    return [(rule, card, earlier) for earlier, card in combinations(written, 2)]
+    pairs = combinations(written, 2)
+    return [(rule, card, other) for other, card in pairs if (rule, card.index, other.index) not in known]
 
 
 def _texts(comparison: Comparison) -> tuple[str, str]:
@@ -88,33 +83,16 @@ def _texts(comparison: Comparison) -> tuple[str, str]:
     return card.inference, card.clue if card is other else other.inference
 
 
-def _similarity_hints(comparisons: Sequence[Comparison], encoder: Encoder, seconds: float) -> list[Hint]:
-    scores = (
-        encoder.score_similarity([_texts(q) for q in comparisons], seconds)
-        if comparisons and seconds > 0
-        else None
-    )
-    return _hints_from_scores(comparisons, scores, lambda rule, score: score >= MIN_COSINES[rule])
-
-
-def _contradiction_hints(
-    comparisons: Sequence[Comparison], model: ContradictionModel, seconds: float
-) -> list[Hint]:
-    scores = (
-        model.score_contradiction([_texts(q) for q in comparisons], seconds)
-        if comparisons and seconds > 0
-        else None
-    )
-    return _hints_from_scores(comparisons, scores, lambda rule, score: score >= MIN_CONTRADICTION)
-
-
-def _hints_from_scores(
+def _model_hints(
     comparisons: Sequence[Comparison],
-    scores: Sequence[float] | None,
-    is_enough: Callable[[HintRule, float], bool],
+    score: Callable[[Sequence[TextPair], float], list[float] | None],
+    seconds: float,
+    minimums: Mapping[HintRule, float],
 ) -> list[Hint]:
+    """Return the hints on comparisons that score high enough; none without time or an answer."""
+    scores = score([_texts(q) for q in comparisons], seconds) if comparisons and seconds > 0 else None
     return [
-        inference_hint(card, rule, other=None if card is other else other.index, by="meaning", score=score)
-        for (rule, card, other), score in zip(comparisons, scores or (), strict=False)
-        if is_enough(rule, score)
+        inference_hint(card, rule, other=None if card is other else other.index, by="meaning", score=found)
+        for (rule, card, other), found in zip(comparisons, scores or (), strict=False)
+        if found >= minimums[rule]
     ]

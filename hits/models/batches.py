@@ -7,6 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.money.fees import LOCAL_FEES, FeeSchedule, fee_schedule
+from hits.domain.money.pay import ApprovalCost, approval_cost
 from hits.domain.states import BatchState, HitState, UnitScope
 from hits.models.base import AppendOnly, is_one_of, once_per_batch
 from hits.models.images import Image
@@ -79,6 +80,16 @@ class Batch(models.Model):
         """The marketplace's fees on this batch's rewards and bonuses."""
         fees = fee_schedule(self.fee_schedule)
         return fees.for_masters() if self.masters_only else fees
+
+    def approval_cost(self, max_assignments: int, bonus_items: int) -> ApprovalCost:
+        """Return the cost of approving one assignment of a HIT, with so many items that earn a bonus."""
+        return approval_cost(
+            reward_cents=self.reward_cents,
+            bonus_each_cents=self.bonus_cents,
+            items=bonus_items,
+            max_assignments=max_assignments,
+            fees=self.fees,
+        )
 
     def slot_cents(self, max_assignments: int) -> int:
         """Return the cents held for one assignment of a HIT: the reward and its fee."""

@@ -107,10 +107,9 @@ class BotoMarketplace:
         for row in self._pages(self._client.list_hits, "HITs"):
             yield parse_hit(row)
 
-    def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
+    def list_assignments(self, hit_id: str) -> Iterator[RemoteAssignment]:
         """Yield a HIT's assignments, all pages."""
-        extra = {"AssignmentStatuses": list(statuses)} if statuses else {}
-        for row in self._pages(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id, **extra):
+        for row in self._pages(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id):
             yield parse_assignment(row)
 
     def get_assignment(self, assignment_id: str) -> RemoteAssignment:

@@ -76,9 +76,6 @@ class RemoteHit:
     annotation: str
     status: str
     max_assignments: int
-    pending: int
-    available: int
-    completed: int
     expires_at: datetime
 
 
@@ -140,7 +137,7 @@ class Marketplace(Protocol):
     def list_hits(self) -> Iterator[RemoteHit]:
         """Yield every HIT of this requester, newest first, all pages."""
 
-    def list_assignments(self, hit_id: str, statuses: Sequence[str] = ()) -> Iterator[RemoteAssignment]:
+    def list_assignments(self, hit_id: str) -> Iterator[RemoteAssignment]:
         """Yield a HIT's submitted assignments, all pages."""
 
     def get_assignment(self, assignment_id: str) -> RemoteAssignment:

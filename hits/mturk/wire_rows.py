@@ -28,7 +28,7 @@ def parse_assignment(row: dict[str, Any]) -> RemoteAssignment:
         hit_id=row["HITId"],
         status=row["AssignmentStatus"],
         accepted_at=_to_utc(row.get("AcceptTime")),
-        submitted_at=_to_utc_required(row["SubmitTime"]),
+        submitted_at=row["SubmitTime"].astimezone(UTC),
         auto_approves_at=_to_utc(row.get("AutoApprovalTime")),
         answer_xml=row.get("Answer", ""),
     )
@@ -41,16 +41,9 @@ def parse_hit(row: dict[str, Any]) -> RemoteHit:
         annotation=row.get("RequesterAnnotation", ""),
         status=row["HITStatus"],
         max_assignments=row["MaxAssignments"],
-        pending=row["NumberOfAssignmentsPending"],
-        available=row["NumberOfAssignmentsAvailable"],
-        completed=row["NumberOfAssignmentsCompleted"],
-        expires_at=_to_utc_required(row["Expiration"]),
+        expires_at=row["Expiration"].astimezone(UTC),
     )
 
 
 def _to_utc(value: datetime | None) -> datetime | None:
     return value.astimezone(UTC) if value else None
-
-
-def _to_utc_required(value: datetime) -> datetime:
-    return value.astimezone(UTC)

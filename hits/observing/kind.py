@@ -142,14 +142,7 @@ class ObservingKind(HitKind):
     def pairs(self, answer: Payload) -> list[ObservationPair]:
         """Return the answer's pairs in the order of their numbers."""
         return [
-            ObservationPair(
-                index=item["index"],
-                clue=item["clue"],
-                inference=item["inference"],
-                confidence=Confidence(item["confidence"]),
-                boxes=tuple(Box(**box) for box in item["boxes"]),
-                bonus=item["index"] > self.required,
-            )
+            ObservationPair.from_fields(item["index"], item, bonus=item["index"] > self.required)
             for item in answer["observations"]
         ]
 

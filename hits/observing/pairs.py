@@ -1,7 +1,9 @@
 """An observation pair: clue, boxes, inference, confidence (Hessel et al. 2022 §3.1)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 from pydantic import Field
 
@@ -34,14 +36,18 @@ class ObservationPair:
     @classmethod
     def from_record(cls, record: Record) -> "ObservationPair":
         """Return the pair of a record."""
-        fields = record.fields
+        return cls.from_fields(record.index, record.fields, bonus=record.bonus)
+
+    @classmethod
+    def from_fields(cls, index: int, fields: Mapping[str, Any], *, bonus: bool) -> "ObservationPair":
+        """Return the pair of a record's fields or of an answer's observation."""
         return cls(
-            index=record.index,
+            index=index,
             clue=fields["clue"],
             inference=fields["inference"],
             confidence=Confidence(fields["confidence"]),
             boxes=tuple(Box(**box) for box in fields["boxes"]),
-            bonus=record.bonus,
+            bonus=bonus,
         )
 
     def as_record(self, image: int) -> Record:

@@ -1,6 +1,6 @@
 """Read trainers' feedback."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,14 +22,7 @@ class TrainingFeedback:
 
     def as_page_dict(self) -> dict[str, Any]:
         """Return the JSON for the task's page, without the trainer's name."""
-        return {
-            "outcome": self.outcome,
-            "summary": self.summary,
-            "remarks": self.remarks,
-            "written_at": self.written_at.isoformat(),
-            "image": self.image,
-            "observations": self.observations,
-        }
+        return asdict(self) | {"written_at": self.written_at.isoformat()}
 
 
 def latest_feedback(worker: Worker, project: Project, kind: str) -> TrainingFeedback | None:

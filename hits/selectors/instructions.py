@@ -72,11 +72,9 @@ def version_text(row: Instructions) -> InstructionText:
 def built_in_text(kind: HitKind) -> InstructionText | None:
     """Return the kind's built-in instructions, or ``None`` if its template contains them."""
     body = kind.instructions_markdown()
-    return (
-        None
-        if body is None
-        else InstructionText(kind.description, body.strip(), parse_examples(kind.examples))
-    )
+    if body is None:
+        return None
+    return InstructionText(kind.description, body.strip(), parse_examples(kind.examples))
 
 
 def built_in_drawings(kind: HitKind) -> dict[str, str]:

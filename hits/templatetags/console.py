@@ -216,15 +216,19 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
     project: Project = context["project"]
     links: list[dict[str, Any]] = []
     for section, title, name in _NAV:
-        try:
-            url = reverse(name, args=[project.slug])
-        except NoReverseMatch:
-            continue  # the section's app is not installed
-        links.append({"section": section, "words": title, "url": url})
+        if url := _url(name, project):
+            links.append({"section": section, "words": title, "url": url})
     if visitor_role(context["request"], project):
         for link in links:
             link["waiting"] = _waiting(str(link["section"]), project)
     return {"links": links, "section": context.get("section", "")}
+
+
+def _url(name: str, project: Project) -> str:
+    try:
+        return reverse(name, args=[project.slug])
+    except NoReverseMatch:
+        return ""  # the section's app is not installed
 
 
 def _waiting(section: str, project: Project) -> int:
@@ -239,11 +243,8 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
     for tab, title, name in _PEOPLE_TABS:
         if tab == "history" and not context.get("admin"):
             continue
-        try:
-            url = reverse(name, args=[project.slug])
-        except NoReverseMatch:
-            continue
-        links.append({"tab": tab, "words": title, "url": url, "waiting": _waiting(tab, project)})
+        if url := _url(name, project):
+            links.append({"tab": tab, "words": title, "url": url, "waiting": _waiting(tab, project)})
     return links
 
 

@@ -22,7 +22,7 @@ from hits.selectors import instructions as selectors
 from hits.services import instructions as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
-from hits.views.pages import action_messages
+from hits.views.pages import action_messages, get_or_404
 from hits.views.users import signed_in_user
 
 
@@ -214,7 +214,4 @@ def _find_kind(name: str) -> HitKind:
 
 
 def _get_version(project: Project, kind: HitKind, version: int) -> Instructions:
-    row = selectors.find_version(project, kind.name, version)
-    if row is None:
-        raise Http404("There is no such version.")
-    return row
+    return get_or_404(selectors.find_version(project, kind.name, version), "There is no such version.")

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Page, Paginator
 from django.db.models import Case, QuerySet, Value, When
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -20,7 +20,7 @@ from hits.selectors.jobs import can_resume, is_refused
 from hits.services.batches import extensions, top_up
 from hits.services.jobs import jobs as services
 from hits.views.access import check_access
-from hits.views.pages import action_messages
+from hits.views.pages import action_messages, get_or_404
 
 MAX_LINES_SHOWN = 200
 SUBJOBS_PER_PAGE = 50
@@ -33,9 +33,7 @@ PHOTO_TASKS = ("hits.import_zip",)  # tasks whose page links to the photos
 
 
 def _get_job(request: HttpRequest, job_id: int) -> Job:
-    job = Job.objects.select_related("project", "created_by", "parent").filter(pk=job_id).first()
-    if job is None:
-        raise Http404("There is no such page.")
+    job = get_or_404(Job.objects.select_related("project", "created_by", "parent").filter(pk=job_id).first())
     if job.project is not None:
         check_access(request, job.project, Role.RESEARCHER)
     elif not request.user.is_superuser:

@@ -2,18 +2,27 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import messages
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 
 from hits.models import Batch
 from hits.services.errors import Refused
+
+Row = TypeVar("Row")
 
 
 def batch_context(batch: Batch) -> dict[str, Any]:
     """Return the context that the frame of a batch's page needs."""
     return {"project": batch.project, "section": "batches", "batch": batch}
+
+
+def get_or_404(found: Row | None, message: str = "There is no such page.") -> Row:
+    """Return what was found. Raises Http404 if that is nothing."""
+    if found is None:
+        raise Http404(message)
+    return found
 
 
 @contextmanager

@@ -3,14 +3,13 @@
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
 from hits.domain.answers.text import parse_row_number
-from hits.domain.money.pay import ApprovalCost, approval_cost
 from hits.domain.money.usd import format_dollars
 from hits.domain.states import AssignmentStatus, Role, Verdict
 from hits.models import Assignment, Batch, Decision, Project
@@ -21,7 +20,7 @@ from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import forget_balance
-from hits.views.pages import action_messages
+from hits.views.pages import action_messages, get_or_404
 from hits.views.users import signed_in_user
 
 
@@ -42,9 +41,7 @@ def batch_review(request: HttpRequest, batch: Batch) -> HttpResponse:
 @require_safe
 def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
     """Show one assignment, decided or not."""
-    item = review.load_review(assignment_id)
-    if item is None:
-        raise Http404("There is no such page.")
+    item = get_or_404(review.load_review(assignment_id))
     project = item.batch.project
     check_access(request, project, Role.RESEARCHER)
     context = {"project": project, "section": "review", "batch": item.batch} | _evidence_context(item)
@@ -84,23 +81,13 @@ def _evidence_context(item: review.AssignmentReview) -> dict[str, Any]:
         "answer_rows": item.answer_rows,
         "evidence": item.evidence,
         "failed_check_count": sum(not check.ok for check in item.checks),
-        "payout": _payout(item),
+        "payout": batch.approval_cost(item.assignment.hit.max_assignments, item.bonus_items),
         "fees": batch.fees,
         "worker_summary": people.worker_summary(item.assignment.worker, batch.project),
         "open_here": item.assignment.status == AssignmentStatus.SUBMITTED and item.current_decision is None,
         "may_override": item.assignment.status == AssignmentStatus.REJECTED,
         "no_override": services.override_refusal(item.assignment),
     }
-
-
-def _payout(item: review.AssignmentReview) -> ApprovalCost:
-    return approval_cost(
-        reward_cents=item.batch.reward_cents,
-        bonus_each_cents=item.batch.bonus_cents,
-        items=item.bonus_items,
-        max_assignments=item.assignment.hit.max_assignments,
-        fees=item.batch.fees,
-    )
 
 
 @require_POST
@@ -152,9 +139,7 @@ def retry_payment(request: HttpRequest, assignment_id: int) -> HttpResponse:
 
 
 def _get_assignment(request: HttpRequest, assignment_id: int) -> Assignment:
-    row = review.assignment_by_id(assignment_id)
-    if row is None:
-        raise Http404("There is no such page.")
+    row = get_or_404(review.assignment_by_id(assignment_id))
     check_access(request, row.hit.unit.batch.project, Role.RESEARCHER)
     return row
 

@@ -433,7 +433,7 @@ def test_hit_of_old_database_is_not_recovered(project: Project, make_image: Make
     assert hit.annotation != old
     port = FaultyMarketplace(create_hit="lost")
     port.list_hits = lambda: iter(  # type: ignore[method-assign]
-        [RemoteHit("OLD", old, "Assignable", 1, 0, 1, 0, timezone.now())]
+        [RemoteHit("OLD", old, "Assignable", 1, timezone.now())]
     )
     with pytest.raises(Refused):
         publish.publish_batch(batch=batch, marketplace=port)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-class _Echo:
+class Echo:
     """A file whose ``write`` returns the text."""
 
     def write(self, text: str) -> str:
@@ -15,7 +15,7 @@ class _Echo:
 
 def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Yield the line of column names, then a line for each row."""
-    writer = csv.writer(_Echo())
+    writer = csv.writer(Echo())
     yield writer.writerow(columns)
     for row in rows:
         yield writer.writerow(row)
@@ -27,5 +27,5 @@ def escape_formula(text: str) -> str:
 
 
 def unescape_formula(text: str) -> str:
-    """Return what ``words`` was given."""
+    """Return the text that ``escape_formula`` was given."""
     return text[1:] if text[:1] == "'" and text[1:].startswith(_FORMULA_STARTS) else text

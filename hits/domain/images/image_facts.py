@@ -1,7 +1,7 @@
 """Plain facts about images, passed between rows, kinds and pages."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 IMAGE_TEXTS = frozenset({"alt", "credit"})  # texts that people wrote about an image
@@ -21,14 +21,7 @@ class ImageFacts:
 
     def as_page_dict(self) -> dict[str, Any]:
         """Return the facts for a task's page, without the file's name, which could reveal the source."""
-        return {
-            "id": self.id,
-            "url": self.url,
-            "width": self.width,
-            "height": self.height,
-            "alt": self.alt,
-            "credit": self.credit,
-        }
+        return {key: value for key, value in asdict(self).items() if key != "name"}
 
 
 def neutralize_images(

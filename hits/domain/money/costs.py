@@ -15,11 +15,7 @@ class CostRow:
     is_total: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CostTable:
-    """The rows in reading order."""
-
-    rows: tuple[CostRow, ...]
+CostTable = tuple[CostRow, ...]  # in reading order
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ def cost_table(estimate: Estimate, *, rewards: str, reward_cents: int, bonus_cen
     ]
     if not estimate.bonus_cents:
         rows.append(CostRow("Put on hold, the maximum cost", estimate.max_cents, is_total=True))
-        return CostTable(tuple(rows))
+        return tuple(rows)
     count = estimate.bonus_cents // bonus_cents if bonus_cents else None
     rows += [
         CostRow("Put on hold", estimate.held_cents, is_sum=True),
@@ -60,4 +56,4 @@ def cost_table(estimate: Estimate, *, rewards: str, reward_cents: int, bonus_cen
         CostRow("Fees on bonuses", estimate.bonus_fee_cents),
         CostRow("Maximum cost", estimate.max_cents, is_total=True),
     ]
-    return CostTable(tuple(rows))
+    return tuple(rows)

@@ -4,12 +4,12 @@ The columns and their order are those of the requester site, so that scripts wri
 """
 
 import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from hits.domain.files.csv_download import Echo, escape_formula
 from hits.domain.states import Verdict
 
 HIT_COLUMNS = (
@@ -27,7 +27,6 @@ INPUT_PREFIX, ANSWER_PREFIX = "Input.", "Answer."
 MAX_FEEDBACK = 1000
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class ResultsError(ValueError):
@@ -82,20 +81,11 @@ def _flatten(value: Any, path: str, found: dict[str, str]) -> None:
         found[path] = _text(value)
 
 
-def escape_formula(cell: str) -> str:
-    """Return a cell that no spreadsheet reads as a formula: a ``'`` is put before its first character if needed."""
-    return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
-
-
 def csv_lines(rows: Iterable[Sequence[str]], *, guard: bool) -> Iterator[str]:
     """Yield rows as lines of CSV, with every cell quoted as in Amazon's files."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+    writer = csv.writer(Echo(), quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     for row in rows:
-        writer.writerow([escape_formula(cell) if guard else cell for cell in row])
-        yield buffer.getvalue()
-        buffer.seek(0)
-        buffer.truncate()
+        yield writer.writerow([escape_formula(cell) if guard else cell for cell in row])
 
 
 def parse_decisions(rows: Iterable[tuple[int, Mapping[str, str]]]) -> list[ResultsDecision]:

@@ -11,7 +11,7 @@ import nh3
 
 from hits.domain.mturk_formats.external_question import QuestionInvalid
 
-from .xml_reader import get_text, iter_children, optional_text, required_text, short_tag
+from .xml_reader import check_children, get_text, iter_children, optional_text, required_text, short_tag
 
 MAX_PIXELS = 10_000
 # Amazon's table of tags (Formatted Content: XHTML), without image maps, colours and fonts: colours for a white page
@@ -203,8 +203,7 @@ def _filter_attribute(tag: str, name: str, value: str) -> str | None:
 
 def _read_media(element: Element) -> Media:
     wrapper = "EmbeddedMimeType" if element.tag == "EmbeddedBinary" else "MimeType"
-    for _ in iter_children(element, wrapper, "DataURL", "AltText", "Width", "Height", "ApplicationParameter"):
-        pass
+    check_children(element, wrapper, "DataURL", "AltText", "Width", "Height", "ApplicationParameter")
     mime = element.find(wrapper)
     if mime is None:
         raise QuestionInvalid(f"{element.tag} needs a {wrapper}.")

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from hits.domain.mturk_formats.external_question import MAX_FRAME_HEIGHT
 from hits.domain.task_template.page import is_submit_button
 
-from .xml_reader import SCHEMAS, iter_children, parse_whole_number, read_root, required_text
+from .xml_reader import SCHEMAS, check_children, parse_whole_number, read_root, required_text
 
 ROOT, VERSION = "HTMLQuestion", "2011-11-11"
 AMAZON_HOSTS = frozenset({"www.mturk.com", "workersandbox.mturk.com", "worker.mturk.com"})
@@ -59,7 +59,7 @@ def build_html_question(html: str, frame_height: int = 0) -> str:
 def parse_html_question(xml: str) -> HTMLQuestion:
     """Parse an HTMLQuestion. Raises QuestionTooLong, QuestionNotXml or QuestionInvalid."""
     root = read_root(xml, ROOT, [VERSION])
-    list(iter_children(root, "HTMLContent", "FrameHeight"))
+    check_children(root, "HTMLContent", "FrameHeight")
     height = parse_whole_number(required_text(root, "FrameHeight"), "FrameHeight", 0, MAX_FRAME_HEIGHT)
     return HTMLQuestion(html=required_text(root, "HTMLContent"), frame_height=height)
 

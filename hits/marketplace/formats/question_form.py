@@ -14,6 +14,7 @@ from hits.domain.mturk_formats.external_question import QuestionInvalid
 from .content import Content, read_content, read_contents
 from .patterns import Pattern, PatternError, compile_pattern
 from .xml_reader import (
+    check_children,
     find_only,
     get_text,
     iter_children,
@@ -174,8 +175,7 @@ def _parse_question(element: Element, number: int) -> Question:
 
 def _parse_question_fields(element: Element, number: int, identifier: str) -> Question:
     names = ("QuestionIdentifier", "DisplayName", "IsRequired", "QuestionContent", "AnswerSpecification")
-    for _ in iter_children(element, *names):
-        pass
+    check_children(element, *names)
     content, specification = find_only(element, "QuestionContent"), find_only(element, "AnswerSpecification")
     if content is None or specification is None:
         raise QuestionInvalid("it needs a QuestionContent and an AnswerSpecification.")
@@ -205,8 +205,7 @@ def _parse_answer(element: Element) -> FreeText | Choice:
 
 
 def _parse_free_text(element: Element) -> FreeText:
-    for _ in iter_children(element, "Constraints", "DefaultText", "NumberOfLinesSuggestion"):
-        pass
+    check_children(element, "Constraints", "DefaultText", "NumberOfLinesSuggestion")
     constraints = find_only(element, "Constraints")
     found = {} if constraints is None else _parse_constraints(constraints)
     default = find_only(element, "DefaultText")
@@ -225,19 +224,14 @@ def _parse_constraints(element: Element) -> dict[str, Any]:
         if child.tag == "AnswerFormatRegex":
             rules.append(_parse_rule(child))
         elif child.tag == "IsNumeric":
-            found |= {"is_numeric": True} | _parse_bounds(child, ("minValue", "maxValue"), -INT32)
+            found |= {"is_numeric": True} | _parse_bounds(child, "Value", -INT32)
         else:
-            found |= _parse_bounds(child, ("minLength", "maxLength"), 0)
+            found |= _parse_bounds(child, "Length", 0)
     return found | {"rules": tuple(rules)}
 
 
-def _parse_bounds(element: Element, names: tuple[str, str], low: int) -> dict[str, Any]:
-    fields = {
-        "minValue": "min_value",
-        "maxValue": "max_value",
-        "minLength": "min_length",
-        "maxLength": "max_length",
-    }
+def _parse_bounds(element: Element, what: str, low: int) -> dict[str, Any]:
+    names = (f"min{what}", f"max{what}")
     numbers = {
         name: parse_whole_number(element.attrib[name].strip(), f"{element.tag} {name}", low, INT32)
         for name in names
@@ -246,7 +240,7 @@ def _parse_bounds(element: Element, names: tuple[str, str], low: int) -> dict[st
     least, most = (numbers.get(name) for name in names)
     if least is not None and most is not None and least > most:
         raise QuestionInvalid(f"{element.tag} has {names[0]} {least} above {names[1]} {most}.")
-    return {fields[name]: number for name, number in numbers.items()}
+    return {f"{name[:3]}_{what.lower()}": number for name, number in numbers.items()}
 
 
 def _parse_rule(element: Element) -> FormatRule:
@@ -270,10 +264,7 @@ def _format_rules(answer: FreeText | Choice) -> tuple[FormatRule, ...]:
 
 
 def _parse_choice(element: Element) -> Choice:
-    for _ in iter_children(
-        element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections"
-    ):
-        pass
+    check_children(element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections")
     wrapper = find_only(element, "Selections")
     if wrapper is None:
         raise QuestionInvalid("SelectionAnswer needs Selections.")

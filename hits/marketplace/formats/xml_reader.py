@@ -47,6 +47,11 @@ def iter_children(parent: Element, *allowed: str) -> Iterator[Element]:
         yield child
 
 
+def check_children(parent: Element, *allowed: str) -> None:
+    """Raise QuestionInvalid for a child that is not allowed."""
+    list(iter_children(parent, *allowed))
+
+
 def find_only(parent: Element, name: str) -> Element | None:
     """Return the child of that name, or None. Raises QuestionInvalid if there are several."""
     found = parent.findall(name)

@@ -101,12 +101,8 @@ def extend_batch(
     with transaction.atomic():
         # PostgreSQL: one plan at a time per project. (SQLite always does so.)
         project = Project.objects.select_for_update().get(pk=batch.project_id)
-        earlier = (
-            Extension.objects.filter(batch=batch, idempotency_key=idempotency_key).first()
-            if idempotency_key
-            else None
-        )
-        if earlier is not None:
+        earlier = Extension.objects.filter(batch=batch, idempotency_key=idempotency_key).first()
+        if idempotency_key and earlier is not None:
             return earlier, Job.objects.filter(task=TASK, args__batch=batch.pk).latest("pk")
         batch.refresh_from_db()
         _check_state(batch, more_redundancy, more_seconds)

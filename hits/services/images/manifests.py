@@ -28,7 +28,7 @@ SPLITS = {"", "train", "val", "test"}
 class ManifestRow:
     """One image to import. ``location`` names it in messages."""
 
-    resume_point: str
+    location: str
     path: Path
     description: ImageDescription
 
@@ -221,10 +221,10 @@ def _find_shared_urls(project: Project, rows: list[ManifestRow]) -> list[str]:
         if existing is not None and existing.original_sha256 != _file_sha256(row):
             owner = f"the image {existing.name}"
         elif earlier is not row and _file_sha256(earlier) != _file_sha256(row):
-            owner = earlier.resume_point.rpartition(": ")[2]
+            owner = earlier.location.rpartition(": ")[2]
         else:
             continue
-        problems.append(f"{row.resume_point}, column url: is that of {owner} too; give each its own")
+        problems.append(f"{row.location}, column url: is that of {owner} too; give each its own")
     return problems
 
 
@@ -235,18 +235,18 @@ def _file_sha256(row: ManifestRow) -> str:
 def _find_problem(row: ManifestRow) -> str:
     try:
         if row.path.exists() and not row.path.is_file():
-            return f"{row.resume_point}: {row.path.name} is not a file; name a photo"
+            return f"{row.location}: {row.path.name} is not a file; name a photo"
         data = row.path.read_bytes()
     except OSError as error:
-        return f"{row.resume_point}: {row.path.name} cannot be read ({error.strerror})"
+        return f"{row.location}: {row.path.name} cannot be read ({error.strerror})"
     try:
         decoded = decode_image(row.path.name, data)
     except BadFile as error:
-        return f"{row.resume_point}: {error}" if row.resume_point != str(row.path) else str(error)
+        return f"{row.location}: {error}" if row.location != str(row.path) else str(error)
     stated = (row.description.stated_width, row.description.stated_height)
     if None not in stated and stated != (decoded.width, decoded.height):
         return (
-            f"{row.resume_point}, columns width and height: {stated[0]} × {stated[1]} stated, "
+            f"{row.location}, columns width and height: {stated[0]} × {stated[1]} stated, "
             f"but {row.path.name} is {decoded.width} × {decoded.height}"
         )
     return ""

@@ -79,20 +79,10 @@ def settle_parent(parent_id: int) -> Job | None:
     waiting = Job.objects.filter(pk=parent_id, state=JobState.WAITING)
     total_done = F("done") + _subjobs_done(parent_id)
     failed = subjobs.filter(state=JobState.FAILED).order_by("pk").first()
-    if failed is not None:
-        waiting.update(
-            state=JobState.FAILED,
-            error=f"{failed.title}: {failed.error}"[:1000],
-            finished_at=timezone.now(),
-            done=total_done,
-        )
-    elif subjobs.filter(state=JobState.CANCELLED).exists():
-        waiting.update(
-            state=JobState.CANCELLED,
-            error="a step was cancelled",
-            finished_at=timezone.now(),
-            done=total_done,
-        )
+    if failed is not None or subjobs.filter(state=JobState.CANCELLED).exists():
+        state = JobState.CANCELLED if failed is None else JobState.FAILED
+        error = "a step was cancelled" if failed is None else f"{failed.title}: {failed.error}"[:1000]
+        waiting.update(state=state, error=error, finished_at=timezone.now(), done=total_done)
     elif waiting.update(state=JobState.QUEUED, done=total_done):
         return Job.objects.get(pk=parent_id)
     return None

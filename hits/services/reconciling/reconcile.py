@@ -281,9 +281,6 @@ def _disposed_spent_cents(batch: Batch) -> int:
 
 def summarize(row: Reconciliation) -> dict[str, Any]:
     """Return a comparison as plain data for a job's result or a command's output."""
-    names = ("hits", "failed", "matched", "marketplace_only", "ours_only", "mismatch")
-    return {name: getattr(row, name) for name in names} | {
-        "cents_ours": row.cents_ours,
-        "cents_marketplace": row.cents_marketplace,
-        "findings": row.findings,
-    }
+    counts = ("hits", "failed", "matched", "marketplace_only", "ours_only", "mismatch")
+    names = (*counts, "cents_ours", "cents_marketplace", "findings")
+    return {name: getattr(row, name) for name in names}

@@ -46,7 +46,9 @@ def resolve_assignment(
         )
     try:
         with transaction.atomic():
-            resolution = _write_resolution(remedy, note, by, assignment=assignment)
+            resolution = Resolution.objects.create(
+                assignment=assignment, remedy=remedy, note=note, decided_by_id=by.pk if by else None
+            )
             verdict = _VERDICT_BY_REMEDY.get(remedy)
             decision = None
             if verdict is not None:
@@ -74,7 +76,9 @@ def keep_submission(*, submission: Submission, note: str, by: AbstractBaseUser |
         raise Refused("The marketplace may still list this submission. Compare again later.")
     try:
         with transaction.atomic():
-            resolution = _write_resolution(Remedy.KEEP, note, by, submission=submission)
+            resolution = Resolution.objects.create(
+                submission=submission, remedy=Remedy.KEEP, note=note, decided_by_id=by.pk if by else None
+            )
             _record_event(submission.attempt.hit.unit.batch, by, Remedy.KEEP, submission.pk)
     except IntegrityError as error:
         raise Conflict("Somebody else decided on this submission just now.") from error
@@ -181,23 +185,6 @@ def _latest_findings(batch: Batch) -> set[tuple[str, str]]:
 
 def _clean_note(note: str) -> str:
     return check_reason("note", note.strip(), MAX_NOTE, ", for the record")
-
-
-def _write_resolution(
-    remedy: Remedy,
-    note: str,
-    by: AbstractBaseUser | None,
-    *,
-    assignment: Assignment | None = None,
-    submission: Submission | None = None,
-) -> Resolution:
-    return Resolution.objects.create(
-        assignment=assignment,
-        submission=submission,
-        remedy=remedy,
-        note=note,
-        decided_by_id=by.pk if by else None,
-    )
 
 
 def _record_event(batch: Batch, by: AbstractBaseUser | None, action: str, subject: object) -> None:

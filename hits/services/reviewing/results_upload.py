@@ -135,7 +135,5 @@ def _is_already_decided(row: Assignment, decided: ResultsDecision) -> bool:
 def _approval_cents(row: Assignment) -> int:
     batch = row.hit.unit.batch
     assert row.submission is not None
-    bonus = registry.get_kind(batch.kind).bonus_items(row.submission.answer) * batch.bonus_cents
-    fees = batch.fees
-    cents = batch.reward_cents + fees.fee_cents(batch.reward_cents, row.hit.max_assignments)
-    return cents + (bonus + fees.bonus_fee_cents(bonus) if bonus else 0)
+    items = registry.get_kind(batch.kind).bonus_items(row.submission.answer)
+    return batch.approval_cost(row.hit.max_assignments, items).total_cents

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
 from hits.domain.answers.text import parse_row_number
-from hits.domain.money.pay import approval_cost
 from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState, Purpose
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
@@ -134,17 +133,8 @@ def _approval_context(batch: Batch, progress: console.BatchProgress) -> dict[str
     if not progress.waiting:
         return {"waiting": 0}
     payout_counts, last = review.count_waiting_payouts(batch)
-    fees = batch.fees
     cents = sum(
-        count
-        * approval_cost(
-            reward_cents=batch.reward_cents,
-            bonus_each_cents=batch.bonus_cents,
-            items=items,
-            max_assignments=most,
-            fees=fees,
-        ).total_cents
-        for (most, items), count in payout_counts.items()
+        count * batch.approval_cost(most, items).total_cents for (most, items), count in payout_counts.items()
     )
     return {"waiting": payout_counts.total(), "waiting_cents": cents, "last": last}
 

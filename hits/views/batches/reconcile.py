@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.money.costs import CostRow, CostTable
+from hits.domain.money.costs import CostRow
 from hits.domain.money.usd import format_dollars
 from hits.domain.states import AssignmentStatus, BatchState, Match, Remedy
 from hits.forms import typed_cost_cents
@@ -25,7 +25,7 @@ from hits.services.reviewing import review
 from hits.views.access import batch_page
 from hits.views.balance import forget_balance
 from hits.views.costs import cost_context, refusal_context
-from hits.views.pages import action_messages, batch_context
+from hits.views.pages import action_messages, batch_context, get_or_404
 from hits.views.users import signed_in_user
 
 _REMEDY_MESSAGES = {
@@ -98,9 +98,9 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
 def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid.UUID) -> HttpResponse:
     """Show one lost answer, and keep or compensate it."""
     rows = Submission.objects.filter(attempt__hit__unit__batch=batch, pk=submission_id)
-    submission = rows.select_related("attempt__hit__unit__batch__project", "attempt__worker").first()
-    if submission is None:
-        raise Http404("There is no such page.")
+    submission = get_or_404(
+        rows.select_related("attempt__hit__unit__batch__project", "attempt__worker").first()
+    )
     refused: dict[str, Any] = {}
     if request.method == "POST":
         try:
@@ -122,7 +122,7 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
 def _compensation_cost(batch: Batch, submission: Submission) -> dict[str, Any]:
     owed = reconciliation.owed_cents(submission)
     fee = current_environment().fees.fee_cents(owed, 1)  # a launch of today, with today's fees
-    cost = CostTable((CostRow("Reward", owed, 1, owed), CostRow("Fee on it", fee)))
+    cost = (CostRow("Reward", owed, 1, owed), CostRow("Fee on it", fee))
     return cost_context(project=batch.project, cost=cost, held_cents=owed + fee, max_cents=owed + fee) | {
         "owed_cents": owed,
         "max_cents": owed + fee,

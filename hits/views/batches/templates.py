@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
@@ -29,6 +29,7 @@ from hits.services.launching import launch, launch_estimate, template_launch
 from hits.views.access import project_page
 from hits.views.batches.launch import redirect_to_launched
 from hits.views.costs import add_available_funds, cost_context, refusal_context
+from hits.views.pages import get_or_404
 from hits.views.task_pages.template_frame import frame_policy, framed_document
 from hits.views.users import signed_in_user
 
@@ -111,10 +112,7 @@ def _row_error(typed: str, rows: int) -> HttpResponse:
 
 
 def _get_template(project: Project, pk: int) -> TaskTemplate:
-    template = find_template(project, pk)
-    if template is None:
-        raise Http404("There is no such page.")
-    return template
+    return get_or_404(find_template(project, pk))
 
 
 def _read_rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:

@@ -63,10 +63,11 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
 
 
 def _cost_table(proposal: TopUpProposal) -> CostTable:
-    lines = [CostRow("Top-ups", proposal.cents, proposal.submissions)]
-    lines.append(CostRow("Fees on them", proposal.fee_cents))
-    lines.append(CostRow("Total", proposal.total_cents, is_total=True))
-    return CostTable(tuple(lines))
+    return (
+        CostRow("Top-ups", proposal.cents, proposal.submissions),
+        CostRow("Fees on them", proposal.fee_cents),
+        CostRow("Total", proposal.total_cents, is_total=True),
+    )
 
 
 def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:

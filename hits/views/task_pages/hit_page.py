@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from csp.decorators import csp_replace
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_noop
@@ -35,6 +35,7 @@ from hits.selectors.listing import batch_listing
 from hits.selectors.submissions import has_saved_work
 from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.collecting.submit import NOT_ELIGIBLE_MESSAGE
+from hits.views.pages import get_or_404
 from hits.views.task_pages import language
 
 MAX_ID_LENGTH = 64
@@ -55,9 +56,7 @@ _PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
 @csp_replace({"frame-ancestors": settings.HIT_FRAME_ANCESTORS, "form-action": settings.HIT_SUBMIT_ORIGINS})  # type: ignore[arg-type]
 def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show a unit: a preview before acceptance, the task itself after it."""
-    unit = pages.unit_by_public_id(public_id)
-    if unit is None:
-        raise Http404("There is no such task.")
+    unit = get_or_404(pages.unit_by_public_id(public_id), "There is no such task.")
     assignment_id = _query_parameter(request, "assignmentId")
     preview = assignment_id in {"", NO_ASSIGNMENT}
     if preview:

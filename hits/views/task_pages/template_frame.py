@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.templatetags.static import static
 from django.utils.html import format_html
 from django.utils.translation import gettext
@@ -20,6 +20,7 @@ from django.views.decorators.http import require_safe
 
 from hits.domain.content_security_policy import template_page_policy
 from hits.selectors.templates import find_document
+from hits.views.pages import get_or_404
 
 _DOCTYPE = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 
@@ -30,9 +31,7 @@ _DOCTYPE = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*<!doctype[^>]*>", re.IGNO
 @xframe_options_exempt
 def hit_document(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show the page of a unit with its row filled in. It is as public as the task's preview."""
-    found = find_document(public_id)
-    if found is None:
-        raise Http404("There is no such task.")
+    found = get_or_404(find_document(public_id), "There is no such task.")
     framed_by = (settings.HIT_ORIGIN, *settings.HIT_FRAME_ANCESTORS)
     return framed_document(found.html, origin=settings.HIT_ORIGIN, hosts=found.hosts, framed_by=framed_by)
 
