@@ -20,10 +20,8 @@ ReportProgress = Callable[[str], None]
 # Hessel et al. 2022 use at least 20 candidates; a demo with few photos has fewer inferences.
 MIN_CANDIDATES = 12
 JOB_TIMEOUT_SECONDS = 600
-QUALIFYING_WORKERS = (
-    ("wolfgang", 0),
-    ("wanda", 4),
-)  # the worker, and how many of their pairs are only captions
+# The worker, and how many of their pairs are only captions.
+QUALIFYING_WORKERS = (("wolfgang", 0), ("wanda", 4))
 UNLAUNCHED_PHOTOS = 2  # photos that are left for a visitor's own batch
 
 __all__ = [

@@ -42,10 +42,8 @@ class EncoderClient:
         try:
             answer = self._send({"do": operation, "pairs": [list(pair) for pair in pairs]}, budget)
             return _parse_scores(answer, len(pairs))
-        except (
-            OSError,
-            ValueError,
-        ):  # no socket, too slow, broken off, no JSON, or what was asked is refused
+        # No socket, too slow, broken off, no JSON, or what was asked is refused.
+        except (OSError, ValueError):
             self._quiet_until = self._clock() + self._pause
             return None
 

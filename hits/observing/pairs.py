@@ -34,11 +34,6 @@ class ObservationPair:
     bonus: bool = False
 
     @classmethod
-    def from_record(cls, record: Record) -> "ObservationPair":
-        """Return the pair of a record."""
-        return cls.from_fields(record.index, record.fields, bonus=record.bonus)
-
-    @classmethod
     def from_fields(cls, index: int, fields: Mapping[str, Any], *, bonus: bool) -> "ObservationPair":
         """Return the pair of a record's fields or of an answer's observation."""
         return cls(

@@ -45,15 +45,12 @@ def image_take_down(request: HttpRequest, project: Project, image_id: int) -> Ht
             image=image, reason=request.POST.get("reason", ""), by=signed_in_user(request)
         )
         notified = take_down.notify_workers(image=image, marketplace=marketplace())
-        notified_message = (
-            f" {notified} worker{'' if notified == 1 else 's'} with an open task got a message."
-            if notified
-            else ""
-        )
-        tasks_message = (
-            f" {ended} open task{'' if ended == 1 else 's'} will end within a minute." if ended else ""
-        )
-        messages.success(request, f"{image.name} is taken down.{tasks_message}{notified_message}")
+        done = f"{image.name} is taken down."
+        if ended:
+            done += f" {ended} open task{'' if ended == 1 else 's'} will end within a minute."
+        if notified:
+            done += f" {notified} worker{'' if notified == 1 else 's'} with an open task got a message."
+        messages.success(request, done)
     return redirect("project-image", project.slug, image.pk)
 
 

@@ -44,7 +44,7 @@ from hits.models import (
 )
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility.eligibility import batch_refusals, declared_country
+from hits.selectors.eligibility.eligibility import declared_country
 from hits.services import instructions
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import PageKey, issue_token
@@ -61,6 +61,7 @@ from hits.services.workers.qualifications import (
 from tests.support.answers import observations
 from tests.support.loop import page_key, published
 from tests.support.market import accept, fund, list_holders, market_worker, submit_form
+from tests.support.refusals import batch_refusals
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]

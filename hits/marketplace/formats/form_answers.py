@@ -93,11 +93,6 @@ class BoundQuestion:
         return self.question.answer.other if isinstance(self.question.answer, Choice) else None
 
     @property
-    def other_field(self) -> str:
-        """The name of the form field of ``other``."""
-        return other_field_name(self.question)
-
-    @property
     def max_characters(self) -> int:
         """The maximum length of the text field."""
         return max_text_length(

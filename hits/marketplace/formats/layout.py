@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from hits.domain.mturk_formats.external_question import MAX_QUESTION_BYTES
 from hits.domain.task_template.variables import fill_in, variable_names
 
-MAX_FILLED_LENGTH = (
-    2 * MAX_QUESTION_BYTES
-)  # filling removes variable names, so the exact limit is checked afterwards
+# Filling removes variable names, so the exact limit is checked afterwards.
+MAX_FILLED_LENGTH = 2 * MAX_QUESTION_BYTES
 
 
 class LayoutError(ValueError):

@@ -21,9 +21,8 @@ class Message(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["worker", "-id"], name="mkt_message_of_worker"),  # the page, newest first
-            models.Index(
-                fields=["worker"], name="mkt_message_unread", condition=Q(read_at__isnull=True)
-            ),  # the count in every page's head
+            # The count in every page's head.
+            models.Index(fields=["worker"], name="mkt_message_unread", condition=Q(read_at__isnull=True)),
         ]
 
     @property

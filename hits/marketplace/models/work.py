@@ -96,9 +96,8 @@ class HIT(models.Model):
         indexes = [
             models.Index(fields=["requester", "id"], name="mkt_hit_of_requester"),  # ListHITs, newest first
             models.Index(fields=["hit_type", "expires_at"], name="mkt_hit_of_type"),  # the work list
-            models.Index(
-                fields=["created_at"], name="mkt_hit_stale", condition=Q(disposed_at__isnull=True)
-            ),  # the sweep
+            # The sweep.
+            models.Index(fields=["created_at"], name="mkt_hit_stale", condition=Q(disposed_at__isnull=True)),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(max_assignments__gte=1), name="marketplace_hit_has_slots"),
@@ -145,9 +144,8 @@ class Assignment(models.Model):
             models.Index(fields=["hit", "state"], name="mkt_slot_of_hit"),  # counts by state
             models.Index(fields=["hit", "id"], name="mkt_slot_free", condition=Q(state="open")),  # accepting
             models.Index(fields=["hit", "submitted_at", "id"], name="mkt_slot_submitted"),  # ListAssignments
-            models.Index(
-                fields=["deadline"], name="mkt_slot_abandon", condition=Q(state="pending")
-            ),  # the sweep
+            # The sweep.
+            models.Index(fields=["deadline"], name="mkt_slot_abandon", condition=Q(state="pending")),
             models.Index(
                 fields=["auto_approval_at"], name="mkt_slot_autoapprove", condition=Q(state="submitted")
             ),  # the sweep

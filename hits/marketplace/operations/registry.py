@@ -39,8 +39,3 @@ def operation(name: str) -> Callable[[Handler], Handler]:
 def find_handler(name: str) -> Handler | None:
     """Return the function for an operation, or None when this marketplace does not serve it."""
     return _HANDLERS.get(name)
-
-
-def list_served() -> list[str]:
-    """Return the names of all served operations, sorted."""
-    return sorted(_HANDLERS)

@@ -188,6 +188,5 @@ def _change_balance(requester: Requester, *, available: int = 0, held: int = 0) 
     if changed != 1:
         if available < 0:
             raise InsufficientFunds
-        raise RuntimeError(
-            f"{requester.name} lacks {-held} held cents."
-        )  # a fault of ours, no reply to a requester
+        # A fault of ours, no reply to a requester.
+        raise RuntimeError(f"{requester.name} lacks {-held} held cents.")

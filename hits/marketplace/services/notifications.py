@@ -30,9 +30,8 @@ from .events import EventType
 
 logger = logging.getLogger(__name__)
 
-MIN_RETRY_DELAY = timedelta(
-    minutes=1
-)  # longer than a POST takes, so that no other process sends it meanwhile
+# Longer than a POST takes, so that no other process sends it meanwhile.
+MIN_RETRY_DELAY = timedelta(minutes=1)
 MAX_RETRY_DELAY = timedelta(hours=1)
 GIVE_UP_AFTER = timedelta(days=1)
 PASS_SECONDS = 4.0

@@ -92,14 +92,6 @@ def marketplace_requirement(row: BatchRequirement) -> Requirement:
     return Requirement(row.qualification.type_id, comparator, tuple(row.values), guards=guards)
 
 
-def batch_refusals(worker: Worker | None, batch: Batch) -> list[str]:
-    """Return every reason why the worker may not start a task of the batch; empty means that they may.
-
-    The consent page asks for the country, so a missing country is no reason here.
-    """
-    return _qualification_refusals(worker, batch) + worker_limit_refusals(worker, batch)
-
-
 def hit_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     """Return every reason why the worker may not start this HIT, which the marketplace assigned to them.
 

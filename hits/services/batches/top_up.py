@@ -76,11 +76,9 @@ def top_up_batch(
 
 def find_top_up(*, batch: Batch, idempotency_key: str) -> TopUp | None:
     """Return the earlier top-up with this key."""
-    return (
-        TopUp.objects.filter(batch=batch, idempotency_key=idempotency_key).first()
-        if idempotency_key
-        else None
-    )
+    if not idempotency_key:
+        return None
+    return TopUp.objects.filter(batch=batch, idempotency_key=idempotency_key).first()
 
 
 def settle_top_up(

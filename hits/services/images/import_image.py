@@ -189,9 +189,8 @@ def store_images(
             problems[index] = BadFile(f"{item.name}: {owner.name} has the same url; give each photo its own")
             continue
         new_images[item.original_sha256] = image
-    Image.objects.bulk_create(
-        new_images.values(), ignore_conflicts=True
-    )  # another process may store the same file
+    # Another process may store the same file.
+    Image.objects.bulk_create(new_images.values(), ignore_conflicts=True)
     stored = {image.original_sha256: image for image in rows.all()}
     return [
         problems.get(at) or _store_result(item, stored, new_images.pop(item.original_sha256, None))

@@ -22,10 +22,8 @@ _END64 = struct.Struct("<4sQ2H2L4Q4sLQL")  # 4.3.14 and 4.3.15: the record of la
 _END64_SIGNATURES = (b"PK\x06\x06", b"PK\x06\x07")
 _MAX_COMMENT_BYTES = 0xFFFF
 _ENCRYPTED = 0x1
-_SUPPORTED_METHODS = (
-    zipfile.ZIP_STORED,
-    zipfile.ZIP_DEFLATED,
-)  # other methods may need gigabytes of memory before the first byte
+# Other methods may need gigabytes of memory before the first byte.
+_SUPPORTED_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
 @dataclass(frozen=True, slots=True)

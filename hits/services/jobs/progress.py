@@ -29,9 +29,8 @@ class Progress:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.resume_point: dict[str, Any] = dict(
-            job.cursor.get(RESUME_POINT_KEY, {})
-        )  # where an earlier turn ended
+        # Where an earlier turn ended.
+        self.resume_point: dict[str, Any] = dict(job.cursor.get(RESUME_POINT_KEY, {}))
         self.counts: dict[str, int] = dict(job.cursor.get(COUNTS_KEY, {}))  # of all turns
         self._done_before: int = job.cursor.get(DONE_BEFORE_KEY, 0)
         self._done_at_start: int | None = None

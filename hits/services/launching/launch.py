@@ -106,11 +106,9 @@ def launch_batch(
 
 def find_launched_batch(*, project: Project, idempotency_key: str) -> Batch | None:
     """Return the batch of an earlier launch with this key."""
-    return (
-        Batch.objects.filter(project=project, provenance__launch_key=idempotency_key).first()
-        if idempotency_key
-        else None
-    )
+    if not idempotency_key:
+        return None
+    return Batch.objects.filter(project=project, provenance__launch_key=idempotency_key).first()
 
 
 def find_launch(*, project: Project, idempotency_key: str) -> tuple[Batch, Job] | None:

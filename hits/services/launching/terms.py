@@ -11,10 +11,8 @@ from hits.models import Instructions
 from hits.services.errors import Refused
 
 MAX_CENTS = 100_000  # a thousand dollars for one task is a typing error
-MIN_DURATION_SECONDS, MAX_DURATION_SECONDS = (
-    30,
-    31_536_000,
-)  # seconds for a task, as the marketplace's model has them
+# Seconds for a task, as the marketplace's model has them.
+MIN_DURATION_SECONDS, MAX_DURATION_SECONDS = 30, 31_536_000
 MAX_REDUNDANCY = 100  # per unit; more than nine workers need several HITs
 
 

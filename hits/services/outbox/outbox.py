@@ -244,9 +244,8 @@ def _handle_error(call: OutgoingCall, error: MarketplaceError, marketplace: Mark
             return
         reason = outbox_operations.record_earlier_decision(call, error, marketplace) or str(error)
     except MarketplaceError as no_answer:
-        _finish_call(
-            call, CallState.INTENT, str(no_answer)
-        )  # the lease is released; a later round checks again
+        # The lease is released; a later round checks again.
+        _finish_call(call, CallState.INTENT, str(no_answer))
         raise Refused(f"the marketplace did not answer whether {call.operation} succeeded") from no_answer
     _finish_call(call, CallState.INTENT if error.retry else CallState.REFUSED, reason)
     raise Refused(f"the marketplace refused to {call.operation}: {reason}") from error

@@ -34,14 +34,8 @@ from hits.services.publishing.rate_limit import RateLimiter, build_rate_limiter
 from hits.services.workers.qualifications import ensure_qualification_type
 
 BUDGET_CHECK_INTERVAL = 100  # HITs between two checks of caps and funds
-LOOKUP_RETRY_SECONDS = (
-    1.0,
-    2.0,
-    4.0,
-    8.0,
-    16.0,
-    30.0,
-)  # a new HIT may take half a minute to appear in the list
+# A new HIT may take half a minute to appear in the list.
+LOOKUP_RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
 _FUNDS_ADVICE = " (add funds on the page Marketplace accounts, or with manage.py deposit)"
 RESCHEDULE_SECONDS = 5.0
 _PUBLISHABLE = [BatchState.LAUNCHING, BatchState.LIVE]

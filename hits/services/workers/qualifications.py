@@ -142,11 +142,9 @@ def settle_decision(*, decision: WorkerDecision, marketplace: Marketplace) -> bo
     if _close_if_superseded(decision):
         return True
     qualification = decision.qualification
-    type_id = (
-        ensure_qualification_type(qualification=qualification, marketplace=marketplace)
-        if qualification is not None
-        else ""
-    )
+    type_id = ""
+    if qualification is not None:
+        type_id = ensure_qualification_type(qualification=qualification, marketplace=marketplace)
     if not _claim_call(decision):
         return WorkerCall.objects.filter(decision=decision, state=CallState.DONE).exists()
     crash_point("qualify.after_intent")

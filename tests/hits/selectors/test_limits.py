@@ -18,7 +18,6 @@ from hits.marketplace.models import HIT, Clock
 from hits.marketplace.models import Worker as MarketWorker
 from hits.marketplace.services import attempts as market_attempts
 from hits.models import Assignment, Attempt, Batch, Draft, Hit, Image, Project, Submission, Worker
-from hits.selectors.eligibility.eligibility import batch_refusals
 from hits.selectors.eligibility.limits import unit_taken_refusals
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import PageKey
@@ -29,6 +28,7 @@ from hits.tasks import sync_live_batches
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, published, store
+from tests.support.refusals import batch_refusals
 from tests.support.threads import together
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -16,7 +16,7 @@ from hits.models import Assignment, Batch, Hit, Image, Project, Worker, WorkerCa
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility.eligibility import batch_refusals, pool_worker_ids
+from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.services.collecting import submit
 from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Conflict, Refused
@@ -26,6 +26,7 @@ from hits.services.workers.qualifications import CALL_TIMEOUT, decide_on_worker,
 from tests.support.answers import observations
 from tests.support.loop import approve, collected, page_key, published
 from tests.support.market import accept, fund, list_blocks, list_holders, market_worker, submit_form, work
+from tests.support.refusals import batch_refusals
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import StatusChange
 from validation.selectors.worker_status import current_status, current_statuses

@@ -19,7 +19,7 @@ from hits.models import Batch, Hit, Image, Project, Worker, WorkerCall, WorkerDe
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
 from hits.mturk.port import Failure, MarketplaceError
-from hits.selectors.eligibility.eligibility import batch_refusals, pool_worker_ids, worker_holdings
+from hits.selectors.eligibility.eligibility import pool_worker_ids, worker_holdings
 from hits.services.collecting import assignment_sync, submit
 from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused
@@ -35,6 +35,7 @@ from hits.services.workers.qualifications import (
 from tests.support.answers import observations
 from tests.support.loop import collected, page_key, store
 from tests.support.market import accept, fund, list_blocks, list_holders, market_worker, submit_form, work
+from tests.support.refusals import batch_refusals
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
