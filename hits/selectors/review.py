@@ -43,8 +43,7 @@ class AssignmentReview:
     @property
     def batch(self) -> Batch:
         """The assignment's batch."""
-        batch: Batch = self.assignment.hit.unit.batch
-        return batch
+        return self.assignment.hit.unit.batch
 
     @property
     def flags(self) -> list[str]:
@@ -59,8 +58,7 @@ class AssignmentReview:
     @property
     def unit(self) -> dict[str, Any]:
         """The unit's payload."""
-        payload: dict[str, Any] = self.assignment.hit.unit.payload
-        return payload
+        return self.assignment.hit.unit.payload
 
     @property
     def answer(self) -> dict[str, Any] | None:
