@@ -17,14 +17,8 @@ from curation.audits.answers import chosen_values
 from curation.audits.codebook import NO, YES, Code, Codebook, CodeKind, PublishedFigure
 from curation.audits.labels import ItemLabels, ItemState
 from curation.audits.sampling import SamplingMethod
-from validation.domain.agreement.agreement import (
-    Coefficient,
-    GraderAgreement,
-    Statistic,
-    coefficients,
-    confusion_matrix,
-    grader_agreement,
-)
+from validation.domain.agreement.coefficients import Coefficient, Statistic, coefficients
+from validation.domain.agreement.cohen import GraderAgreement, confusion_matrix, grader_agreement
 from validation.domain.judging.ratings import IntArray, RatingTable
 from validation.domain.reports.planner import Interval, score_interval
 
@@ -165,9 +159,7 @@ def _code_agreements(
 
 
 def _choice_table(code: Code, value: str, done: Sequence[LabelledItem]) -> RatingTable:
-    rows = [
-        (key, reader, YES if value in values else NO) for key, reader, values in _blind_answers(code, done)
-    ]
+    rows = [(key, reader, YES if value in found else NO) for key, reader, found in _blind_answers(code, done)]
     return RatingTable.from_rows(rows, (YES, NO))
 
 
@@ -208,8 +200,4 @@ def _paired_labels(table: RatingTable, pair: tuple[Hashable, Hashable]) -> list[
     labels_by_item: dict[int, dict[Hashable, int]] = {}
     for item, rater, label in zip(table.items, table.raters, table.labels, strict=True):
         labels_by_item.setdefault(int(item), {})[table.rater_ids[rater]] = int(label)
-    return [
-        (labels[pair[0]], labels[pair[1]])
-        for labels in labels_by_item.values()
-        if len(labels) == READERS_OF_TABLE
-    ]
+    return [(row[pair[0]], row[pair[1]]) for row in labels_by_item.values() if len(row) == READERS_OF_TABLE]

@@ -79,7 +79,8 @@ def million() -> RatingTable:
 
 def agreement_figures() -> dict[str, Any]:
     """Measure every coefficient with its bootstrap interval, for one dimension and for all three."""
-    from validation.domain.agreement.agreement import Metric, coefficients, coincidence_matrix, hardest_items
+    from validation.domain.agreement.coefficients import coefficients
+    from validation.domain.agreement.krippendorff import Metric, coincidence_matrix, hardest_items
     from validation.domain.judging.rating_tables import build_tables
 
     before = peak_mib()

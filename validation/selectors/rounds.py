@@ -12,7 +12,7 @@ from hits.domain.answers.exam import GradableItem
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Batch, Project, Unit
-from validation.domain.agreement.agreement import GraderAgreement, grader_agreement
+from validation.domain.agreement.cohen import GraderAgreement, grader_agreement
 from validation.domain.qualification.outcome import (
     PassRule,
     Remark,

@@ -23,7 +23,8 @@ from curation.audits.labels import (
 from curation.audits.parsing import MAX_BYTES, codebook_from_row, parse_codebook, shipped_codebooks
 from curation.audits.sampling import CandidatePair, SampleRecipe, SamplingMethod, draw_sample
 from curation.records import InvalidInput
-from validation.domain.agreement.agreement import Metric, grader_agreement, krippendorff_alpha
+from validation.domain.agreement.cohen import grader_agreement
+from validation.domain.agreement.krippendorff import Metric, krippendorff_alpha
 from validation.domain.judging.ratings import RatingTable
 from validation.domain.reports.planner import score_interval
 

@@ -12,7 +12,7 @@ from hits.models import AuditEvent, Hit, Project
 from hits.services.errors import BadFile
 from tests.support import paths
 from tests.support.judging.work import Work, ratings, review
-from validation.domain.agreement.agreement import pairwise_accuracy
+from validation.domain.agreement.pairwise import pairwise_accuracy
 from validation.domain.judging.judgment_rows import JudgmentFileError
 from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge

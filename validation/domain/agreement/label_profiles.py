@@ -1,14 +1,14 @@
-"""Chance-corrected agreement from the label counts of each item.
+"""Label counts of a table's items: alpha, Fleiss' kappa and the share of agreeing pairs depend on them alone.
 
-Krippendorff's alpha, Fleiss' kappa and the share of agreeing pairs depend only on an item's label counts. Items with
-equal counts form one *profile*: a table of 121,000 items with three ratings on a scale of four has at most twenty
-profiles. Coefficients are computed from weighted profiles, so a thousand bootstrap replicates are one array of
+Items with equal counts form one *profile*: a table of 121,000 items with three ratings on a scale of four has at most
+twenty profiles. Coefficients are computed from weighted profiles, so a thousand bootstrap replicates are one array of
 weights and cost only as much as the profiles.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
+from math import isnan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,7 @@ from numpy.typing import NDArray
 from validation.domain.judging.ratings import IntArray, RatingTable
 
 FloatArray = NDArray[np.float64]
-PAIRABLE = 2  # ratings of one item that can be compared
-
-
-class Metric(StrEnum):
-    """The difference of two labels: equal or unequal, the ratings between them, or squared differences."""
-
-    NOMINAL = "nominal"
-    ORDINAL = "ordinal"
-    INTERVAL = "interval"
+PAIRABLE = 2  # ratings of one item that can be compared  # ratings of one item that can be compared
 
 
 @dataclass(frozen=True)
@@ -74,7 +66,7 @@ class Profiles:
     def totals(self, weights: FloatArray, *, cell_values: FloatArray | None = None) -> FloatArray:
         """Sum cells over profiles: (B, K) for ``weights`` (B, P) and the labels in ``present``.
 
-        ``of`` (C,) is what a cell counts for; by default its ratings.
+        ``cell_values`` (C,) is what a cell counts for; by default its ratings.
         """
         order, _, starts = self._by_label
         counted = self.cell_count.astype(np.float64) if cell_values is None else cell_values
@@ -138,97 +130,24 @@ def _ranges(lengths: IntArray) -> IntArray:
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - lengths, lengths)
 
 
-def alpha_nominal(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Krippendorff's alpha for unordered labels: (B,) for weights (B, P), NaN if no disagreement is possible."""
-    disagreeing = (profiles.sizes**2 - profiles.agreeing_pairs - profiles.sizes) / np.maximum(
-        1, profiles.sizes - 1
-    )
-    weights = weights * profiles.pairable
-    totals, ratings = profiles.totals(weights), weights @ profiles.sizes
-    return _one_minus_ratio((ratings - 1) * (weights @ disagreeing), ratings**2 - (totals**2).sum(axis=1))
+# A coefficient: (B,) for weights (B, P) of the profiles, NaN where it is undefined.
+WeightedCoefficient = Callable[[Profiles, FloatArray], FloatArray]
 
 
-def alpha_interval(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Krippendorff's alpha with squared differences of the labels' values: (B,) for weights (B, P)."""
-    weights = weights * profiles.pairable
-    return _alpha_of_values(
-        profiles, weights, profiles.totals(weights), profiles.values[profiles.present][None, :]
-    )
+def coefficient_of_table(table: RatingTable, coefficient: WeightedCoefficient) -> float | None:
+    """Return a coefficient of all ratings; ``None`` if it is undefined."""
+    if not table.size:
+        return None
+    profiles = profiles_of(table)
+    return none_if_nan(coefficient(profiles, profiles.times.astype(np.float64)[None, :])[0])
 
 
-def alpha_ordinal(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Krippendorff's alpha for ordered labels: (B,) for weights (B, P).
-
-    His ordinal difference, the ratings between two labels with half of those at the ends, is the difference of the
-    labels' mean ranks among all pairable ratings; so this is the interval form over ranks.
-    """
-    weights = weights * profiles.pairable
-    totals = profiles.totals(weights)
-    return _alpha_of_values(profiles, weights, totals, midranks(totals))
+def none_if_nan(value: float) -> float | None:
+    """Return the number, or ``None`` for NaN."""
+    return None if isnan(value) else float(value)
 
 
-def midranks(totals: FloatArray) -> FloatArray:
-    """Return the number of ratings below each label, plus half of its own: (B, K) of (B, K)."""
-    return np.cumsum(totals, axis=1) - totals / 2
-
-
-def _alpha_of_values(
-    profiles: Profiles, weights: FloatArray, totals: FloatArray, values: FloatArray
-) -> FloatArray:
-    scaled = profiles.squared_deviations(values) * (profiles.sizes / np.maximum(1, profiles.sizes - 1))
-    within = (weights * scaled).sum(axis=1)
-    return _one_minus_ratio((totals.sum(axis=1) - 1) * within, _squared_differences(totals, values))
-
-
-def _squared_differences(totals: FloatArray, values: FloatArray) -> FloatArray:
-    """Sum squared differences over unordered pairs of ratings: (B,), exactly 0 if all have one value."""
-    ratings = totals.sum(axis=1)
-    means = (totals * values).sum(axis=1) / np.maximum(1, ratings)
-    given = np.where(totals > 0, values, np.nan)
-    has_several = (np.fmax.reduce(given, axis=1) - np.fmin.reduce(given, axis=1)) > 0
-    return np.where(has_several, ratings * (totals * (values - means[:, None]) ** 2).sum(axis=1), 0.0)
-
-
-def relative_disagreement(profiles: Profiles, metric: Metric) -> FloatArray:
-    """Return the mean difference of a profile's pairs of ratings over that of any two ratings: (P,).
-
-    0 where all agree, where there is one rating alone, and where nothing in the table could disagree.
-    """
-    weights = (profiles.times * profiles.pairable).astype(np.float64)[None, :]
-    totals = profiles.totals(weights)
-    ratings = totals.sum()
-    pairs = np.maximum(1, profiles.sizes * (profiles.sizes - 1))
-    if metric is Metric.NOMINAL:
-        within, expected = 1 - profiles.agreeing_pairs / pairs, ratings**2 - (totals**2).sum()
-    else:
-        values = midranks(totals) if metric is Metric.ORDINAL else profiles.values[profiles.present][None, :]
-        within = 2 * profiles.sizes * profiles.squared_deviations(values)[0] / pairs
-        expected = 2 * _squared_differences(totals, values)[0]
-    if not expected > 0:
-        return np.zeros(profiles.sizes.size)
-    return np.where(profiles.pairable, within, 0.0) * ratings * (ratings - 1) / expected
-
-
-def fleiss(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Fleiss' kappa in Gwet's form for missing ratings: (B,) for weights (B, P)."""
-    items = weights.sum(axis=1)
-    shares = (
-        profiles.totals(weights, cell_values=profiles.cell_count / profiles.sizes[profiles.cell_profile])
-        / np.maximum(1, items)[:, None]
-    )
-    by_chance = np.where((shares > 0).sum(axis=1) > 1, (shares**2).sum(axis=1), 1.0)
-    return _one_minus_ratio(1 - percent(profiles, weights), 1 - by_chance)
-
-
-def percent(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Mean over pairable items of the share, 0 to 1, of an item's pairs that agree: (B,) for weights (B, P)."""
-    weights = weights * profiles.pairable
-    share = profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1))
-    items = weights.sum(axis=1)
-    return np.where(items > 0, (weights @ share) / np.maximum(1, items), np.nan)
-
-
-def _one_minus_ratio(observed: FloatArray, expected: FloatArray) -> FloatArray:
+def one_minus_ratio(observed: FloatArray, expected: FloatArray) -> FloatArray:
     """Return 1 - observed / expected, NaN if the expected disagreement is 0."""
     defined = expected > 0
     return np.where(defined, 1 - observed / np.where(defined, expected, 1.0), np.nan)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from hits.domain.quantiles import quantile
-from validation.domain.agreement import agreement
-from validation.domain.agreement.agreement import Metric, Statistic
+from validation.domain.agreement.coefficients import Coefficient, Statistic, coefficients
+from validation.domain.agreement.krippendorff import Metric, coincidence_matrix, hardest_items
 from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 from validation.domain.reports.planner import score_interval
@@ -73,10 +73,10 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         figures["mean"] = float(table.values[table.labels].mean())
     rng = np.random.default_rng([SEED, stream])
     statistics = STATISTICS[dimension.scale] if dimension.is_fixed else (Statistic.PERCENT,)
-    results = agreement.coefficients(table, statistics, rng=rng, replicates=REPLICATES)
+    results = coefficients(table, statistics, rng=rng, replicates=REPLICATES)
     figures["coefficients"] = {str(key.value): _coefficient_figures(value) for key, value in results.items()}
     if dimension.is_fixed:
-        figures["confusion"] = agreement.coincidence_matrix(table).tolist()
+        figures["confusion"] = coincidence_matrix(table).tolist()
         figures["examples"] = _example_items(counts, table)
     if dimension.scale is Scale.NOMINAL and dimension.is_fixed:
         figures["unanimity"] = unanimity(counts)
@@ -100,9 +100,7 @@ def _label_rows(dimension: Dimension, table: RatingTable, stream: int) -> list[d
     for number, label in enumerate(dimension.labels):
         label_table = table.where((item_labels == str(label))[table.items])
         rng = np.random.default_rng([SEED, stream, number])
-        results = agreement.coefficients(
-            label_table, STATISTICS[Scale.MULTIPLE], rng=rng, replicates=REPLICATES
-        )
+        results = coefficients(label_table, STATISTICS[Scale.MULTIPLE], rng=rng, replicates=REPLICATES)
         rows.append(
             {
                 "label": str(label),
@@ -140,7 +138,7 @@ def text_figures(dimension: Dimension, rows: Iterable[JudgmentRow], spec: Judgin
     }
 
 
-def _coefficient_figures(coefficient: agreement.Coefficient) -> dict[str, Any]:
+def _coefficient_figures(coefficient: Coefficient) -> dict[str, Any]:
     return {key: plain_number(value) for key, value in asdict(coefficient).items()}
 
 
@@ -194,7 +192,7 @@ def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> l
     """Return the items with the most disagreement, with their labels from low to high; counts are (items, labels)."""
     index_of = {item: number for number, item in enumerate(table.item_ids)}
     rows = []
-    for item, disagreement in agreement.hardest_items(table, metric, HARDEST_COUNT):
+    for item, disagreement in hardest_items(table, metric, HARDEST_COUNT):
         if disagreement <= 0:
             continue
         key, part = split_item(item)

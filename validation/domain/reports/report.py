@@ -17,7 +17,9 @@ from hits.domain.binning import bin_counts
 from hits.domain.hashing import canonical_json
 from hits.domain.money.pay import HOUR_SECONDS, rate_spread
 from hits.domain.quantiles import quantile
-from validation.domain.agreement import agreement, dawid_skene
+from validation.domain.agreement import dawid_skene
+from validation.domain.agreement.fleiss import percent_agreement
+from validation.domain.agreement.krippendorff import krippendorff_alpha
 from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.ratings import JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Label, Scale
@@ -159,11 +161,11 @@ def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]
         positive_share(table.counts(), [word in favourable for word in table.scale]) if favourable else None
     )
     metric = metric_of(dimension)
-    alpha = agreement.krippendorff_alpha(table, metric) if dimension.is_fixed else None
+    alpha = krippendorff_alpha(table, metric) if dimension.is_fixed else None
     return {
         "share": counted_share,
         ALPHA_KEYS[metric] if dimension.is_fixed else "alpha_ordinal": plain_number(alpha),
-        "percent": plain_number(agreement.percent_agreement(table)),
+        "percent": plain_number(percent_agreement(table)),
         "mean": float(table.values[table.labels].mean())
         if dimension.is_numeric and dimension.scale is not Scale.MULTIPLE
         else None,

@@ -18,20 +18,19 @@ from tests.support.judging.agreement_tables import (
     of_matrix,
     random_tables,
 )
-from validation.domain.agreement.agreement import (
-    Metric,
-    Statistic,
-    Weights,
+from validation.domain.agreement.coefficients import Statistic
+from validation.domain.agreement.cohen import Weights, cohen_kappa, confusion_matrix, grader_agreement
+from validation.domain.agreement.fleiss import (
     agreement_by_item,
     agreement_by_rater,
-    cohen_kappa,
-    coincidence_matrix,
-    confusion_matrix,
     fleiss_kappa,
-    grader_agreement,
+    percent_agreement,
+)
+from validation.domain.agreement.krippendorff import (
+    Metric,
+    coincidence_matrix,
     hardest_items,
     krippendorff_alpha,
-    percent_agreement,
 )
 from validation.domain.judging.ratings import RatingError, RatingTable
 

@@ -4,25 +4,22 @@ import numpy as np
 import pytest
 
 from tests.support.judging.agreement_tables import random_tables
-from validation.domain.agreement.agreement import (
+from validation.domain.agreement.coefficients import (
     Coefficient,
-    Metric,
     Statistic,
     coefficient_with_interval,
     coefficients,
-    fleiss_kappa,
-    krippendorff_alpha,
-    mean_interval,
-    percent_agreement,
 )
-from validation.domain.agreement.label_profiles import (
+from validation.domain.agreement.fleiss import fleiss, fleiss_kappa, percent, percent_agreement
+from validation.domain.agreement.krippendorff import (
+    Metric,
     alpha_interval,
     alpha_nominal,
     alpha_ordinal,
-    fleiss,
-    percent,
-    profiles_of,
+    krippendorff_alpha,
 )
+from validation.domain.agreement.label_profiles import profiles_of
+from validation.domain.agreement.pairwise import mean_interval
 from validation.domain.judging.ratings import RatingTable
 
 PLAIN = {

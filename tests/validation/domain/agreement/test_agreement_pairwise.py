@@ -9,7 +9,7 @@ import pytest
 from curation.evaluation.comparison import parse_comparison_key
 from curation.evaluation.inputs import read_answer_key
 from tests.support import paths
-from validation.domain.agreement.agreement import pairwise_accuracy, pairwise_agreement
+from validation.domain.agreement.pairwise import pairwise_accuracy, pairwise_agreement
 from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.ratings import JudgmentRow, RatingTable
 from validation.registry import spec_of

@@ -11,8 +11,9 @@ import json, time
 from itertools import product
 from pathlib import Path
 import numpy as np
-from validation.domain.agreement.agreement import (
-    Metric, agreement_by_item, agreement_by_rater, coefficients, coincidence_matrix, hardest_items)
+from validation.domain.agreement.coefficients import coefficients
+from validation.domain.agreement.fleiss import agreement_by_item, agreement_by_rater
+from validation.domain.agreement.krippendorff import Metric, coincidence_matrix, hardest_items
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.rating_tables import build_tables
 from validation.kinds.observation_review.judging import SPEC

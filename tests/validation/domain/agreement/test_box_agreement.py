@@ -7,8 +7,17 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
-from validation.domain.agreement.agreement import box_agreement, iou_alpha, match_boxes, region, region_iou
-from validation.domain.agreement.box_agreement import BoxError, BoxRating, Region, iou_matrix
+from validation.domain.agreement.box_agreement import (
+    BoxError,
+    BoxRating,
+    Region,
+    box_agreement,
+    iou_alpha,
+    iou_matrix,
+    match_boxes,
+    region,
+    region_iou,
+)
 
 SIDE = 12
 Boxes = list[tuple[int, int, int, int]]

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from hits.domain.answers.exam import ExamScore
-from validation.domain.agreement.agreement import grader_agreement
+from validation.domain.agreement.cohen import grader_agreement
 from validation.domain.judging.slots import plan_slots
 from validation.domain.qualification.outcome import (
     MAX_REASON_LENGTH,
