@@ -169,4 +169,5 @@ def test_rejection_without_reason_is_shown_as_such(
 ) -> None:
     Client().post(address(worker, slot), {"assignmentId": slot.assignment_id, "a": "b"})
     local_client.reject_assignment(AssignmentId=slot.assignment_id, RequesterFeedback="")
-    assert "No reason given." in browser(worker).get("/work/history").content.decode()
+    pages = ("/work/history", "/work/", f"/work/tasks/{slot.assignment_id}")
+    assert all("No reason given." in browser(worker).get(page).content.decode() for page in pages)
