@@ -1,7 +1,6 @@
 """A batch's results in the columns of Mechanical Turk's requester site; always two passes over the rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
@@ -12,11 +11,8 @@ from django.utils import timezone
 from hits.domain.money.usd import format_dollars
 from hits.domain.mturk_formats.answer_xml import join_values
 from hits.domain.mturk_formats.results_csv import (
-    ANSWER_PREFIX,
-    ASSIGNMENT_COLUMNS,
     DECISION_COLUMNS,
-    HIT_COLUMNS,
-    INPUT_PREFIX,
+    ResultColumns,
     flatten,
     format_rate,
     format_time,
@@ -47,25 +43,6 @@ _FIELDS = (
 _NOT_DECIDED = [""] * len(DECISION_COLUMNS)
 _NO_RATES = ("", "", "")
 Rates = Mapping[int, Sequence[str]]  # by worker id: lifetime, 30 days, 7 days
-
-
-@dataclass(frozen=True, slots=True)
-class ResultColumns:
-    """The columns of a batch's inputs and answers, in the order of their first appearance."""
-
-    inputs: tuple[str, ...]
-    answers: tuple[str, ...]
-
-    @property
-    def names(self) -> list[str]:
-        """Return all column names."""
-        return [
-            *HIT_COLUMNS,
-            *ASSIGNMENT_COLUMNS,
-            *(INPUT_PREFIX + name for name in self.inputs),
-            *(ANSWER_PREFIX + name for name in self.answers),
-            *DECISION_COLUMNS,
-        ]
 
 
 def result_rows(batch: Batch) -> Iterator[list[str]]:

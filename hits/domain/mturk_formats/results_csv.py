@@ -34,6 +34,25 @@ class ResultsError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class ResultColumns:
+    """The columns of a batch's inputs and answers, in the order of their first appearance."""
+
+    inputs: tuple[str, ...]
+    answers: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Return all column names, in the order of the file."""
+        return [
+            *HIT_COLUMNS,
+            *ASSIGNMENT_COLUMNS,
+            *(INPUT_PREFIX + name for name in self.inputs),
+            *(ANSWER_PREFIX + name for name in self.answers),
+            *DECISION_COLUMNS,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class ResultsDecision:
     """One decision of a results file: ``row`` is the file's line, ``feedback`` the text for the worker."""
 
