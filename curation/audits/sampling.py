@@ -14,15 +14,7 @@ import numpy as np
 
 from curation.audits.codebook import Codebook
 from curation.records import InvalidInput
-from validation.domain.judging.sampling import (
-    MAX_SEED,
-    NO_SPLIT,
-    Allocation,
-    Candidate,
-    Selection,
-    Stratum,
-    select_pairs,
-)
+from validation.domain.judging import sampling
 from validation.domain.judging.sampling import SelectionMethod as Drawn
 
 MAX_PAIRS = 5000
@@ -54,20 +46,15 @@ class SampleRecipe:
     def __post_init__(self) -> None:
         if not 1 <= self.n <= MAX_PAIRS:
             raise InvalidInput(f"n: {self.n} is out of range; use 1 to {MAX_PAIRS:,}")
-        if not 0 <= self.seed <= MAX_SEED:
-            raise InvalidInput(f"seed: {self.seed} is out of range; use 0 to {MAX_SEED}")
+        if not 0 <= self.seed <= sampling.MAX_SEED:
+            raise InvalidInput(f"seed: {self.seed} is out of range; use 0 to {sampling.MAX_SEED}")
         if (self.method is SamplingMethod.TOP) != (self.analysis is not None):
             raise InvalidInput("analysis: required for the top pairs, and not allowed for other samples")
 
     def as_row(self) -> dict[str, Any]:
         """Return the recipe as JSON."""
-        return {
-            "how": self.method.value,
-            "n": self.n,
-            "seed": self.seed,
-            "split": self.split,
-            "analysis": self.analysis,
-        }
+        named = {name: getattr(self, name) for name in ("n", "seed", "split", "analysis")}
+        return {"how": self.method.value, **named}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "SampleRecipe":
@@ -77,7 +64,7 @@ class SampleRecipe:
     @property
     def description(self) -> str:
         """A description of the recipe."""
-        where = "" if self.split is None else f" of {self.split or NO_SPLIT}"
+        where = "" if self.split is None else f" of {self.split or sampling.NO_SPLIT}"
         if self.method is SamplingMethod.RANDOM:
             return f"random sample of {self.n} pairs{where}, seed {self.seed}"
         if self.method is SamplingMethod.PER_SPLIT:
@@ -128,27 +115,24 @@ def draw_sample(pairs: Sequence[CandidatePair], recipe: SampleRecipe) -> Sample:
     if recipe.method is SamplingMethod.TOP:
         pool = [pair for pair in pool if pair.score is not None]
     if not pool:
-        raise InvalidInput(
-            "pairs: there are none to choose from; approve work first, or choose another split"
-        )
+        raise InvalidInput("pairs: there are none to choose from; approve work, or choose another split")
     sampled = _take_top(pool, recipe.n) if recipe.method is SamplingMethod.TOP else _draw_random(pool, recipe)
-    requested = recipe.n * (
-        1 if recipe.method is SamplingMethod.RANDOM else len({pair.split for pair in pool})
-    )
+    parts = 1 if recipe.method is SamplingMethod.RANDOM else len({pair.split for pair in pool})
+    requested = recipe.n * parts
     return Sample(_shuffle(sampled, recipe.seed), requested - len(sampled))
 
 
 def _draw_random(pool: Sequence[CandidatePair], recipe: SampleRecipe) -> list[CandidatePair]:
     by_split = recipe.method is SamplingMethod.PER_SPLIT
-    selection = Selection(
+    selection = sampling.Selection(
         method=Drawn.STRATIFIED if by_split else Drawn.SAMPLE,
         n=recipe.n,
         seed=recipe.seed,
-        stratify_by=Stratum.SPLIT if by_split else None,
-        allocation=Allocation.EQUAL,
+        stratify_by=sampling.Stratum.SPLIT if by_split else None,
+        allocation=sampling.Allocation.EQUAL,
     )
-    candidates = [Candidate(id=pair.instance_id, worker=0, split=pair.split) for pair in pool]
-    chosen = {candidate.id for candidate in select_pairs(candidates, selection)}
+    candidates = [sampling.Candidate(id=pair.instance_id, worker=0, split=pair.split) for pair in pool]
+    chosen = {candidate.id for candidate in sampling.select_pairs(candidates, selection)}
     return [pair for pair in pool if pair.instance_id in chosen]
 
 

@@ -40,9 +40,8 @@ class TeamKeyAuthentication(BaseAuthentication):
             return None
         board = board_selectors.built_board(request.parser_context["kwargs"]["slug"])
         try:
-            team = entries.authenticate_team(
-                board=board, key=key.strip(), address=BaseThrottle().get_ident(request)
-            )
+            address = BaseThrottle().get_ident(request)
+            team = entries.authenticate_team(board=board, key=key.strip(), address=address)
         except entries.UnknownKey as error:
             raise AuthenticationFailed(str(error)) from error
         except entries.LimitReached as error:

@@ -10,13 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.answer_keys import (
-    COMPARISON,
-    AnswerKeyFolder,
-    Subset,
-    parse_answer_key,
-    split_held_out,
-)
+from curation.evaluation import answer_keys
 from curation.evaluation.figures import judges_figures
 from curation.evaluation.localization import LocalizationKey, chance_shares
 from curation.evaluation.retrieval import RetrievalKey, chance_figures
@@ -24,14 +18,7 @@ from curation.evaluation.submission import Submission, max_submission_bytes, rea
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.files import file_sha256, partial_folder, publish_folder
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry
-from curation.leaderboard.selectors.boards import (
-    ARCHIVE,
-    HELD,
-    PHOTO_LIST,
-    PRIVATE_FIGURES,
-    PUBLIC,
-    board_folder,
-)
+from curation.leaderboard.selectors import boards
 from curation.leaderboard.services.boards import complete_leaderboard
 from curation.leaderboard.services.entries import entry_file, record_refused, record_scored
 from curation.models import ProposalRun
@@ -51,13 +38,13 @@ class BoardKeys:
 
     def __init__(self, board: Leaderboard) -> None:
         self._board = board
-        self._held = AnswerKeyFolder(board_folder(board) / HELD)
+        self._held = answer_keys.AnswerKeyFolder(boards.board_folder(board) / boards.HELD)
 
     def raw(self, name: str) -> Mapping[str, Any]:
         """Return the key of one file. Raises KeyFault if it is missing, unreadable or incomplete."""
         try:
             raw = self._held.raw(name)
-            ids = len(raw["test_id_map"] if name == COMPARISON else raw)
+            ids = len(raw["test_id_map"] if name == answer_keys.COMPARISON else raw)
         except (ValueError, LookupError, TypeError, OSError) as error:  # InvalidInput is a ValueError
             raise self.key_fault(f"the answer key of {name} is missing or damaged", error) from error
         if ids != self._board.tasks[name]:
@@ -66,7 +53,7 @@ class BoardKeys:
             )
         return raw
 
-    def shares(self) -> list[Subset]:
+    def shares(self) -> list[answer_keys.Subset]:
         """Return the public share, and the private share if any.
 
         Raises:
@@ -78,14 +65,14 @@ class BoardKeys:
             raise self.key_fault("the list of private photos is damaged", error) from error
         if bool(kept) != bool(self._board.options.get("private_share")):
             raise self.key_fault("the list of private photos is missing")
-        return split_held_out(kept)
+        return answer_keys.split_held_out(kept)
 
     def key_fault(self, message: str, error: Exception | None = None) -> KeyFault:
         """Return a one-line message about a key fault for the organisers, without server paths."""
-        found = str(error).replace(str(board_folder(self._board)), self._board.path).partition(";")[0]
+        found = str(error).replace(str(boards.board_folder(self._board)), self._board.path).partition(";")[0]
         detail = f" ({found})" if error else ""
         return KeyFault(
-            f"{message}{detail}; restore {self._board.path}/{HELD} in the media folder, then resume this job"
+            f"{message}{detail}; restore {self._board.path}/{boards.HELD} in the media folder, then resume this job"
         )
 
 
@@ -99,7 +86,7 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     """
     if board.sha256:
         return {"files": len(board.tasks)}
-    folder = board_folder(board)
+    folder = boards.board_folder(board)
     try:
         with partial_folder(folder) as partial:
             written = _write_files(board, partial, progress)
@@ -158,7 +145,7 @@ def _figures(read: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str,
         shown, *kept = score_subsets(read, keys, rng=_generator(board.sha256), subsets=keys.shares())
     except InvalidInput as error:
         raise keys.key_fault("an answer key is damaged", error) from error
-    return shown | {PRIVATE_FIGURES: kept[0]} if kept else shown
+    return shown | {boards.PRIVATE_FIGURES: kept[0]} if kept else shown
 
 
 def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
@@ -189,14 +176,14 @@ def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict
     """
     passing = board.options.get("passing", photos.LICENSED_PHOTOS)
     rows = list(photos.photo_rows(board.version, written.photos, passing=passing))
-    (folder / PUBLIC / PHOTO_LIST).write_bytes(pretty_json(rows))
+    (folder / boards.PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
     return photos.photo_counts(rows)
 
 
 def _pack_archive(folder: Path) -> None:
     """Pack the public files into one archive in advance."""
-    public = folder / PUBLIC
-    with zipfile.ZipFile(folder / ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
+    public = folder / boards.PUBLIC
+    with zipfile.ZipFile(folder / boards.ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(public.rglob("*")):
             if path.is_file():
                 archive.write(path, path.relative_to(public).as_posix())
@@ -205,7 +192,7 @@ def _pack_archive(folder: Path) -> None:
 def _hide_server_paths(defect: str, entry: LeaderboardEntry) -> str:
     """Return a defect without paths on this server."""
     path = entry_file(entry)
-    home = board_folder(entry.team.leaderboard)
+    home = boards.board_folder(entry.team.leaderboard)
     for path_text, replacement in (
         (str(path), entry.file_name),
         (str(home), "leaderboard"),
@@ -222,24 +209,26 @@ def _generator(sha256: str) -> np.random.Generator:
 
 def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
     """Return figures of the keys themselves: human agreement, chance levels, and counts."""
-    held = AnswerKeyFolder(folder / HELD)
-    shown, *kept = split_held_out(held.kept())
+    held = answer_keys.AnswerKeyFolder(folder / boards.HELD)
+    shown, *kept = answer_keys.split_held_out(held.kept())
     facts = _share_facts(held, written, shown)
     return {
         **facts,
-        **({PRIVATE_FIGURES: _share_facts(held, written, kept[0])} if kept else {}),
+        **({boards.PRIVATE_FIGURES: _share_facts(held, written, kept[0])} if kept else {}),
         "without": [name for name, count in facts["counts"].items() if not count],
         "largest": max_submission_bytes(written.expected),
     }
 
 
-def _share_facts(held: AnswerKeyFolder, written: WrittenSets, share: Subset) -> dict[str, Any]:
+def _share_facts(
+    held: answer_keys.AnswerKeyFolder, written: WrittenSets, share: answer_keys.Subset
+) -> dict[str, Any]:
     people: dict[str, Any] = {}
     chance: dict[str, Any] = {}
     counts: dict[str, int] = {}
     sizes: list[tuple[int, int]] = []  # of a chunk, and of its part in the share
     for name in written.expected:
-        key = parse_answer_key(name, held.raw(name))
+        key = answer_keys.parse_answer_key(name, held.raw(name))
         if isinstance(key, RetrievalKey):
             sizes.append((len(key.ids), int(share(key.ids).sum())))
         elif isinstance(key, LocalizationKey):
@@ -251,16 +240,12 @@ def _share_facts(held: AnswerKeyFolder, written: WrittenSets, share: Subset) -> 
             counts |= {"gt_accuracy": int(given.sum()), "auto_accuracy": int(proposed.sum())}
         else:
             counted = share([instance.instance for instance in key.instances])
-            instances = tuple(
-                instance for instance, is_in in zip(key.instances, counted, strict=True) if is_in
-            )
+            instances = tuple(item for item, is_in in zip(key.instances, counted, strict=True) if is_in)
             known = judges_figures(replace(key, instances=instances), rng=_generator(written.manifest_sha256))
             people["comparison"], chance["comparison"] = known["human"], known["random"]
             counts["comparison"] = known["images"]
     if chunk_sizes := [size for size, part in sizes if part]:
-        chance |= {
-            name: _figure_without_interval(value) for name, value in chance_figures(chunk_sizes).items()
-        }
+        chance |= {name: _figure_without_interval(at) for name, at in chance_figures(chunk_sizes).items()}
     if sizes:
         counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(part for _, part in sizes))
     return {"references": {"human": people, "random": chance}, "counts": counts}

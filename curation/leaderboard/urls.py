@@ -2,18 +2,12 @@
 
 from django.urls import path
 
-from curation.leaderboard.api import (
-    FilesView,
-    FileView,
-    SubmissionsView,
-    SubmissionView,
-    TableView,
-    WithdrawalView,
-)
+from curation.leaderboard import api
 from curation.leaderboard.views import boards, organiser
 
 _CONSOLE = "projects/<slug:slug>/leaderboards/<int:board_id>/"
 _BOARD = "leaderboards/<slug:slug>/"
+_SUBMISSIONS = f"api/{_BOARD}submissions/"
 
 urlpatterns = [
     path("projects/<slug:slug>/leaderboards/", organiser.board_list, name="leaderboards"),
@@ -23,11 +17,7 @@ urlpatterns = [
     path(f"{_CONSOLE}teams", organiser.team_add, name="leaderboard-teams"),
     path(f"{_CONSOLE}teams/<int:team_id>/key", organiser.team_key, name="leaderboard-team-key"),
     path(f"{_CONSOLE}teams/<int:team_id>/active", organiser.team_active, name="leaderboard-team-active"),
-    path(
-        f"{_CONSOLE}entries/<int:entry_id>/hidden",
-        organiser.entry_hidden,
-        name="leaderboard-entry-hidden",
-    ),
+    path(f"{_CONSOLE}entries/<int:entry_id>/hidden", organiser.entry_hidden, name="leaderboard-entry-hidden"),
     path("leaderboards/", boards.board_list, name="leaderboard-list"),
     path(_BOARD, boards.board, name="leaderboard"),
     path(f"{_BOARD}submit", boards.submit, name="leaderboard-submit"),
@@ -35,18 +25,14 @@ urlpatterns = [
     path(f"{_BOARD}entries/<str:receipt>", boards.entry, name="leaderboard-entry"),
     path(f"{_BOARD}entries/<str:receipt>/withdraw", boards.withdraw, name="leaderboard-withdraw"),
     path(f"{_BOARD}files/<path:name>", boards.download_file, name="leaderboard-file"),
-    path(f"api/{_BOARD}", TableView.as_view(), name="api-leaderboard"),
-    path(f"api/{_BOARD}files/", FilesView.as_view(), name="api-leaderboard-files"),
-    path(f"api/{_BOARD}files/<path:name>", FileView.as_view(), name="api-leaderboard-file"),
-    path(f"api/{_BOARD}submissions/", SubmissionsView.as_view(), name="api-leaderboard-submissions"),
+    path(f"api/{_BOARD}", api.TableView.as_view(), name="api-leaderboard"),
+    path(f"api/{_BOARD}files/", api.FilesView.as_view(), name="api-leaderboard-files"),
+    path(f"api/{_BOARD}files/<path:name>", api.FileView.as_view(), name="api-leaderboard-file"),
+    path(_SUBMISSIONS, api.SubmissionsView.as_view(), name="api-leaderboard-submissions"),
+    path(f"{_SUBMISSIONS}<int:entry_id>/", api.SubmissionView.as_view(), name="api-leaderboard-submission"),
     path(
-        f"api/{_BOARD}submissions/<int:entry_id>/",
-        SubmissionView.as_view(),
-        name="api-leaderboard-submission",
-    ),
-    path(
-        f"api/{_BOARD}submissions/<int:entry_id>/withdrawal/",
-        WithdrawalView.as_view(),
+        f"{_SUBMISSIONS}<int:entry_id>/withdrawal/",
+        api.WithdrawalView.as_view(),
         name="api-leaderboard-withdrawal",
     ),
 ]

@@ -4,41 +4,19 @@ from enum import StrEnum
 from typing import Any
 
 from curation.dedup.cuts import Linkage
-from curation.negatives.options import (
-    DEFAULT_SOFT_SHARE,
-    ComparisonSetOptions,
-    Disqualification,
-    Diversity,
-    FloorWhen,
-    KeepRule,
-    LengthPreference,
-    Order,
-    SameImage,
-    Strictness,
-    VerbatimCap,
-)
+from curation.negatives import options
 
 NUMBER_OPTIONS = ("size", "min_candidates", "max_verbatim", "weight", "promise_weight")
-RULE_OPTIONS: dict[str, type[StrEnum]] = {
-    "diversity": Diversity,
-    "strictness": Strictness,
-    "same_image": SameImage,
-    "floor_when": FloorWhen,
-    "order": Order,
-    "disqualification": Disqualification,
-    "verbatim_cap": VerbatimCap,
-    "promise_length": LengthPreference,
-}
 FLAG_NAMES = {"disqualification": "--disqualify"}
-_DEFAULTS = ComparisonSetOptions()
+_DEFAULTS = options.ComparisonSetOptions()
 
 
 def add_rules(parser: Any) -> None:
-    """Add options for all of ``NUMBER_OPTIONS`` and ``RULE_OPTIONS``, as in ``ComparisonSetOptions``."""
+    """Add options for all of ``NUMBER_OPTIONS`` and ``options.RULES``, as in ``ComparisonSetOptions``."""
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)
         parser.add_argument(_flag(name), type=type(default), default=default)
-    for name, kind in RULE_OPTIONS.items():
+    for name, kind in options.RULES.items():
         add_rule(parser, name, kind)
 
 
@@ -54,13 +32,13 @@ def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
     )
 
 
-def add_soft_deduplication(parser: Any, *, keep: KeepRule | None = None, keep_help: str) -> None:
+def add_soft_deduplication(parser: Any, *, keep: options.KeepRule | None = None, keep_help: str) -> None:
     """Add the options of soft de-duplication; ``keep`` is the default of which member of a cluster to keep."""
-    parser.add_argument("--soft-share", type=float, default=DEFAULT_SOFT_SHARE)
+    parser.add_argument("--soft-share", type=float, default=options.DEFAULT_SOFT_SHARE)
     parser.add_argument("--linkage", choices=[item.value for item in Linkage], default=Linkage.AVERAGE.value)
     parser.add_argument(
         "--keep",
-        choices=[item.value for item in KeepRule],
+        choices=[item.value for item in options.KeepRule],
         default=keep.value if keep else None,
         help=keep_help,
     )

@@ -1,57 +1,15 @@
 """Curation's models. Observations and images are models of ``hits``; here they are referenced, never changed."""
 
-from curation.models.audits import (
-    Audit,
-    AuditItem,
-    AuditLabel,
-    AuditState,
-)
-from curation.models.duplicates import (
-    DuplicateRun,
-    DuplicateRunState,
-)
-from curation.models.features import (
-    FeatureSet,
-    Subject,
-)
+from curation.models.audits import Audit, AuditItem, AuditLabel, AuditState
+from curation.models.duplicates import DuplicateRun, DuplicateRunState
+from curation.models.features import FeatureSet, Subject
 from curation.models.pairs import Pair, Part
-from curation.models.proposals import (
-    ImageProposals,
-    ProposalOverlap,
-    ProposalRun,
-)
-from curation.models.rounds import (
-    ComparisonRound,
-    ComparisonSet,
-)
-from curation.models.scorers import (
-    ErrorAnalysis,
-    Evaluation,
-    EvaluationSource,
-    Scorer,
-    ScorerOrigin,
-)
-from curation.models.sources import (
-    LeakageRun,
-    LeakedPair,
-    LeakReview,
-    LeakVerdict,
-    Source,
-    SourceRecord,
-)
-from curation.models.texts import (
-    AnalysisKind,
-    PairText,
-    TextAnalysis,
-    TextReview,
-    TextScore,
-)
-from curation.models.versions import (
-    DatasetVersion,
-    VersionImage,
-    VersionRow,
-    VersionState,
-)
+from curation.models.proposals import ImageProposals, ProposalOverlap, ProposalRun
+from curation.models.rounds import ComparisonRound, ComparisonSet
+from curation.models.scorers import ErrorAnalysis, Evaluation, EvaluationSource, Scorer, ScorerOrigin
+from curation.models.sources import LeakageRun, LeakedPair, LeakReview, LeakVerdict, Source, SourceRecord
+from curation.models.texts import AnalysisKind, PairText, TextAnalysis, TextReview, TextScore
+from curation.models.versions import DatasetVersion, VersionImage, VersionRow, VersionState
 
 __all__ = [
     "AnalysisKind",

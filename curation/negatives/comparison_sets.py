@@ -282,6 +282,5 @@ class _SetBuilder:
             ComparisonSet(instance=draft.instance, chosen=draft.chosen, rank=int(rank))
             for draft, rank in zip(self.drafts, ranking.ranks(), strict=True)
         )
-        return ComparisonSetResult(
-            sets, tuple(self.skipped), tuple(self.drafts), ranking, funnel, self.eligible
-        )
+        skipped, drafts = tuple(self.skipped), tuple(self.drafts)
+        return ComparisonSetResult(sets, skipped, drafts, ranking, funnel, self.eligible)

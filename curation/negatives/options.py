@@ -148,18 +148,27 @@ class ComparisonSetOptions:
         for name in ("weight", "promise_weight"):
             value = getattr(self, name)
             if not math.isfinite(value) or value < 0:
-                raise InvalidInput(
-                    f"{name}: {value} is not a valid weight; give a finite number of at least 0"
-                )
+                raise InvalidInput(f"{name}: {value} is no weight; give a finite number of at least 0")
         if self.floor_when is FloorWhen.START and self.shortcut is Shortcut.DROP_USED:
-            raise InvalidInput(
-                "shortcut: drop_used cannot count candidates at the start; use none or stop_early"
-            )
+            raise InvalidInput("shortcut: drop_used cannot count at the start; use none or stop_early")
 
     @property
     def needs_images(self) -> bool:
         """Whether the rules need the image of every inference."""
         return self.same_image is SameImage.FORBIDDEN or self.disqualification is Disqualification.PER_IMAGE
+
+
+# The rules that are choices, as commands, jobs and pages name them.
+RULES: dict[str, type[StrEnum]] = {
+    "diversity": Diversity,
+    "strictness": Strictness,
+    "same_image": SameImage,
+    "floor_when": FloorWhen,
+    "order": Order,
+    "disqualification": Disqualification,
+    "verbatim_cap": VerbatimCap,
+    "promise_length": LengthPreference,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.dedup.vectors import MATRIX_DIMENSIONS, check_vectors
+from curation.negatives import matmul_backends
 from curation.negatives.kernels import dots, scale_rows
-from curation.negatives.matmul_backends import (
-    NumpyScoreBackend,
-    PreparedScores,
-    ScoreBackend,
-    block_slices,
-    round_outward,
-)
 from curation.records import InvalidInput
 
 UNIT_BLOCK = 1024
@@ -117,14 +111,14 @@ class EmbeddingPlausibility:
         self,
         images: NDArray[np.floating],
         inferences: NDArray[np.floating],
-        backend: ScoreBackend | None = None,
+        backend: matmul_backends.ScoreBackend | None = None,
     ) -> None:
         """images: (m, d), inferences: (n, d), of any nonzero length; backend: numpy's by default.
 
         Raises InvalidInput for bad vectors.
         """
         dtype = common_dtype(images, inferences)
-        self._backend = backend or NumpyScoreBackend()
+        self._backend = backend or matmul_backends.NumpyScoreBackend()
         self._images = unit_vectors(images, "image embeddings", dtype)
         self._inferences = unit_vectors(inferences, "inference embeddings", dtype)
         if self._images.shape[1] != self._inferences.shape[1]:
@@ -143,9 +137,8 @@ class EmbeddingPlausibility:
         """Prepare the (c, d) vectors; a selection is copied, all vectors are not."""
         is_all = np.array_equal(ids, np.arange(len(self._inferences)))
         chosen = self._inferences if is_all else self._inferences[ids]
-        return _EmbeddingColumns(
-            self._images, self._inferences, chosen, self._backend.prepare(self._images, chosen)
-        )
+        prepared = self._backend.prepare(self._images, chosen)
+        return _EmbeddingColumns(self._images, self._inferences, chosen, prepared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +153,7 @@ class _MatrixColumns:
     def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         golds = np.array([self.matrix[instance, instance] for instance in instances.tolist()], np.float64)
         images, inferences = (np.empty((len(side), 0), self.dtype) for side in (instances, self.ids))
-        band = round_outward(golds, 0.0, self.dtype)
+        band = matmul_backends.round_outward(golds, 0.0, self.dtype)
         return ScoreBlock(buffer[: len(instances)], *band, golds, True, images, inferences)
 
     def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
@@ -183,7 +176,7 @@ class _EmbeddingColumns:
     images: NDArray[Any]
     inferences: NDArray[Any]
     chosen: NDArray[Any]
-    prepared: PreparedScores
+    prepared: matmul_backends.PreparedScores
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -218,7 +211,7 @@ def unit_vectors(vectors: NDArray[np.floating], name: str, dtype: np.dtype[Any])
     """
     check_vectors(vectors, name)
     rows = np.empty(vectors.shape, dtype)
-    for part in block_slices(len(rows), UNIT_BLOCK):
+    for part in matmul_backends.block_slices(len(rows), UNIT_BLOCK):
         scale_rows(np.array(vectors[part], common_dtype(vectors)), rows[part])
     return rows
 

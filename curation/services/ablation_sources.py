@@ -52,9 +52,8 @@ def recipe_evaluations(
             -(proposal_run_number(evaluation) or 0),
         ),
     )
-    return [
-        evaluation for evaluation in ordered if _evaluation_key(evaluation) == _evaluation_key(ordered[0])
-    ]
+    first = _evaluation_key(ordered[0]) if ordered else None
+    return [evaluation for evaluation in ordered if _evaluation_key(evaluation) == first]
 
 
 def recipe_scorer(recipe: Recipe, scorers: Iterable[Scorer], default_splits: Splits) -> Scorer | None:
@@ -105,9 +104,8 @@ def training_differences(recipe: Recipe, scorer: Scorer, default_splits: Splits)
         if name in default_splits and scorer.splits.get(name, default_splits[name]) != default_splits[name]
     ]
     share = scorer.splits.get("val_share", 0)  # 0 for two different splits, which are listed above
-    return texts + (
-        [f"share that validates {share:g}"] if share not in (0, default_splits.get("val_share", 0)) else []
-    )
+    is_default = share in (0, default_splits.get("val_share", 0))
+    return texts if is_default else [*texts, f"share that validates {share:g}"]
 
 
 def _format_setting(value: Any) -> str:
@@ -171,14 +169,10 @@ def _changed_settings(recipe: Recipe, scorer: Scorer) -> dict[str, Any]:
     """Return the settings that make a scorer differ from its recipe; a recipe may leave the model open."""
     own = recipe.changes.get("model", recipes.default_model())
     recipe_config = recipe.config(model=own or scorer.config.get("model") or TINY).as_json()
-    relevant = {
-        name: value for name, value in recipe_config.items() if name not in SETTINGS_THAT_CHANGE_NO_RESULT
-    }
-    return {
-        name: scorer.config[name]
-        for name, value in relevant.items()
-        if scorer.config.get(name, value) != value
-    }
+    kept = recipe_config.items()
+    relevant = {name: value for name, value in kept if name not in SETTINGS_THAT_CHANGE_NO_RESULT}
+    trained = scorer.config
+    return {name: trained[name] for name, value in relevant.items() if trained.get(name, value) != value}
 
 
 def _evaluation_key(evaluation: Evaluation) -> tuple[Any, ...]:

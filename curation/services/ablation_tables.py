@@ -118,10 +118,8 @@ def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
         ],
         _default_splits(version),
     )
-    return [
-        _row(recipe, available, split)
-        for recipe in (*recipes.all_recipes(), *_extra_batch_recipes(available))
-    ]
+    shown = (*recipes.all_recipes(), *_extra_batch_recipes(available))
+    return [_row(recipe, available, split) for recipe in shown]
 
 
 def _default_splits(version: DatasetVersion) -> Mapping[str, Any]:
@@ -134,14 +132,11 @@ def _default_splits(version: DatasetVersion) -> Mapping[str, Any]:
 
 def _extra_batch_recipes(available: _AvailableResults) -> list[Recipe]:
     known = {recipe.name for recipe in recipes.all_recipes()}
-    named = {scorer.recipe for scorer in available.scorers}.union(
-        *map(evaluation_recipes, available.evaluations)
-    ) - known
+    evaluated = map(evaluation_recipes, available.evaluations)
+    named = {scorer.recipe for scorer in available.scorers}.union(*evaluated) - known
     sizes = {name.removeprefix("batch-") for name in named if name.startswith("batch-")}
-    return [
-        recipes.batch_size_recipe(size)
-        for size in sorted(int(scorer) for scorer in sizes if scorer.isdecimal())
-    ]
+    numbers = sorted(int(size) for size in sizes if size.isdecimal())
+    return [recipes.batch_size_recipe(size) for size in numbers]
 
 
 def _row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRow:
@@ -151,11 +146,8 @@ def _row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRo
         return _bound_row(recipe, available, split)
     evaluations = recipe_evaluations(recipe, available.evaluations, available.default_splits)
     first = evaluations[0] if evaluations else None
-    scorer = (
-        first.scorer
-        if first is not None
-        else recipe_scorer(recipe, available.scorers, available.default_splits)
-    )
+    own_splits = available.default_splits
+    scorer = first.scorer if first is not None else recipe_scorer(recipe, available.scorers, own_splits)
     state = RowState.MADE if first else RowState.TRAINED if scorer else RowState.MISSING
     return AblationRow(
         recipe,
@@ -219,7 +211,6 @@ def _cell(recipe: Recipe, name: str, split: str, source: Evaluation | None, path
 
 def batch_size_curve(rows: Iterable[AblationRow]) -> list[tuple[int, AblationRow]]:
     """Return the points of the batch-size curve by size."""
-    points = [
-        (int(row.recipe.changes["batch_size"]), row) for row in rows if BATCH_CURVE in row.recipe.tables
-    ]
+    drawn = [row for row in rows if BATCH_CURVE in row.recipe.tables]
+    points = [(int(row.recipe.changes["batch_size"]), row) for row in drawn]
     return sorted(points, key=lambda point: point[0])

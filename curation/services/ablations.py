@@ -70,9 +70,8 @@ def selected_recipes(options: AblationOptions) -> list[Recipe]:
     selected += [recipes.batch_size_recipe(size) for size in sorted(set(options.batch_sizes))]
     foreign = [recipe.name for recipe in selected if not recipe.is_supported]
     if foreign:
-        raise InvalidInput(
-            f"recipe: {foreign[0]} is not trained here; use {', '.join(recipes.supported_names())}"
-        )
+        known = ", ".join(recipes.supported_names())
+        raise InvalidInput(f"recipe: {foreign[0]} is not trained here; use {known}")
     return sorted(selected, key=lambda recipe: recipe.kind is RecipeKind.EVALUATED)
 
 
@@ -85,11 +84,8 @@ def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
     changes: dict[str, Any] = {"seed": options.seed}
     if options.batch_size and BATCH_CURVE not in recipe.tables:
         changes["batch_size"] = options.batch_size
-    for name, value in (
-        ("max_steps", options.steps),
-        ("epochs", options.epochs),
-        ("chunk_size", options.chunk_size),
-    ):
+    named = {"max_steps": options.steps, "epochs": options.epochs, "chunk_size": options.chunk_size}
+    for name, value in named.items():
         if value:
             changes[name] = value
     config = recipe.config(model=options.model, **changes)

@@ -14,13 +14,7 @@ from curation.audits.labels import ItemLabels, ItemState, ReaderLabel
 from curation.audits.sampling import Sample, SampleRecipe, SamplingMethod, draw_sample
 from curation.models import Audit, AuditItem, AuditLabel, AuditState, TextAnalysis
 from curation.records import InvalidInput
-from curation.selectors.audits import (
-    audit_codebook,
-    auditable_pairs,
-    get_item,
-    newest_label,
-    toxicity_analyses,
-)
+from curation.selectors import audits
 from hits.models import Project
 from hits.services import audit as audit_trail
 from hits.services.errors import Conflict, Refused
@@ -48,10 +42,10 @@ def plan_audit(*, project: Project, recipe: SampleRecipe) -> AuditPlan:
     """
     analysis = None
     if recipe.method is SamplingMethod.TOP:
-        analysis = next((row for row in toxicity_analyses(project) if row.pk == recipe.analysis), None)
+        analysis = next((row for row in audits.toxicity_analyses(project) if row.pk == recipe.analysis), None)
         if analysis is None:
             raise Refused("analysis: this project has no such toxicity analysis; choose another one")
-    pairs = auditable_pairs(project, recipe.analysis)
+    pairs = audits.auditable_pairs(project, recipe.analysis)
     try:
         return AuditPlan(draw_sample(pairs, recipe), len(pairs), analysis)
     except InvalidInput as error:
@@ -160,9 +154,9 @@ def record_label(
     """
     _lock_open_audit(audit)
     item = _get_item(audit, position)
-    answers = _validate_answers(audit_codebook(audit), posted)
+    answers = _validate_answers(audits.audit_codebook(audit), posted)
     note = _validate_note(note)
-    label = newest_label(item, by)
+    label = audits.newest_label(item, by)
     if label is None or (label.answers, label.note) != (answers, note):
         label = AuditLabel.objects.create(item=item, reader_id=by.pk, answers=answers, note=note)
     return SavedLabel(label, by.pk in _item_labels(item, audit.readers).surplus)
@@ -180,7 +174,7 @@ def settle_disagreement(
     """
     _lock_open_audit(audit)
     item = _get_item(audit, position)
-    codebook = audit_codebook(audit)
+    codebook = audits.audit_codebook(audit)
     state = _item_labels(item, audit.readers).state(codebook)
     if state not in {ItemState.DIFFERS, ItemState.SETTLED}:
         raise Conflict(f"pair {position}: nothing to settle; its readers agree or are not done")
@@ -207,7 +201,7 @@ def _lock_open_audit(audit: Audit) -> None:
 
 
 def _get_item(audit: Audit, position: int) -> AuditItem:
-    item = get_item(audit, position)
+    item = audits.get_item(audit, position)
     if item is None:
         raise Refused(f"pair {position}: it is not in this audit, or its photo was taken down")
     return item
@@ -230,6 +224,5 @@ def _validate_note(text: str) -> str:
 
 def _item_labels(item: AuditItem, readers: int) -> ItemLabels:
     rows = AuditLabel.objects.filter(item=item).order_by("pk")
-    return ItemLabels.from_labels(
-        (ReaderLabel(row.reader_id, row.answers, row.note) for row in rows), readers
-    )
+    labels = (ReaderLabel(row.reader_id, row.answers, row.note) for row in rows)
+    return ItemLabels.from_labels(labels, readers)

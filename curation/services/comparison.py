@@ -11,23 +11,7 @@ from django.db.models import Q, QuerySet
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import ComparisonRound, ComparisonSet, Pair, Scorer
-from curation.negatives.options import (
-    DEFAULT_SOFT_SHARE,
-    MAX_VERBATIM,
-    MIN_CANDIDATES,
-    SET_SIZE,
-    ComparisonSetOptions,
-    Disqualification,
-    Diversity,
-    FloorWhen,
-    KeepRule,
-    LengthPreference,
-    Order,
-    SameImage,
-    Strictness,
-    VerbatimCap,
-    parse_choice,
-)
+from curation.negatives.options import DEFAULT_SOFT_SHARE, RULES, ComparisonSetOptions, KeepRule, parse_choice
 from curation.records import InvalidInput
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.selectors.pairs import accepted_pairs
@@ -45,6 +29,7 @@ from validation.services.judging import RoundPlan, launch_comparison
 
 PAGE_SIZES = (5, 10)
 MAX_REASON_LENGTH = 200
+_DEFAULTS = ComparisonSetOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +42,24 @@ class RoundOptions:
     (``curation.versions.selection``), as plain data; empty is all.
     """
 
-    size: int = SET_SIZE
-    min_candidates: int = MIN_CANDIDATES
-    max_verbatim: int = MAX_VERBATIM
+    size: int = _DEFAULTS.size
+    min_candidates: int = _DEFAULTS.min_candidates
+    max_verbatim: int = _DEFAULTS.max_verbatim
     soft_share: float = DEFAULT_SOFT_SHARE
-    diversity: str = Diversity.MEAN.value
-    weight: float = 5.0
-    promise_weight: float = 5.0
+    diversity: str = _DEFAULTS.diversity.value
+    weight: float = _DEFAULTS.weight
+    promise_weight: float = _DEFAULTS.promise_weight
     linkage: str = Linkage.AVERAGE.value
     seed: int = 0
     split: str = ""
     keep: str = KeepRule.RANDOM.value
-    strictness: str = Strictness.ABOVE.value
-    same_image: str = SameImage.ALLOWED.value
-    floor_when: str = FloorWhen.TURN.value
-    order: str = Order.GIVEN.value
-    disqualification: str = Disqualification.GLOBAL.value
-    verbatim_cap: str = VerbatimCap.BEFORE_FLOOR.value
-    promise_length: str = LengthPreference.LONGER.value
+    strictness: str = _DEFAULTS.strictness.value
+    same_image: str = _DEFAULTS.same_image.value
+    floor_when: str = _DEFAULTS.floor_when.value
+    order: str = _DEFAULTS.order.value
+    disqualification: str = _DEFAULTS.disqualification.value
+    verbatim_cap: str = _DEFAULTS.verbatim_cap.value
+    promise_length: str = _DEFAULTS.promise_length.value
     selection: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,20 +79,10 @@ class RoundOptions:
 
     def builder_options(self) -> ComparisonSetOptions:
         """The rules for the set builder. Raises InvalidInput for an unknown value."""
+        numbers = ("size", "min_candidates", "max_verbatim", "weight", "promise_weight")
+        rules: dict[str, Any] = {name: getattr(self, name) for name in (*numbers, *RULES)}
         return ComparisonSetOptions(
-            size=self.size,
-            min_candidates=self.min_candidates,
-            max_verbatim=self.max_verbatim,
-            diversity=parse_choice(Diversity, self.diversity, "diversity"),
-            weight=self.weight,
-            promise_weight=self.promise_weight,
-            strictness=parse_choice(Strictness, self.strictness, "strictness"),
-            same_image=parse_choice(SameImage, self.same_image, "same_image"),
-            floor_when=parse_choice(FloorWhen, self.floor_when, "floor_when"),
-            order=parse_choice(Order, self.order, "order"),
-            disqualification=parse_choice(Disqualification, self.disqualification, "disqualification"),
-            verbatim_cap=parse_choice(VerbatimCap, self.verbatim_cap, "verbatim_cap"),
-            promise_length=parse_choice(LengthPreference, self.promise_length, "promise_length"),
+            **rules | {name: parse_choice(kind, rules[name], name) for name, kind in RULES.items()}
         )
 
 
@@ -124,9 +99,8 @@ class JudgePageOptions:
 
     def __post_init__(self) -> None:
         if self.per_page not in PAGE_SIZES:
-            raise Refused(
-                f"per_page: {self.per_page} is not offered; use {' or '.join(map(str, PAGE_SIZES))}"
-            )
+            sizes = " or ".join(map(str, PAGE_SIZES))
+            raise Refused(f"per_page: {self.per_page} is not offered; use {sizes}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,9 +245,8 @@ def leave_out_set(*, item: ComparisonSet, reason: str, by: AbstractBaseUser | No
     if not ComparisonSet.objects.filter(pk=item.pk).exclude(left_out=text).update(left_out=text):
         return
     action = "comparison.leave_out" if text else "comparison.take_back"
-    audit.record(
-        project=comparison_round.project, actor=by, action=action, subject=comparison_round.pk, set=item.rank
-    )
+    project, number = comparison_round.project, comparison_round.pk
+    audit.record(project=project, actor=by, action=action, subject=number, set=item.rank)
 
 
 def launch_comparison_batch(

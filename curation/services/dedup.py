@@ -89,9 +89,8 @@ class DedupOptions:
         if self.source not in {"", *Source}:
             raise Refused(f"source: {self.source!r}; use {', '.join(Source)}, or none for all photos")
         if self.memory_mib < MIN_MEMORY_MIB:
-            raise Refused(
-                f"memory: {self.memory_mib} MiB is too little for clustering; use at least {MIN_MEMORY_MIB}"
-            )
+            least = f"use at least {MIN_MEMORY_MIB}"
+            raise Refused(f"memory: {self.memory_mib} MiB is too little for clustering; {least}")
 
     @property
     def memory_bytes(self) -> int:
@@ -110,9 +109,8 @@ class DedupOptions:
             return ByNumber(self.clusters)
         if self.fraction is not None:
             return ByFraction(self.fraction)
-        return ByDistance(
-            near_copy_distance(self.encoder, self.linkage) if self.distance is None else self.distance
-        )
+        default = near_copy_distance(self.encoder, self.linkage)
+        return ByDistance(default if self.distance is None else self.distance)
 
 
 def request_deduplication(
@@ -176,9 +174,8 @@ def store_preview(
     Args:
         groups, compared_images: as the row has them (``DuplicateRun``).
     """
-    DuplicateRun.objects.filter(project=project, state=DuplicateRunState.PREVIEW).update(
-        groups=[], compared_images=[]
-    )
+    previews = DuplicateRun.objects.filter(project=project, state=DuplicateRunState.PREVIEW)
+    previews.update(groups=[], compared_images=[])
     return DuplicateRun.objects.create(
         project=project,
         options=asdict(options),
@@ -245,11 +242,8 @@ def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) ->
         return 0
     run.refresh_from_db()
     current = duplicates.kept_image_ids(run.project)
-    unchanged = {
-        int(image): before
-        for image, (before, after) in run.changed.items()
-        if current.get(int(image)) == after
-    }
+    marks = ((int(image), *sides) for image, sides in run.changed.items())
+    unchanged = {image: before for image, before, after in marks if current.get(image) == after}
     return restore_marks(project=run.project, marks=unchanged, by=by)
 
 

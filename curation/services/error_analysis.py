@@ -54,9 +54,8 @@ def request_error_analysis(
     if not evaluation.figures:
         raise Refused("evaluation: has no figures yet; wait until it is done, or run it again")
     if evaluation.source in _WITHOUT_SCORES:
-        raise Refused(
-            f"evaluation: is of {_WITHOUT_SCORES[evaluation.source]}; choose an evaluation of a model"
-        )
+        what = _WITHOUT_SCORES[evaluation.source]
+        raise Refused(f"evaluation: is of {what}; choose an evaluation of a model")
     if not evaluation.path:
         raise Refused(
             "evaluation: has no scores of single candidates, as for baselines over texts; choose one of a model"

@@ -31,7 +31,6 @@ def set_family(*, project: Project, family: str, by: AbstractBaseUser | None) ->
         )
     before, locked.family = locked.family, family
     locked.save(update_fields=["family"])
-    audit.record(
-        project=locked, actor=by, action="project.family", subject=locked.pk, before=before, after=family
-    )
+    change = {"subject": locked.pk, "before": before, "after": family}
+    audit.record(project=locked, actor=by, action="project.family", **change)
     return locked

@@ -129,11 +129,9 @@ def resolve_encoder(project: Project, name: str) -> str:
     Raises:
         Refused: ``scorer:`` names no ready scorer of the project.
     """
-    return (
-        get_ready_scorer(project, name, field="encoder").encoder_name
-        if name.startswith(SCORER_PREFIX)
-        else name
-    )
+    if not name.startswith(SCORER_PREFIX):
+        return name
+    return get_ready_scorer(project, name, field="encoder").encoder_name
 
 
 def validate_name(name: str) -> str:

@@ -20,15 +20,7 @@ from curation.sources.path_sandbox import PathSandbox
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
 from hits.models import Image, Project
 from hits.services.errors import BadFile, Refused
-from hits.services.images.import_image import (
-    ImageDescription,
-    IncomingFile,
-    PreparedImage,
-    find_image_by_url,
-    known_original_hashes,
-    prepare_image,
-    store_images,
-)
+from hits.services.images import import_image
 from hits.services.jobs.jobs import Progress
 
 BATCH_SIZE = 16
@@ -87,7 +79,7 @@ class _DecodedImage:
     """A decoded picture, ready to store, with its regions as published."""
 
     image: SourceImage
-    prepared: PreparedImage
+    prepared: import_image.PreparedImage
     regions: Sequence[SourceRegion]
 
 
@@ -146,9 +138,8 @@ class ImageImport:
     def _batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
         first_new_problem = len(self._tally.problems)
         new = [image for image in batch if image.source_id not in self._known]
-        known = [
-            _KnownImage(image, self._plan.regions(image)) for image in batch if image.source_id in self._known
-        ]
+        old = (image for image in batch if image.source_id in self._known)
+        known = [_KnownImage(image, self._plan.regions(image)) for image in old]
         opened = list(self._opened(new, pool))
         with transaction.atomic():
             self._store(opened)
@@ -203,9 +194,8 @@ class ImageImport:
         if "regions" in changed:
             self._count_regions(fitted)
         if differing:
-            self._differs(
-                f"{source.location}: has another {', '.join(differing)} in the project; left as it is"
-            )
+            what = ", ".join(differing)
+            self._differs(f"{source.location}: has another {what} in the project; left as it is")
         if changed:
             self._tally.described += 1
         elif differing:
@@ -228,11 +218,13 @@ class ImageImport:
                 files.append((image, self._incoming(image)))
             except BadFile as error:
                 self._skip(f"{image.location}: {error}")
-        known = known_original_hashes(self._project, [file for _, file in files])
+        known = import_image.known_original_hashes(self._project, [file for _, file in files])
 
-        def prepare(item: tuple[SourceImage, IncomingFile]) -> PreparedImage | BadFile:
+        def prepare(
+            item: tuple[SourceImage, import_image.IncomingFile],
+        ) -> import_image.PreparedImage | BadFile:
             try:
-                return prepare_image(item[1], known)
+                return import_image.prepare_image(item[1], known)
             except BadFile as error:
                 return error
 
@@ -242,7 +234,7 @@ class ImageImport:
             else:
                 yield _DecodedImage(image, prepared, self._plan.regions(image))
 
-    def _incoming(self, image: SourceImage) -> IncomingFile:
+    def _incoming(self, image: SourceImage) -> import_image.IncomingFile:
         """Read a picture.
 
         Raises:
@@ -256,18 +248,19 @@ class ImageImport:
             data = path.read_bytes()
         except OSError as error:
             raise BadFile(f"{path.name}: cannot be read ({error.strerror})") from error
-        description = ImageDescription(
+        description = import_image.ImageDescription(
             source_url=image.url,
             credit=image.credit,
             licence=self._options.licence,
             split=image.split,
             entity_count=image.entities,
         )
-        return IncomingFile(path.name, data, description)
+        return import_image.IncomingFile(path.name, data, description)
 
     def _store(self, opened: Sequence[_DecodedImage]) -> None:
         fitting = [item for item in opened if self._fits(item)]
-        stored = store_images(project=self._project, prepared=[item.prepared for item in fitting])
+        prepared = [item.prepared for item in fitting]
+        stored = import_image.store_images(project=self._project, prepared=prepared)
         described = source_labels([found[0].pk for found in stored if not isinstance(found, BadFile)])
         records = []
         for item, found in zip(fitting, stored, strict=True):
@@ -291,9 +284,8 @@ class ImageImport:
 
     def _has_size(self, image: SourceImage, size: tuple[int, int]) -> bool:
         try:
-            check_size(
-                (image.width, image.height), size, resized=self._options.sizes is AcceptedSizes.RESIZED
-            )
+            resized = self._options.sizes is AcceptedSizes.RESIZED
+            check_size((image.width, image.height), size, resized=resized)
         except InvalidInput as error:
             self._skip(f"{image.location}: {error}")
             return False
@@ -304,15 +296,14 @@ class ImageImport:
         if not self._has_size(source, (image.width, image.height)):
             return False
         if image.split not in {"", source.split}:
-            self._skip(
-                f"{source.location}: is in the project as {image.name}, in {image.split}; left as it is"
-            )
+            known = f"{image.name}, in {image.split}"
+            self._skip(f"{source.location}: is in the project as {known}; left as it is")
             return False
         image.split = source.split
         image.credit = image.credit or source.credit
         if image.entity_count is None:
             image.entity_count = source.entities
-        if not image.source_url and find_image_by_url(self._project, source.url) is None:
+        if not image.source_url and import_image.find_image_by_url(self._project, source.url) is None:
             image.source_url = source.url
         image.save(update_fields=["split", "credit", "entity_count", "source_url"])
         return True

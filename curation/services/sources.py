@@ -95,9 +95,8 @@ def spec_from_json(source: str, stored: Mapping[str, Any]) -> CollectionSpec:
 def options_from_json(stored: Mapping[str, Any]) -> ImportOptions:
     """Return the options stored in a job."""
     values = dict(stored)
-    return ImportOptions(
-        BadImageAction(values.pop("bad_picture")), AcceptedSizes(values.pop("sizes")), **values
-    )
+    bad_image, sizes = BadImageAction(values.pop("bad_picture")), AcceptedSizes(values.pop("sizes"))
+    return ImportOptions(bad_image, sizes, **values)
 
 
 def import_source(

@@ -299,6 +299,5 @@ def record_review(
     last = TextReview.objects.filter(observation=observation, field=field).order_by("-pk").first()
     if last and (last.is_concern, last.note, last.by_id) == (is_concern, note, by.pk):
         return last
-    return TextReview.objects.create(
-        observation=observation, field=field, is_concern=is_concern, note=note, by_id=by.pk
-    )
+    new = {"is_concern": is_concern, "note": note, "by_id": by.pk}
+    return TextReview.objects.create(observation=observation, field=field, **new)

@@ -194,9 +194,8 @@ def _seal(
             _write_rows(version, plan)
             _mark_sealed(version, closing, by)
             crash_point("seal.after_close")
-            audit.record(
-                project=project, actor=by, action="version.seal", subject=version.name, rows=plan.row_count
-            )
+            facts = {"subject": version.name, "rows": plan.row_count}
+            audit.record(project=project, actor=by, action="version.seal", **facts)
         version.refresh_from_db()
         return version
     raise Conflict(f"{draft.name}: its contents changed {MAX_ATTEMPTS} times during sealing; seal it again")
@@ -245,9 +244,8 @@ def project_state(project: Project) -> tuple[object, ...]:
     approved = Assignment.objects.filter(
         hit__unit__batch__project=project, status=AssignmentStatus.APPROVED
     ).aggregate(n=Count("pk"), keys=Sum("pk"))
-    images = Image.objects.filter(project=project, taken_down_at=None).aggregate(
-        n=Count("pk"), keys=Sum("pk")
-    )
+    photos = Image.objects.filter(project=project, taken_down_at=None)
+    images = photos.aggregate(n=Count("pk"), keys=Sum("pk"))
     newest = AuditEvent.objects.filter(project=project).aggregate(pk=Max("pk"))
     records = Record.objects.filter(project=project).aggregate(n=Count("pk"))
     decisions = DecisionRun.objects.filter(project=project).aggregate(pk=Max("pk"))

@@ -203,9 +203,8 @@ def _chunks(rows: NDArray[np.int64], size: int) -> Iterator[NDArray[np.int64]]:
 
 def _check_inputs(vectors: NDArray[np.floating], splits: Sequence[str], threshold: float, limit: int) -> None:
     if vectors.ndim != 2 or len(vectors) != len(splits):  # noqa: PLR2004 - rows and columns
-        raise InvalidInput(
-            f"vectors: shape {vectors.shape} for {len(splits)} splits; give one row for each image"
-        )
+        shape = f"shape {vectors.shape} for {len(splits)} splits"
+        raise InvalidInput(f"vectors: {shape}; give one row for each image")
     for start in range(0, len(vectors), CHUNK_SIZE):
         finite = np.isfinite(vectors[start : start + CHUNK_SIZE]).all(axis=1)
         if not finite.all():

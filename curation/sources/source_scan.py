@@ -70,9 +70,8 @@ class SourceScan:
             yield
         if self._problem_count:
             more = self._problem_count - len(self._problems)
-            raise InvalidInput(
-                "; ".join([*self._problems, *([f"and {more} more such problems"] if more else [])])
-            )
+            rest = [f"and {more} more such problems"] if more else []
+            raise InvalidInput("; ".join([*self._problems, *rest]))
 
     def check_inside(self, paths: Iterable[str | Path]) -> None:
         """Check that files are in the allowed folder.

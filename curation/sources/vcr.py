@@ -28,14 +28,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from curation.records import InvalidInput
-from curation.sources.fields import (
-    clean_text,
-    require_integer,
-    require_list,
-    require_number,
-    require_object,
-    require_text,
-)
+from curation.sources import fields
 from curation.sources.json_stream import iterate_lines, parse_json
 from curation.sources.records import (
     MAX_ID_LENGTH,
@@ -179,9 +172,8 @@ class _VcrReader:
 
         def regions(image: SourceImage) -> Sequence[SourceRegion]:
             metadata = Path(image.facts["metadata"])
-            return _read_metadata(
-                self._folder / metadata, str(metadata), objects.get(image.source_id)
-            ).objects
+            names = objects.get(image.source_id)
+            return _read_metadata(self._folder / metadata, str(metadata), names).objects
 
         warning = split_warning(self._source, len(images)) if images else ""
         return self._scan.make_plan(images, regions, warning=warning)
@@ -265,15 +257,12 @@ class _VcrReader:
 
 
 def _parse_named_image(value: Any, split: str, location: str) -> _NamedImage:
-    record = require_object(value, location)
-    image, metadata = (
-        _relative_path(record, "img_fn", location),
-        _relative_path(record, "metadata_fn", location),
-    )
+    record = fields.require_object(value, location)
+    image = _relative_path(record, "img_fn", location)
+    metadata = _relative_path(record, "metadata_fn", location)
     objects = record.get("objects")
-    if objects is not None and not (
-        isinstance(objects, list) and all(isinstance(name, str) for name in objects)
-    ):
+    is_list = isinstance(objects, list) and all(isinstance(name, str) for name in objects)
+    if objects is not None and not is_list:
         raise InvalidInput(f"{location}: objects must be a list of names")
     return _NamedImage(
         image,
@@ -282,13 +271,13 @@ def _parse_named_image(value: Any, split: str, location: str) -> _NamedImage:
         location,
         image_id=str(record.get("img_id") or ""),
         movie=str(record.get("movie") or ""),
-        objects=None if objects is None else tuple(clean_text(name) for name in objects),
+        objects=None if objects is None else tuple(fields.clean_text(name) for name in objects),
     )
 
 
 def _relative_path(record: Mapping[str, Any], name: str, location: str) -> str:
     """Return a path that stays below the folder."""
-    path = require_text(record, name, location)
+    path = fields.require_text(record, name, location)
     parts = PurePosixPath(path).parts
     if path.startswith("/") or "\\" in path or "\x00" in path or ".." in parts:
         raise InvalidInput(f"{location}: {name} {path[:60]!r} leaves the folder; give the published file")
@@ -317,20 +306,19 @@ def _read_metadata(path: Path, location: str, objects: Sequence[str] | None) -> 
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{location}: cannot be read; get the published file again") from error
-    record = require_object(parse_json(text, location), location)
-    boxes = require_list(record, "boxes", location)
+    record = fields.require_object(parse_json(text, location), location)
+    boxes = fields.require_list(record, "boxes", location)
     names = _object_names(record, objects, location)
     if len(names) != len(boxes):
-        raise InvalidInput(
-            f"{location}: has {len(boxes)} boxes and {len(names)} names; get the published file again"
-        )
+        counts = f"{len(boxes)} boxes and {len(names)} names"
+        raise InvalidInput(f"{location}: has {counts}; get the published file again")
     regions = [
         SourceRegion(str(index), _parse_box(box, f"{location}, box {index}"), name)
         for index, (box, name) in enumerate(zip(boxes, names, strict=True))
     ]
     width, height = (
-        require_integer(record, "width", location, minimum=1),
-        require_integer(record, "height", location, minimum=1),
+        fields.require_integer(record, "width", location, minimum=1),
+        fields.require_integer(record, "height", location, minimum=1),
     )
     return _Metadata(width, height, tuple(regions))
 
@@ -342,10 +330,10 @@ def _object_names(record: Mapping[str, Any], objects: Sequence[str] | None, loca
                 f"{location}: has no names; give the annotation files, which have the same objects"
             )
         return objects
-    names = require_list(record, "names", location)
+    names = fields.require_list(record, "names", location)
     if not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"{location}: names must be a list of texts")
-    cleaned = [clean_text(name) for name in names]
+    cleaned = [fields.clean_text(name) for name in names]
     if objects is not None and list(objects) != cleaned:
         raise InvalidInput(
             f"{location}: its names differ from the objects of the annotation files; use files of one release"
@@ -356,5 +344,5 @@ def _object_names(record: Mapping[str, Any], objects: Sequence[str] | None, loca
 def _parse_box(value: Any, location: str) -> tuple[float, float, float, float]:
     if not isinstance(value, list) or len(value) not in {CORNERS, CORNERS_AND_SCORE}:
         raise InvalidInput(f"{location}: is {json.dumps(value)[:40]}; it must be [x1, y1, x2, y2, score]")
-    left, top, right, bottom = (require_number(edge, "an edge", location) for edge in value[:CORNERS])
+    left, top, right, bottom = (fields.require_number(edge, "an edge", location) for edge in value[:CORNERS])
     return left, top, right, bottom

@@ -26,16 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.records import InvalidInput
-from curation.sources.fields import (
-    MAX_ID,
-    clean_text,
-    optional_id,
-    require_integer,
-    require_list,
-    require_number,
-    require_object,
-    require_text,
-)
+from curation.sources import fields
 from curation.sources.json_stream import iterate_list, read_record
 from curation.sources.records import MissingPolicy, ProgressCallback, SourceImage, SourcePlan, SourceRegion
 from curation.sources.source_scan import SourceScan
@@ -118,7 +109,7 @@ class _VisualGenomeReader:
         with self._scan.raise_problems():
             for location, value in self._records():
                 with self._scan.collect_problem():
-                    record = require_object(value, location)
+                    record = fields.require_object(value, location)
                     image_id = str(_image_id(record, location))
                     if image_id in known:
                         raise InvalidInput(f"{location}: image_id {image_id} occurs twice; remove one")
@@ -141,20 +132,20 @@ class _VisualGenomeReader:
             raise InvalidInput(f"{self._image_data}: lists no image; give the published file")
 
     def _make_image(self, record: Mapping[str, Any], image_id: str, location: str) -> SourceImage:
-        url = require_text(record, "url", location)
+        url = fields.require_text(record, "url", location)
         if not url.startswith(("https://", "http://")) or len(url) > MAX_URL_LENGTH:
             raise InvalidInput(
                 f"{location}: url {url[:60]!r} is not a web address of up to {MAX_URL_LENGTH} characters"
             )
-        facts = {name: optional_id(record, name, location) for name in ("coco_id", "flickr_id")}
+        facts = {name: fields.optional_id(record, name, location) for name in ("coco_id", "flickr_id")}
         return SourceImage(
             source_id=image_id,
             location=f"{location} (image_id {image_id})",
             path="",
             url=url,
             split="",
-            width=require_integer(record, "width", location, minimum=1),
-            height=require_integer(record, "height", location, minimum=1),
+            width=fields.require_integer(record, "width", location, minimum=1),
+            height=fields.require_integer(record, "height", location, minimum=1),
             credit=f"Visual Genome {image_id}",
             facts={name: value for name, value in facts.items() if value is not None},
         )
@@ -219,7 +210,7 @@ class _VisualGenomeReader:
                 self._scan.count_record()
                 location = f"{self._regions.name}: record {found.number}"
                 with self._scan.collect_problem():
-                    image_id, _ = _parse_regions(require_object(found.value, location), location)
+                    image_id, _ = _parse_regions(fields.require_object(found.value, location), location)
                     if image_id in locations:
                         raise InvalidInput(f"{location}: image {image_id} occurs twice; remove one")
                     if image_id not in known:
@@ -237,7 +228,7 @@ class _VisualGenomeReader:
             return ()
         location = f"{self._regions.name}: image {image.source_id}"
         image_id, regions = _parse_regions(
-            require_object(read_record(self._regions, *image.regions_at), location), location
+            fields.require_object(read_record(self._regions, *image.regions_at), location), location
         )
         if image_id != image.source_id:
             raise InvalidInput(f"{self._regions}: has changed since it was read; start again")
@@ -245,7 +236,7 @@ class _VisualGenomeReader:
 
 
 def _image_id(record: Mapping[str, Any], location: str) -> int:
-    return require_integer(record, "image_id" if "image_id" in record else "id", location, minimum=1)
+    return fields.require_integer(record, "image_id" if "image_id" in record else "id", location, minimum=1)
 
 
 def _list_image_folders(folder: Path) -> dict[str, set[str]]:
@@ -284,18 +275,19 @@ def _find_path(image: SourceImage, present: Mapping[str, set[str]]) -> str | Non
 def _parse_regions(record: Mapping[str, Any], location: str) -> tuple[str, list[SourceRegion]]:
     image_id = str(_image_id(record, location))
     regions = []
-    for at, value in enumerate(require_list(record, "regions", location), start=1):
+    for at, value in enumerate(fields.require_list(record, "regions", location), start=1):
         region_location = f"{location}, region {at}"
-        region = require_object(value, region_location)
+        region = fields.require_object(value, region_location)
         left, top = (
-            require_number(region.get("x"), "x", region_location),
-            require_number(region.get("y"), "y", region_location),
+            fields.require_number(region.get("x"), "x", region_location),
+            fields.require_number(region.get("y"), "y", region_location),
         )
-        width = require_number(region.get("width"), "width", region_location)
-        height = require_number(region.get("height"), "height", region_location)
+        width = fields.require_number(region.get("width"), "width", region_location)
+        height = fields.require_number(region.get("height"), "height", region_location)
         phrase = region.get("phrase")
         if not isinstance(phrase, str):
             raise InvalidInput(f"{region_location}: phrase is missing; give the published file")
-        region_id = str(require_integer(region, "region_id", region_location, maximum=MAX_ID))
-        regions.append(SourceRegion(region_id, (left, top, left + width, top + height), clean_text(phrase)))
+        region_id = str(fields.require_integer(region, "region_id", region_location, maximum=fields.MAX_ID))
+        corners = (left, top, left + width, top + height)
+        regions.append(SourceRegion(region_id, corners, fields.clean_text(phrase)))
     return image_id, regions

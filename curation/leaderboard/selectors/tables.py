@@ -95,16 +95,12 @@ def board_measures(board: Leaderboard) -> list[Measure]:
     """Return the measures of a leaderboard's tasks, or those named in its options."""
     tasks = {name.partition("_")[0] for name in board.tasks}
     left_out = set(board.options.get("without", ()))
-    return [
-        measure for measure in MEASURES.values() if measure.task in tasks and measure.name not in left_out
-    ]
+    return [one for one in MEASURES.values() if one.task in tasks and one.name not in left_out]
 
 
 def get_measure(measures: Sequence[Measure], name: str) -> Measure:
     """Return the measure with this name, or the first."""
-    return next(
-        (measure for measure in measures if measure.name == name), measures[0] if measures else P_AT_1
-    )
+    return next((one for one in measures if one.name == name), measures[0] if measures else P_AT_1)
 
 
 def make_table(

@@ -18,14 +18,7 @@ from django.utils import timezone
 
 from curation.evaluation.submission import ZIP_NAME, is_zip_name
 from curation.files import sync_to_disk
-from curation.leaderboard.models import (
-    EntryState,
-    EntryWithdrawal,
-    Leaderboard,
-    LeaderboardEntry,
-    LeaderboardTeam,
-    WrongKey,
-)
+from curation.leaderboard import models
 from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, team_usage
 from curation.leaderboard.services.boards import find_team_by_key, validate_line
 from hits.services import audit
@@ -67,9 +60,7 @@ class ModelDescription:
             except ValidationError as error:
                 raise Refused("url: is not a web address; begin it with https:// or http://") from error
             if not _FORBIDDEN_URL_CHARACTERS.isdisjoint(url):
-                raise Refused(
-                    "url: is not a web address; write its quotation marks and brackets as %22, %3C, …"
-                )
+                raise Refused("url: is not a web address; write quotation marks and brackets as %22, %3C, …")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +71,7 @@ class Upload:
     file_name: str
 
 
-def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> LeaderboardTeam:
+def authenticate_team(*, board: models.Leaderboard | None, key: str, address: str) -> models.LeaderboardTeam:
     """Return the team with a key.
 
     Args:
@@ -90,16 +81,15 @@ def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> L
         UnknownKey: no team of this leaderboard has that key, or there is no such leaderboard.
         LimitReached: too many wrong keys came from that address.
     """
-    digest = hmac.new(
-        settings.SECRET_KEY.encode(), f"wrong-key:{address}".encode(), hashlib.sha256
-    ).hexdigest()
+    subject = f"wrong-key:{address}".encode()
+    digest = hmac.new(settings.SECRET_KEY.encode(), subject, hashlib.sha256).hexdigest()
     since = timezone.now() - timedelta(seconds=WRONG_KEYS_SECONDS)
-    if WrongKey.objects.filter(address=digest, at__gte=since).count() >= MAX_WRONG_KEYS:
+    if models.WrongKey.objects.filter(address=digest, at__gte=since).count() >= MAX_WRONG_KEYS:
         raise LimitReached("key: too many wrong keys from your address; wait 15 minutes")
     team = find_team_by_key(board=board, key=key)
     if team is None:
-        WrongKey.objects.filter(at__lt=since).delete()
-        WrongKey.objects.create(
+        models.WrongKey.objects.filter(at__lt=since).delete()
+        models.WrongKey.objects.create(
             address=digest
         )  # stored in the database, so that guessing is limited even if the cache fails
         raise UnknownKey(UNKNOWN_KEY_MESSAGE)
@@ -107,8 +97,8 @@ def authenticate_team(*, board: Leaderboard | None, key: str, address: str) -> L
 
 
 def submit_entry(
-    *, team: LeaderboardTeam, description: ModelDescription, upload: Upload, queue: bool = True
-) -> tuple[LeaderboardEntry, bool]:
+    *, team: models.LeaderboardTeam, description: ModelDescription, upload: Upload, queue: bool = True
+) -> tuple[models.LeaderboardEntry, bool]:
     """Return the entry of a zip and whether it is new; a zip that this team sent before gives the existing entry.
 
     The team's row is locked while its limits are checked, so that concurrent submissions cannot exceed them.
@@ -132,7 +122,7 @@ def submit_entry(
         partial.unlink(missing_ok=True)
 
 
-def max_upload_bytes(board: Leaderboard) -> int:
+def max_upload_bytes(board: models.Leaderboard) -> int:
     """Return the maximum size of a zip: that of all its scores, within the server's limit."""
     return min(settings.LEADERBOARD_MAX_BYTES, board.options.get("largest", settings.LEADERBOARD_MAX_BYTES))
 
@@ -155,23 +145,23 @@ def _store_upload(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
 
 
 def _create_entry(
-    team: LeaderboardTeam,
+    team: models.LeaderboardTeam,
     description: ModelDescription,
     file_name: str,
     partial: Path,
     sha256: str,
     *,
     queue: bool,
-) -> tuple[LeaderboardEntry, bool]:
+) -> tuple[models.LeaderboardEntry, bool]:
     path = partial.with_name(f"{team.pk}-{sha256}.zip")
     with transaction.atomic():
-        locked_team = LeaderboardTeam.objects.select_for_update().get(pk=team.pk)
-        known = LeaderboardEntry.objects.filter(team=locked_team, sha256=sha256).first()
+        locked_team = models.LeaderboardTeam.objects.select_for_update().get(pk=team.pk)
+        known = models.LeaderboardEntry.objects.filter(team=locked_team, sha256=sha256).first()
         if known is not None:
             return known, False
         _check_can_submit(locked_team, timezone.now())
         name = _validate_zip_name(file_name)
-        entry = LeaderboardEntry.objects.create(
+        entry = models.LeaderboardEntry.objects.create(
             team=locked_team,
             model=description.model.strip(),
             description=description.description.strip(),
@@ -209,7 +199,7 @@ def _validate_zip_name(file_name: str) -> str:
     return name
 
 
-def _check_can_submit(team: LeaderboardTeam, now: datetime) -> None:
+def _check_can_submit(team: models.LeaderboardTeam, now: datetime) -> None:
     board = team.leaderboard
     if not board.is_open:
         raise Refused("leaderboard: it is closed and does not accept submissions")
@@ -231,7 +221,7 @@ def _check_can_submit(team: LeaderboardTeam, now: datetime) -> None:
         )
 
 
-def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWithdrawal:
+def withdraw_entry(*, team: models.LeaderboardTeam, entry: models.LeaderboardEntry) -> models.EntryWithdrawal:
     """Withdraw a team's own entry permanently; repeating it returns the first withdrawal.
 
     Raises:
@@ -242,7 +232,7 @@ def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWi
     if not team.is_active:
         raise Refused("team: it cannot change its submissions at present; ask the organisers")
     with transaction.atomic():
-        found, is_new = EntryWithdrawal.objects.get_or_create(entry=entry)
+        found, is_new = models.EntryWithdrawal.objects.get_or_create(entry=entry)
         if is_new:
             audit.record(
                 project=team.leaderboard.project,
@@ -256,22 +246,22 @@ def withdraw_entry(*, team: LeaderboardTeam, entry: LeaderboardEntry) -> EntryWi
     return found
 
 
-def record_scored(*, entry: LeaderboardEntry, figures: dict[str, Any]) -> None:
+def record_scored(*, entry: models.LeaderboardEntry, figures: dict[str, Any]) -> None:
     """Record an entry's figures; processed entries are left unchanged."""
-    waiting = LeaderboardEntry.objects.filter(pk=entry.pk, state=EntryState.QUEUED)
-    waiting.update(state=EntryState.SCORED, figures=figures, defect="", scored_at=timezone.now())
+    waiting = models.LeaderboardEntry.objects.filter(pk=entry.pk, state=models.EntryState.QUEUED)
+    waiting.update(state=models.EntryState.SCORED, figures=figures, defect="", scored_at=timezone.now())
     entry.refresh_from_db()
 
 
-def record_refused(*, entry: LeaderboardEntry, defect: str) -> None:
+def record_refused(*, entry: models.LeaderboardEntry, defect: str) -> None:
     """Record why an entry cannot be scored, and remove its zip; it counts against no limit."""
-    waiting = LeaderboardEntry.objects.filter(pk=entry.pk, state=EntryState.QUEUED)
+    waiting = models.LeaderboardEntry.objects.filter(pk=entry.pk, state=models.EntryState.QUEUED)
     message = " ".join(defect.split())[:MAX_DEFECT_LENGTH]
-    if waiting.update(state=EntryState.REFUSED, defect=message, scored_at=timezone.now()):
+    if waiting.update(state=models.EntryState.REFUSED, defect=message, scored_at=timezone.now()):
         entry_file(entry).unlink(missing_ok=True)
     entry.refresh_from_db()
 
 
-def entry_file(entry: LeaderboardEntry) -> Path:
+def entry_file(entry: models.LeaderboardEntry) -> Path:
     """Return the path of an entry's zip while it is stored."""
     return Path(settings.MEDIA_ROOT) / entry.path

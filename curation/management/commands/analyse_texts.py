@@ -8,17 +8,7 @@ from typing import Any
 from curation.dedup.cuts import Linkage
 from curation.models import AnalysisKind, PairText
 from curation.selectors.jobs import ANALYSE_TEXTS
-from curation.services.texts import (
-    CAPTION_SOURCES,
-    FROM_FILE,
-    MAX_FILE_BYTES,
-    MODEL_PREFIX,
-    OPTION_TYPES,
-    REGION_CHOICES,
-    WORD_LIST,
-    request_analysis,
-    store_file,
-)
+from curation.services import texts
 from curation.texts.captions import Measure
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_model
@@ -54,18 +44,19 @@ class Command(JobCommand):
         kind = AnalysisKind(options["kind"])
         project = find_project(options["project"])
         given = {name: options[name] for name in _option_names() if options.get(name) is not None}
-        known = {field.name for field in fields(OPTION_TYPES[kind])}
+        known = {field.name for field in fields(texts.OPTION_TYPES[kind])}
         foreign = sorted(set(given) - known)
         if foreign:
             flag = foreign[0].replace("_", "-")
             raise input_error(f"--{flag}: {kind.value} has no such option; leave it out")
         if options["file"] is not None:
             given |= _store_file(kind, options["file"])
-        return request_analysis(project=project, options=OPTION_TYPES[kind](**given), by=None, queue=queue)
+        chosen = texts.OPTION_TYPES[kind](**given)
+        return texts.request_analysis(project=project, options=chosen, by=None, queue=queue)
 
 
 def _option_names() -> list[str]:
-    names = [field.name for made in OPTION_TYPES.values() for field in fields(made)]
+    names = [field.name for made in texts.OPTION_TYPES.values() for field in fields(made)]
     return [name for name in dict.fromkeys(names) if name not in ("file", "file_name")]
 
 
@@ -73,13 +64,14 @@ def _store_file(kind: AnalysisKind, path: Path) -> dict[str, str]:
     if kind not in FILE_OPTIONS:
         raise input_error(f"--file {path}: {kind.value} reads no file; leave it out")
     try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            limit = f"{MAX_FILE_BYTES // 2**20} MiB"
+        if path.stat().st_size > texts.MAX_FILE_BYTES:
+            limit = f"{texts.MAX_FILE_BYTES // 2**20} MiB"
             raise input_error(f"--file {path}: is over {limit}; split it into smaller files")
         data = path.read_bytes()
     except OSError as error:
         raise input_error(f"--file {path}: {error.strerror}; choose another") from error
-    return {FILE_OPTIONS[kind]: FROM_FILE, "file": store_file(data=data), "file_name": path.name[:120]}
+    stored = {"file": texts.store_file(data=data), "file_name": path.name[:120]}
+    return {FILE_OPTIONS[kind]: texts.FROM_FILE, **stored}
 
 
 def _add_analysis_options(parser: ArgumentParser) -> None:
@@ -96,14 +88,14 @@ def _add_analysis_options(parser: ArgumentParser) -> None:
     add("--passes", type=int, help="times that the fit sees every text (10)")
     add("--least-texts", type=int, help="words in fewer texts are ignored (2)")
     add = parser.add_argument_group("toxicity").add_argument
-    scorers = f"{WORD_LIST}, or {MODEL_PREFIX}<folder or hub id> ({WORD_LIST})"
+    scorers = f"{texts.WORD_LIST}, or {texts.MODEL_PREFIX}<folder or hub id> ({texts.WORD_LIST})"
     add("--scorer", type=absolute_model, help=scorers)
     add("--label", help="the classifier's label that means toxic")
     add("--sample", type=int, help="pairs of each split, 0 for all (10000)")
     add("--top", type=int, help="texts of each split to be read (50)")
     add = parser.add_argument_group("captions").add_argument
-    add("--source", choices=CAPTION_SOURCES[:-1], help="of the captions (auto)")
-    add("--against", choices=REGION_CHOICES, help="which region descriptions (overlap)")
+    add("--source", choices=texts.CAPTION_SOURCES[:-1], help="of the captions (auto)")
+    add("--against", choices=texts.REGION_CHOICES, help="which region descriptions (overlap)")
     add("--measure", choices=[measure.value for measure in Measure], help="(mean)")
     add("--most", type=int, help="maximum captions per pair (5)")
     add("--images", type=int, help="size of a random sample, 0 for all (2000)")

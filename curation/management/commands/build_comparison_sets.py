@@ -14,10 +14,10 @@ from curation.evaluation.inputs import read_json, read_npy
 from curation.management.file_messages import input_errors
 from curation.management.matmul_backends import add_filter, choose_score_product
 from curation.management.option_fields import option_fields
-from curation.management.rule_options import RULE_OPTIONS, add_rule, add_rules, add_soft_deduplication
+from curation.management.rule_options import add_rule, add_rules, add_soft_deduplication
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
 from curation.negatives.filters import cluster_softly
-from curation.negatives.options import ComparisonSetOptions, ExecutionOptions, KeepRule, Shortcut
+from curation.negatives.options import RULES, ComparisonSetOptions, ExecutionOptions, KeepRule, Shortcut
 from curation.negatives.plausibility import EmbeddingPlausibility, Plausibility, PlausibilityMatrix
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand
@@ -103,7 +103,7 @@ def _build(options: dict[str, Any], meter: ProgressMeter | None) -> ComparisonSe
     seed = options["seed"]
     if seed is not None and seed < 0:
         raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
-    kinds = RULE_OPTIONS | {"shortcut": Shortcut}
+    kinds = RULES | {"shortcut": Shortcut}
     rules = option_fields(ComparisonSetOptions, options)
     rules |= {name: kind(options[name]) for name, kind in kinds.items()}
     work = ExecutionOptions(memory_mib=options["memory_mib"], threads=options["threads"], progress=meter)
