@@ -25,7 +25,5 @@ def load_family(name: str) -> Any:
         raise registry.NotInstalled(f"unknown family {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
     family = import_module(f"{modules[name]}.family").FAMILY
     if family.name != name:
-        raise LookupError(
-            f"{modules[name]}: FAMILY.name is {family.name!r}, but the folder is called {name!r}"
-        )
+        raise LookupError(f"{modules[name]}: FAMILY.name is {family.name!r}, but the folder is {name!r}")
     return family

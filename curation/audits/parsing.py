@@ -124,9 +124,7 @@ def _parse_choices(table: "_Table", kind: CodeKind) -> tuple[Choice, ...]:
         choices.append(_parse_choice(row, kind, choices))
     if kind is CodeKind.YES_NO:
         if choices and [choice.value for choice in choices] != [YES, NO]:
-            raise table.error(
-                "choices", "a yes-no code has yes, then no", 'leave them out or use "yes", "no"'
-            )
+            raise table.error("choices", "a yes-no code has yes and no", 'leave them out or use "yes", "no"')
         choices = choices or [Choice(YES, "Yes"), Choice(NO, "No")]
     if len(choices) < 2:  # noqa: PLR2004 - nothing to choose from
         raise table.error("choices", f"there is {len(choices) or 'none'}", "give two or more")

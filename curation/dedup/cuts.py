@@ -70,9 +70,7 @@ def target_cluster_count(cut: Cut, n: int) -> int | None:
     """Return the number of clusters to make of n rows; None if a distance decides. Raises InvalidInput."""
     if isinstance(cut, ByNumber):
         if not 1 <= cut.clusters <= n:
-            raise InvalidInput(
-                f"clusters: {cut.clusters} is not possible with {n} rows of features; choose 1 to {n}"
-            )
+            raise InvalidInput(f"clusters: {cut.clusters} is not possible with {n} rows; choose 1 to {n}")
         return cut.clusters
     if isinstance(cut, ByFraction):
         if not 0 < cut.fraction <= 1:

@@ -46,9 +46,8 @@ class DistanceSample:
 def sample_distances(rows: DistinctRows, threads: ThreadPool) -> DistanceSample:
     """Compare a fixed sample of SAMPLE_SIZE rows with all rows."""
     unit_rows = rows.as_unit_rows()
-    chosen = np.sort(
-        np.random.default_rng(0).choice(unit_rows.n, min(SAMPLE_SIZE, unit_rows.n), replace=False)
-    )
+    size = min(SAMPLE_SIZE, unit_rows.n)
+    chosen = np.sort(np.random.default_rng(0).choice(unit_rows.n, size, replace=False))
     sample = rows.unit_rows_at(chosen)
     nearest = np.full(len(chosen), MAX_DISTANCE, dtype=np.float32)
     histograms = np.zeros((threads.size, BINS), dtype=np.int64)

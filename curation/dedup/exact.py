@@ -181,9 +181,8 @@ def _growing_radii(pairs: NearPairs, radius: float) -> Iterator[float]:
     radius = min(radius, pairs.radius)
     while radius < pairs.radius:
         yield radius
-        radius = max(
-            np.nextafter(radius, np.inf), pairs.radius_for(int(RAISE_FACTOR * pairs.count_within(radius)) + 1)
-        )
+        target = int(RAISE_FACTOR * pairs.count_within(radius)) + 1
+        radius = max(np.nextafter(radius, np.inf), pairs.radius_for(target))
     yield pairs.radius
 
 

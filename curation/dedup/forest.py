@@ -209,12 +209,7 @@ def _ward_distance(forest: Forest, a: int, x: int) -> float:
 
 
 @kernel()
-def _update_distance(
-    forest: Forest,
-    end: int,
-    kept: int,
-    other_side: float,
-) -> None:
+def _update_distance(forest: Forest, end: int, kept: int, other_side: float) -> None:
     """Set the distance of a pair from the union. other_side: from its other half, infinite beyond the radius."""
     pair, x = end >> 1, forest.other[end]
     if forest.linkage == AVERAGE:
@@ -242,11 +237,7 @@ def _link_end(forest: Forest, end: int, owner: int) -> None:
 
 
 @kernel()
-def _join_lists(
-    forest: Forest,
-    kept: int,
-    absorbed: int,
-) -> None:
+def _join_lists(forest: Forest, kept: int, absorbed: int) -> None:
     """Join the two clusters' lists, with the distances from their union."""
     kept_end, end = forest.first[kept], forest.first[absorbed]
     forest.first[kept] = forest.first[absorbed] = ABSENT
@@ -284,12 +275,7 @@ def _mark_neighbours(forest: Forest, end: int) -> None:
 
 
 @kernel()
-def merge(
-    forest: Forest,
-    highest: float,
-    stop: int,
-    heights: NDArray[np.float64],
-) -> bool:
+def merge(forest: Forest, highest: float, stop: int, heights: NDArray[np.float64]) -> bool:
     """Merge the nearest pair until ``stop`` merges are made; heights: (merges,), filled.
 
     Returns False if no pair at or below ``highest`` remains.

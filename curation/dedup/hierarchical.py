@@ -154,9 +154,8 @@ class _ClusteringTask:
         share = sample.pairs_within(self._guess_radius(rows, sample)) / pair_count
         allow_dense = allow_dense and self.dense_fits
         if allow_dense and share > DENSE_MAX_PAIR_SHARE:
-            return self.run_dense(
-                f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is faster"
-            )
+            reason = f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is faster"
+            return self.run_dense(reason)
         try:
             merged = self._merge(
                 rows, sample, threads, clock, DENSE_MAX_PAIR_SHARE * pair_count if allow_dense else np.inf
@@ -224,6 +223,5 @@ def _merge_copies_only(rows: DistinctRows, merges: int, clock: StageClock) -> Cl
     roots = np.arange(rows.input_count)
     roots[copies] = originals[copies]
     labels = relabel_by_first_appearance(roots)
-    return Clustering(
-        labels, np.zeros(merges), Method.SPARSE, "merging exact copies was enough", clock.seconds
-    )
+    reason = "merging exact copies was enough"
+    return Clustering(labels, np.zeros(merges), Method.SPARSE, reason, clock.seconds)

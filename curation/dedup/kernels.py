@@ -209,9 +209,8 @@ def count_distances(
     for i in range(span[0], span[1]):
         row = cosines[i]
         own_column = min(max(own[i], 0), columns)
-        greatest = max(
-            _greatest(row, 0, own_column), _greatest(row, min(max(own[i] + 1, 0), columns), columns)
-        )
+        after_own = min(max(own[i] + 1, 0), columns)
+        greatest = max(_greatest(row, 0, own_column), _greatest(row, after_own, columns))
         nearest[i] = min(nearest[i], np.float32(1.0) - greatest)
         for j in range(0, columns, HISTOGRAM_STEP):
             if j != own[i]:

@@ -147,9 +147,8 @@ class _Float32Matmul:
         # Threads with a product each, scanned while it is in the cache, are faster than one product shared by all
         # threads: no thread waits for another at every block.
         with threadpool_limits(1, user_api="blas"):
-            yield [
-                _Float32Thread(self.rows, np.empty(self.shape.values, dtype=np.float32)) for _ in range(count)
-            ]
+            buffers = (np.empty(self.shape.values, dtype=np.float32) for _ in range(count))
+            yield [_Float32Thread(self.rows, buffer) for buffer in buffers]
 
 
 @dataclass(frozen=True, slots=True)

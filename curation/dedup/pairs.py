@@ -25,14 +25,8 @@ ROW_BYTES = 64  # arrays of one number per row, here and while merging
 MAX_PAIRS = 2**30 - 1  # ends of pairs are 32-bit integers
 MIN_PAIRS_PER_ROW = 4
 THREAD_BUFFER_PAIRS = 2**15  # pairs that a thread finds before it computes their distances
-BLOCK_SHAPES = (
-    Block(2048, 2048),
-    Block(1024, 2048),
-    Block(512, 1024),
-    Block(256, 512),
-    Block(128, 512),
-    Block(32, 64),
-)
+_BLOCK_SIZES = ((2048, 2048), (1024, 2048), (512, 1024), (256, 512), (128, 512), (32, 64))
+BLOCK_SHAPES = tuple(Block(*sizes) for sizes in _BLOCK_SIZES)
 STRIPS = 8  # into which a square on the diagonal is cut
 FOUND_BYTES = 16  # per pair that a thread found, until the caller adds it
 BLOCK_SHARE = 4  # blocks with the maximum of pairs take at most 1 / BLOCK_SHARE of the memory
@@ -59,9 +53,8 @@ def plan_memory(
     """
     n, d = len(rows), rows.dimensions
     per_score = workers * (4 + FOUND_BYTES * (MAX_AHEAD + 1))
-    block = next(
-        (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.values <= limit), BLOCK_SHAPES[-1]
-    )
+    fitting = (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.values <= limit)
+    block = next(fitting, BLOCK_SHAPES[-1])
     fixed_bytes = (
         ROW_BYTES * rows.input_count
         + 8 * d * min(merges, n // 2)
@@ -210,9 +203,8 @@ class PairSearch:
         with self.scores.threads(self.threads.size) as lanes:
             free_buffers: SimpleQueue[_ThreadBuffers] = SimpleQueue()
             for lane in lanes:
-                free_buffers.put(
-                    _ThreadBuffers(lane, np.empty((buffer_size, 2), dtype=np.int32), np.empty(buffer_size))
-                )
+                ends, distances = np.empty((buffer_size, 2), dtype=np.int32), np.empty(buffer_size)
+                free_buffers.put(_ThreadBuffers(lane, ends, distances))
 
             def work(area: tuple[slice, slice]) -> _BlockPairs:
                 buffers = free_buffers.get()

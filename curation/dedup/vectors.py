@@ -17,9 +17,7 @@ def check_vectors(vectors: NDArray[np.floating], name: str) -> None:
     name: of the array in the message. Raises InvalidInput that names the first bad row.
     """
     if vectors.ndim != MATRIX_DIMENSIONS or 0 in vectors.shape:
-        raise InvalidInput(
-            f"{name}: shape {vectors.shape}; save a (rows, dimensions) array with at least one of each"
-        )
+        raise InvalidInput(f"{name}: shape {vectors.shape}; save (rows, dimensions), at least one of each")
     if not np.issubdtype(vectors.dtype, np.floating):
         raise InvalidInput(f"{name}: {vectors.dtype} values; save them as float32")
     # One number per row is enough: the greatest magnitude is NaN, infinite or zero if the row is bad.

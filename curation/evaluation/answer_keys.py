@@ -48,9 +48,7 @@ class AnswerKeyFolder:
         task = task_of(name)
         paths = sorted(self._folder.glob(f"*_{task}/*_{name}_answer_key.json"))
         if len(paths) != 1:
-            raise InvalidInput(
-                f"{self._folder}: holds {len(paths)} answer keys for {name}; build the sets again"
-            )
+            raise InvalidInput(f"{self._folder}: holds {len(paths)} answer keys for {name}; build them again")
         return read_answer_key(paths[0])
 
     def kept(self) -> frozenset[str]:
@@ -170,7 +168,5 @@ def _score_file(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any
 
 def _restore_key_order(name: str, scores: NDArray[np.floating], key: Key) -> NDArray[np.float64]:
     if len(scores) != len(key.test_ids):
-        raise InvalidInput(
-            f"{name}: {len(scores)} scores, but its key has {len(key.test_ids)} test ids; they must match"
-        )
+        raise InvalidInput(f"{name}: {len(scores)} scores for {len(key.test_ids)} test ids; they must match")
     return restore_key_order(scores, key.test_ids)

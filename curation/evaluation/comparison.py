@@ -20,7 +20,7 @@ from curation.evaluation.inputs import Scores, order_scores
 from curation.records import InvalidInput
 from validation.domain.agreement.pairwise import (
     GeneratorFactory,
-    draw_published,
+    draw_published_numbers,
     pairwise_agreement,
     published_generator,
     tie_break_noise,
@@ -67,16 +67,12 @@ def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
     """
     test_id_map, annotations = raw.get("test_id_map"), raw.get("annotations")
     if not isinstance(test_id_map, dict) or not isinstance(annotations, list):
-        raise InvalidInput(
-            "answer key: must be an object with test_id_map (an object) and annotations (a list)"
-        )
+        raise InvalidInput("answer key: must have test_id_map (an object) and annotations (a list)")
     test_ids: dict[tuple[str, str], str] = {}
     for test_id, entry in test_id_map.items():
         pair = _read_pair(test_id, entry)
         if pair in test_ids:
-            raise InvalidInput(
-                f"answer key: {test_ids[pair]!r} and {test_id!r} name the same candidate; keep one"
-            )
+            raise InvalidInput(f"answer key: {test_ids[pair]!r} and {test_id!r} are one candidate; keep one")
         test_ids[pair] = test_id
     instances = tuple(_read_instance(index, entry, test_ids) for index, entry in enumerate(annotations))
     return ComparisonKey(test_ids=tuple(test_id_map), instances=instances)
@@ -115,7 +111,7 @@ def _score_instance(
     """Return (human, model, random, oracle) of one instance, each from -1 to 1."""
     n = len(instance.test_ids)
     noise = tie_break_noise(generator, n)
-    chance = draw_published(generator, n)
+    chance = draw_published_numbers(generator, n)
     model = np.array([scores[test_id] for test_id in instance.test_ids], dtype=np.float64)
     labels = (instance.first, instance.second)
     human = [
@@ -149,10 +145,8 @@ def _read_instance(index: int, entry: object, test_ids: Mapping[tuple[str, str],
     instance, candidates = entry["Input_iid"], entry.get("candidates")
     if not isinstance(candidates, list):
         raise InvalidInput(f"{where} ({instance!r}) needs candidates, a list")
-    rows = [
-        _read_candidate(f"{where}.candidates[{i}]", instance, item, test_ids)
-        for i, item in enumerate(candidates)
-    ]
+    located = ((f"{where}.candidates[{i}]", item) for i, item in enumerate(candidates))
+    rows = [_read_candidate(location, instance, item, test_ids) for location, item in located]
     if len({test_id for test_id, _, _ in rows}) != len(rows):
         raise InvalidInput(f"{where} ({instance!r}) lists a candidate twice; list each once")
     return RatedInstance(
@@ -170,9 +164,7 @@ def _read_candidate(
         raise InvalidInput(f"{where} needs source_iid, a string")
     test_id = test_ids.get((instance, item["source_iid"]))
     if test_id is None:
-        raise InvalidInput(
-            f"{where}: {item['source_iid']!r} of {instance!r} has no entry in test_id_map; add it"
-        )
+        raise InvalidInput(f"{where}: {item['source_iid']!r} of {instance!r} is not in test_id_map; add it")
     return test_id, _rating(where, item, "annot1"), _rating(where, item, "annot2")
 
 

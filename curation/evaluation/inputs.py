@@ -152,9 +152,7 @@ def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence
     if path.suffix != ".json":
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
     if instance_ids is not None:
-        raise InvalidInput(
-            f"{instance_ids}: ids are for .npy predictions; {path} contains its own, so omit them"
-        )
+        raise InvalidInput(f"{instance_ids}: ids are for .npy predictions; {path} has its own, so omit them")
     return scores_by_id(read_json(path), str(path))
 
 
@@ -225,12 +223,10 @@ def _order_array_scores(
     ids = key_ids if ids_path is None else _read_ids(ids_path)
     if len(scores) != len(ids):
         source = ids_path if ids_path is not None else "the answer key"
-        raise InvalidInput(
-            f"{path}: {len(scores)} scores for the {len(ids)} ids of {source}; they must match"
-        )
-    return (
-        restore_key_order(scores, ids) if ids_path is None else dict(zip(ids, scores.tolist(), strict=True))
-    )
+        raise InvalidInput(f"{path}: {len(scores)} scores for {len(ids)} ids of {source}; they must match")
+    if ids_path is None:
+        return restore_key_order(scores, ids)
+    return dict(zip(ids, scores.tolist(), strict=True))
 
 
 def scores_by_id(scores: Any, name: str) -> dict[str, float]:
@@ -239,9 +235,8 @@ def scores_by_id(scores: Any, name: str) -> dict[str, float]:
     Raises InvalidInput if it is not an object, or a score is not a number.
     """
     if not isinstance(scores, dict):
-        raise InvalidInput(
-            f"{name}: predictions must be a JSON object {{id: score}}, not {_json_type(scores)}"
-        )
+        found = _json_type(scores)
+        raise InvalidInput(f"{name}: predictions must be a JSON object {{id: score}}, not {found}")
     kinds = set(map(type, scores.values()))
     if kinds <= {float}:
         return scores
@@ -251,12 +246,9 @@ def scores_by_id(scores: Any, name: str) -> dict[str, float]:
     try:
         return {item: float(score) for item, score in scores.items()}
     except OverflowError as error:
-        raise InvalidInput(
-            f"{name}: a score is too large for a 64-bit number; scale the scores down"
-        ) from error
+        raise InvalidInput(f"{name}: a score is over a 64-bit number; scale the scores down") from error
 
 
 def _json_type(value: object) -> str:
-    return {list: "a list", str: "a string", type(None): "null", bool: "a boolean"}.get(
-        type(value), "a number"
-    )
+    names = {list: "a list", str: "a string", type(None): "null", bool: "a boolean"}
+    return names.get(type(value), "a number")

@@ -147,10 +147,8 @@ def _has_constant_filler(
         is_filler[begin:end] = False
     first = rows[0] if len(rows) else last
     filler_columns = np.flatnonzero(is_filler)
-    return all(
-        (rows[:, column] == first[column]).all() and last[column] == first[column]
-        for column in filler_columns
-    )
+    same = ((rows[:, column] == first[column]).all() for column in filler_columns)
+    return all(same) and all(last[column] == first[column] for column in filler_columns)
 
 
 def _read_column(rows: NDArray[np.uint8], last: NDArray[np.uint8], span: tuple[int, int]) -> IdBytes | None:

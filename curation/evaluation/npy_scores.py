@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from curation.evaluation.inputs import SCORE_DTYPES
 from curation.records import InvalidInput
 
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+_HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # numpy raises these for invalid headers; it uses tokenize for headers of old Python versions.
 _HEADER_ERRORS = (
     ValueError,
@@ -42,9 +39,8 @@ def read_npy_scores(data: bytes, name: str, count: int) -> NDArray[np.float64]:
     shape, _, dtype = _read_header(file, name)
     _check_type(dtype, name)
     if len(shape) != 1:
-        raise InvalidInput(
-            f"{name}: scores have shape {shape} instead of one dimension; save scores.reshape(-1)"
-        )
+        problem = f"scores have shape {shape} instead of one dimension"
+        raise InvalidInput(f"{name}: {problem}; save scores.reshape(-1)")
     if shape[0] != count:
         raise InvalidInput(f"{name}: {_describe_length(shape[0], count)}")
     body = data[file.tell() :]

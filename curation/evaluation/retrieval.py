@@ -79,9 +79,8 @@ def _key_from_entries(raw: Mapping[str, Any]) -> RetrievalKey:
     position = {instance: index for index, instance in enumerate(ids)}
     if not position.keys() >= set(inferences):
         foreign = [test_id for test_id, other in zip(raw, inferences, strict=True) if other not in position]
-        raise InvalidInput(
-            f"answer key: the inference of {describe_ids(foreign)} belongs to no image of the key"
-        )
+        foreign_ids = describe_ids(foreign)
+        raise InvalidInput(f"answer key: the inference of {foreign_ids} belongs to no image of the key")
     return RetrievalKey(ids, test_ids, _positions(images, position), _positions(inferences, position))
 
 

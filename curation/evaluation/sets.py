@@ -229,9 +229,8 @@ def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tup
 
 def comparison_ids(row: Mapping[str, Any], ids: TestIdMaker) -> list[str]:
     """Return the test ids of a rated set's candidates, in order."""
-    return [
-        ids.make(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in row["candidates"]
-    ]
+    rated = row["candidates"]
+    return [ids.make(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in rated]
 
 
 def _corners(boxes: Sequence[Region]) -> NDArray[np.float64]:

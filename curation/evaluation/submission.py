@@ -114,10 +114,8 @@ def read_submission(
         with zipfile.ZipFile(path) as archive:
             files, notes = _list_files(archive, name, expected)
             _check_complete(files, expected)
-            scores = {
-                stem: _read_scores(archive, files[stem], expected[stem], keys)
-                for stem in in_file_order(files)
-            }
+            names = in_file_order(files)
+            scores = {stem: _read_scores(archive, files[stem], expected[stem], keys) for stem in names}
     except InvalidInput:
         raise
     except _ZIP_ERRORS as error:
@@ -171,15 +169,12 @@ def _list_files(
             continue
         folder, stem = _locate_file(info, expected)
         if stem in files:
-            raise InvalidInput(
-                f"{info.filename}: {files[stem].filename} is included too; keep one of the two"
-            )
+            other = files[stem].filename
+            raise InvalidInput(f"{info.filename}: {other} is included too; keep one of the two")
         files[stem] = info
         folders.add(folder)
     if len(folders) > 1:
-        raise InvalidInput(
-            f"{name}: has folders {' and '.join(sorted(folders))}; put all files into {FOLDER}"
-        )
+        raise InvalidInput(f"{name}: has folders {' and '.join(sorted(folders))}; put all files in {FOLDER}")
     odd = {name.partition(".")[0].partition(" ")[0], *folders} - {FOLDER}
     notes = [f"{README_FOLDER} is the name in the README; the published validator expects {FOLDER}."]
     return files, notes if odd else []
@@ -208,9 +203,8 @@ def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[st
     if stem not in expected:
         raise InvalidInput(f"{name}: {_describe_unexpected(stem, expected)}")
     if kind not in _SUFFIXES:
-        raise InvalidInput(
-            f"{name}: is not a .npy file; save it with numpy.save, or as .json {{test id: score}}"
-        )
+        remedy = "save it with numpy.save, or as .json {test id: score}"
+        raise InvalidInput(f"{name}: is not a .npy file; {remedy}")
     return parts[0], stem
 
 

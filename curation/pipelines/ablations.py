@@ -19,14 +19,8 @@ from curation.scorer.recipes import Recipe, RecipeKind
 from curation.selectors.ablations import PROMPT, RECIPE, find_scorer
 from curation.selectors.evaluations import evaluations, find_reusable_evaluation
 from curation.selectors.scorers import SCORER_PREFIX
+from curation.services import ablations
 from curation.services.ablation_sources import SHORTCUTS
-from curation.services.ablations import (
-    AblationOptions,
-    add_recipe_to_evaluation,
-    default_splits,
-    selected_recipes,
-    training_config,
-)
 from curation.services.evaluations import EvaluationOptions, request_evaluation
 from curation.services.scorers import next_free_name, request_training, resolve_encoder
 from hits.services.errors import Refused
@@ -44,8 +38,8 @@ def run_ablations(progress: Progress) -> dict[str, Any]:
     """
     job = progress.job
     version = DatasetVersion.objects.select_related("project").get(pk=job.args["version"])
-    ablation_job = _AblationJob(version, AblationOptions.from_json(job.args["options"]), progress)
-    plan = selected_recipes(ablation_job.options)
+    ablation_job = _AblationJob(version, ablations.AblationOptions.from_json(job.args["options"]), progress)
+    plan = ablations.selected_recipes(ablation_job.options)
     rows: dict[str, str] = {}
     refused: dict[str, str] = {}
     for index, recipe in enumerate(plan):
@@ -67,7 +61,7 @@ class _AblationJob:
     """The rows of one job."""
 
     version: DatasetVersion
-    options: AblationOptions
+    options: ablations.AblationOptions
     progress: Progress
 
     def make_row(self, recipe: Recipe) -> str:
@@ -85,9 +79,7 @@ class _AblationJob:
         scorer = self._find_or_train_scorer(
             recipes.get_recipe(recipe.trains_as) if recipe.trains_as != recipe.name else recipe
         )
-        return self._evaluate(
-            recipe, scorer.encoder_name, lambda evaluation: evaluation.scorer_id == scorer.pk
-        )
+        return self._evaluate(recipe, scorer.encoder_name, lambda found: found.scorer_id == scorer.pk)
 
     def _make_baseline(self, recipe: Recipe) -> str:
         was_made = [
@@ -111,18 +103,17 @@ class _AblationJob:
         encoder = resolve_encoder(self.version.project, model)
 
         def matches(evaluation: Evaluation) -> bool:
-            return bool(
-                evaluation.options.get(RECIPE) == recipe.name and evaluation.options.get("encoder") == encoder
-            )
+            options = evaluation.options
+            return bool(options.get(RECIPE) == recipe.name and options.get("encoder") == encoder)
 
         return self._evaluate(recipe, encoder, matches)
 
     def _find_or_train_scorer(self, recipe: Recipe) -> Scorer:
         """Return a ready scorer with a recipe's settings; train it if there is none."""
-        config = training_config(recipe, self.options)
+        config = ablations.training_config(recipe, self.options)
         if config.model.startswith(SCORER_PREFIX):
             config = replace(config, model=resolve_encoder(self.version.project, config.model))
-        splits = default_splits(self.version, seed=config.seed)
+        splits = ablations.default_splits(self.version, seed=config.seed)
         known = find_scorer(self.version, config.as_json(), splits.as_json())
         if known is not None and known.is_ready:
             return known
@@ -147,7 +138,7 @@ class _AblationJob:
         """Evaluate a scorer or encoder on the split, unless a default evaluation is done or was started."""
         known = self._find_evaluation(recipe, matches)
         if known is not None:
-            add_recipe_to_evaluation(evaluation=known, recipe=recipe)
+            ablations.add_recipe_to_evaluation(evaluation=known, recipe=recipe)
         if known is not None and known.figures:
             return EXISTING
         if known is not None and known.job is not None:

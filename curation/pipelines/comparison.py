@@ -235,9 +235,8 @@ def _make_round(
     ]
     skipped: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in result.skipped:
-        skipped[row.reason.value].append(
-            {"instance": pairs[row.instance].instance_id, "available": row.available}
-        )
+        instance = pairs[row.instance].instance_id
+        skipped[row.reason.value].append({"instance": instance, "available": row.available})
     return BuiltRound(
         encoder=round_encoders.name,
         provenance=_provenance(round_encoders, options, pairs, result.funnel),

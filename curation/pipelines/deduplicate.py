@@ -179,9 +179,8 @@ def _group_images(
     """Cluster, and choose the image of each cluster to keep. Raises Refused."""
     try:
         clustering = _cluster_vectors(vectors, options, progress)
-        return clustering, _groups(
-            images, clustering.labels, _select_kept(clustering.labels, vectors, images, options)
-        )
+        kept = _select_kept(clustering.labels, vectors, images, options)
+        return clustering, _groups(images, clustering.labels, kept)
     except TooManyPairs as error:
         raise Refused(f"{error}; raise --memory-mib, or merge less") from error
     except InvalidInput as error:
@@ -209,9 +208,8 @@ def _cluster_vectors(
     if progress is not None:
         progress.hold_lease(0)
         of = options.source_suffix
-        progress.log(
-            f"{n} images{of} in {clustering.clusters} clusters ({clustering.method}: {clustering.reason})"
-        )
+        how = f"{clustering.method}: {clustering.reason}"
+        progress.log(f"{n} images{of} in {clustering.clusters} clusters ({how})")
     return clustering
 
 

@@ -171,9 +171,8 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
     try:
         # Texts share one tokenizer; they are faster with all threads on one batch.
         is_parallel = options.subject != Subject.TEXTS
-        folder.write(
-            shard, encode_batches(objects, _make_encode(encoder, options), step, parallel=is_parallel)
-        )
+        blocks = encode_batches(objects, _make_encode(encoder, options), step, parallel=is_parallel)
+        folder.write(shard, blocks)
     except InvalidInput as error:
         raise Refused(str(error)) from error
 
@@ -199,9 +198,7 @@ def _load_encoder(name: str, precision: str, crop: str) -> Any:
 def _check_mode(encoder: Any, options: FeatureOptions) -> None:
     if options.subject == Subject.REGIONS and RegionMode(options.region_mode) not in encoder.region_modes:
         supported = ", ".join(sorted(encoder.region_modes))
-        raise Refused(
-            f"region_mode: {encoder.name} cannot do {options.region_mode}; use {supported}, or CLIP"
-        )
+        raise Refused(f"region_mode: {encoder.name} cannot do {options.region_mode}; use {supported} or CLIP")
 
 
 def _row_spec(row: FeatureSet, options: FeatureOptions) -> FeatureSpec:
@@ -242,9 +239,8 @@ def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Ite
     keys = [item.id for item in items]
     found: dict[str, Any]
     if options.subject == Subject.IMAGES:
-        images = Image.objects.filter(project=project, taken_down_at__isnull=True).in_bulk(
-            [int(k) for k in keys]
-        )
+        rows = Image.objects.filter(project=project, taken_down_at__isnull=True)
+        images = rows.in_bulk([int(key) for key in keys])
         found = {str(pk): image for pk, image in images.items()}
     else:
         pairs = pairs_by_instance_id(project, set(keys))

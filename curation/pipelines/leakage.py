@@ -20,16 +20,8 @@ from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, o
 from curation.records import InvalidInput
 from curation.selectors.leakage import SplitImage, split_images
 from curation.services.leakage import CompareBy, LeakageOptions, LeakageResult, SimilarPair, store_leaks
+from curation.sources import leakage
 from curation.sources.identity import find_identities
-from curation.sources.leakage import (
-    CrossPairs,
-    count_products,
-    find_cross_pairs,
-    find_shared_keys,
-    nearest_histogram,
-    pair_cosines,
-    rounding_margin,
-)
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
@@ -79,7 +71,9 @@ def check_leakage(
     compared = _encode_images(project, all_images, chosen, options, encoder, steps)
     try:
         near_pairs = _find_near_pairs(
-            compared, options, _ProductProgress(steps, len(all_images), count_products(compared.splits))
+            compared,
+            options,
+            _ProductProgress(steps, len(all_images), leakage.count_products(compared.splits)),
         )
     except InvalidInput as error:
         raise Refused(str(error)) from error
@@ -150,29 +144,28 @@ def _open_images(keys: Sequence[int]) -> list[Any]:
 
 def _find_near_pairs(
     compared: _ComparedImages, options: LeakageOptions, step: _ProductProgress
-) -> CrossPairs | None:
+) -> leakage.CrossPairs | None:
     if compared.vectors is None:
         return None
-    return find_cross_pairs(
+    return leakage.find_cross_pairs(
         compared.vectors, compared.splits, threshold=options.threshold, limit=options.limit, step=step
     )
 
 
 def _collect_leaks(
-    compared: _ComparedImages, near_pairs: CrossPairs | None, options: LeakageOptions
+    compared: _ComparedImages, near_pairs: leakage.CrossPairs | None, options: LeakageOptions
 ) -> LeakageResult:
     """Combine copies and near pairs; copies come first if the limit cuts the list."""
     images, splits = compared.images, compared.splits
     keys = [frozenset({f"{BYTES_KEY}:{i.sha256}"}) | find_identities(i.url, i.facts) for i in images]
-    shared = find_shared_keys(keys, splits)
+    shared = leakage.find_shared_keys(keys, splits)
     cosines = _cosines_of_copies(compared, shared)
     copies = {(first, second): cosine for (first, second, _), cosine in zip(shared, cosines, strict=True)}
     found, by_splits = _count_pairs(near_pairs, copies, splits, options)
     pairs = dict(copies)
     if near_pairs is not None:
-        for (first, second), cosine in zip(
-            near_pairs.rows.tolist(), near_pairs.cosines.tolist(), strict=True
-        ):
+        pairs_found = zip(near_pairs.rows.tolist(), near_pairs.cosines.tolist(), strict=True)
+        for (first, second), cosine in pairs_found:
             pairs.setdefault((first, second), cosine)
     selected = list(pairs.items())[: options.limit]
     provenance = {
@@ -181,8 +174,10 @@ def _collect_leaks(
         "copies": len(copies),
         "compare": str(options.compare),
         "limit": options.limit,
-        "nearest": nearest_histogram(near_pairs.nearest) if near_pairs is not None else [],
-        "margin": rounding_margin(compared.vectors.shape[1]) if compared.vectors is not None else None,
+        "nearest": leakage.nearest_histogram(near_pairs.nearest) if near_pairs is not None else [],
+        "margin": leakage.rounding_margin(compared.vectors.shape[1])
+        if compared.vectors is not None
+        else None,
     }
     return LeakageResult(
         encoder=compared.encoder,
@@ -198,12 +193,12 @@ def _cosines_of_copies(compared: _ComparedImages, shared: Sequence[tuple[int, in
     """Return the cosine of each pair of copies; without vectors 1 for equal files, else 0 for unknown."""
     if compared.vectors is not None and shared:
         rows = np.array([(first, second) for first, second, _ in shared], dtype=np.int64)
-        return [float(value) for value in pair_cosines(compared.vectors, rows)]
+        return [float(value) for value in leakage.pair_cosines(compared.vectors, rows)]
     return [float(key.startswith(BYTES_KEY)) for _, _, key in shared]
 
 
 def _count_pairs(
-    near_pairs: CrossPairs | None,
+    near_pairs: leakage.CrossPairs | None,
     copies: dict[tuple[int, int], float],
     splits: Sequence[str],
     options: LeakageOptions,

@@ -108,13 +108,8 @@ def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall
 
 def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
     """Return the result for the job's row."""
-    return {
-        "run": run.pk,
-        "images": run.images,
-        "boxes": run.boxes,
-        "pairs": recall.pairs,
-        "solvable": recall.solvable,
-    }
+    counts = {"pairs": recall.pairs, "solvable": recall.solvable}
+    return {"run": run.pk, "images": run.images, "boxes": run.boxes, **counts}
 
 
 def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
@@ -130,9 +125,8 @@ def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
 
 
 def _make_subjobs(run: ProposalRun, pending: Sequence[int]) -> list[PlannedSubjob]:
-    groups = [
-        pending[start : start + PHOTOS_PER_SUBJOB] for start in range(0, len(pending), PHOTOS_PER_SUBJOB)
-    ]
+    starts = range(0, len(pending), PHOTOS_PER_SUBJOB)
+    groups = [pending[start : start + PHOTOS_PER_SUBJOB] for start in starts]
     return [
         PlannedSubjob(
             title=f"Part {number} of {len(groups)}",
@@ -196,9 +190,8 @@ def _open_photos(images: Sequence[Image]) -> tuple[list[int], list[Pillow.Image]
             unreadable.append(_UnreadablePhoto(image.name, str(error)))
         except _DECODING_ERRORS as error:
             hint = f"restore {image.file.name}"
-            unreadable.append(
-                _UnreadablePhoto(image.name, f"{image.name}: cannot be decoded ({error}); {hint}")
-            )
+            problem = f"{image.name}: cannot be decoded ({error}); {hint}"
+            unreadable.append(_UnreadablePhoto(image.name, problem))
         else:
             keys.append(image.pk)
             pictures.append(picture)
@@ -277,9 +270,7 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
         keep.store_boxes(run=run, found=found)
         progress.advance(len(seen), len(photos), after=records)
     if not seen:
-        raise Refused(
-            f"{path}: names none of the project's photos; import them with the addresses in the file"
-        )
+        raise Refused(f"{path}: names none of the project's photos; import them with its addresses")
     progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are about other photos")
 
 
@@ -319,9 +310,8 @@ def _measure_images(run: ProposalRun, found: list[ImageProposals]) -> int:
         new = [pair for pair in pairs.get(row.image_id, []) if (row.pk, pair.pk) not in known]
         if new:
             proposed = np.array([box[:4] for box in row.boxes], dtype=np.int64).reshape(-1, 4)
-            measured |= {
-                (row.pk, pair.pk): best_overlaps(proposed, _pair_boxes(pair)).tolist() for pair in new
-            }
+            boxes = {(row.pk, pair.pk): _pair_boxes(pair) for pair in new}
+            measured |= {key: best_overlaps(proposed, own).tolist() for key, own in boxes.items()}
     current = {pair.pk for image_pairs in pairs.values() for pair in image_pairs}
     keep.store_overlaps(found=found, measured=measured, current_pairs=current)
     return len(measured)

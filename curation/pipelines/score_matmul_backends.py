@@ -17,17 +17,8 @@ import torch
 from numpy.typing import NDArray
 
 from curation.features.parallel import limit_torch_threads
+from curation.negatives import matmul_backends
 from curation.negatives.kernels import order_bfloat16
-from curation.negatives.matmul_backends import (
-    PART_SIZE,
-    NumpyScoreBackend,
-    PreparedScores,
-    ScoreBackend,
-    block_slices,
-    round_outward,
-    summation_error,
-    total_margin,
-)
 from curation.pipelines.matmul_backends import has_bfloat16_instructions, round_into
 
 BLOCK_ROWS = 512
@@ -35,9 +26,9 @@ HALF = 16  # bits
 FLOAT32 = np.dtype(np.float32)
 
 
-def choose_score_backend() -> ScoreBackend:
+def choose_score_backend() -> matmul_backends.ScoreBackend:
     """Return the fastest backend of this machine: bfloat16 if the processor multiplies it, else numpy's."""
-    return BFloat16ScoreBackend() if has_bfloat16_instructions() else NumpyScoreBackend()
+    return BFloat16ScoreBackend() if has_bfloat16_instructions() else matmul_backends.NumpyScoreBackend()
 
 
 class BFloat16ScoreBackend:
@@ -45,7 +36,7 @@ class BFloat16ScoreBackend:
 
     name = "bf16"
 
-    def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> PreparedScores:
+    def prepare(self, images: NDArray[Any], inferences: NDArray[Any]) -> matmul_backends.PreparedScores:
         """Round both sides and measure the rounding error."""
         return _BFloat16Scores(images, inferences)
 
@@ -54,20 +45,20 @@ class _BFloat16Scores:
     def __init__(self, images: NDArray[Any], inferences: NDArray[Any]) -> None:
         (self._images, a), (self._inferences, b) = _round_vectors(images), _round_vectors(inferences)
         d = images.shape[1]
-        error = a + b + a * b + summation_error(d + 1, FLOAT32) * (1 + a) * (1 + b)
-        self.margin = total_margin(error, d)
+        error = a + b + a * b + matmul_backends.summation_error(d + 1, FLOAT32) * (1 + a) * (1 + b)
+        self.margin = matmul_backends.total_margin(error, d)
         self.dtype = np.dtype(np.int16)
 
     def fill(self, images: NDArray[np.intp], out: NDArray[Any]) -> Iterator[slice]:
         torch.set_num_threads(1)  # OpenMP stores the setting per thread
         rows, scores = self._images[torch.from_numpy(images)], torch.from_numpy(out).view(torch.bfloat16)
-        for part in block_slices(len(self._inferences), PART_SIZE):
+        for part in matmul_backends.block_slices(len(self._inferences), matmul_backends.PART_SIZE):
             torch.mm(rows, self._inferences[part].T, out=scores[:, part])
             order_bfloat16(out[:, part])
             yield part
 
     def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        low, high = round_outward(plausibility, self.margin, FLOAT32)
+        low, high = matmul_backends.round_outward(plausibility, self.margin, FLOAT32)
         return _floor_words(low), -_floor_words(-high)
 
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
@@ -82,7 +73,7 @@ def _round_vectors(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:
     """Return the (n, d) vectors in bfloat16, and the greatest length of the rounding error."""
     rounded = torch.empty(vectors.shape, dtype=torch.bfloat16)
     error = 0.0
-    for part in block_slices(len(vectors), BLOCK_ROWS):
+    for part in matmul_backends.block_slices(len(vectors), BLOCK_ROWS):
         error = max(error, round_into(rounded[part], torch.from_numpy(vectors[part])))
     return rounded, error
 

@@ -77,9 +77,8 @@ def measure_baseline(
 def _find_existing(version: DatasetVersion, split: str, shortcut: Shortcut, seed: int) -> Evaluation | None:
     """Return the existing evaluation, if any; only random scores use proposed boxes."""
     run = newest_proposals(version) if shortcut is Shortcut.RANDOM else None
-    return find_reusable_evaluation(
-        baseline_evaluations(version, split, shortcut.value, seed), run.pk if run else None
-    )
+    found = baseline_evaluations(version, split, shortcut.value, seed)
+    return find_reusable_evaluation(found, run.pk if run else None)
 
 
 def _describe_figures(row: Evaluation) -> str:

@@ -47,9 +47,8 @@ def suppress(corners: IntArray, *, max_overlap: float, limit: int) -> NDArray[np
     selected: list[int] = []
     while len(candidates) and len(selected) < limit:
         selected.append(int(candidates[0]))
-        overlap = iou_matrix(
-            corners[candidates[:1]].astype(np.float64), corners[candidates].astype(np.float64)
-        )[0]
+        best, others = corners[candidates[:1]], corners[candidates]
+        overlap = iou_matrix(best.astype(np.float64), others.astype(np.float64))[0]
         overlap[0] = np.inf
         candidates = candidates[overlap <= max_overlap]
     return np.array(selected, dtype=np.intp)

@@ -1,17 +1,11 @@
 """Create detectors by the names that commands and runs use."""
 
-from curation.proposals.detector import (
-    CLASSICAL,
-    DEFAULT_LIMIT,
-    HUGGING_FACE_PREFIX,
-    Detector,
-    check_detector_name,
-)
+from curation.proposals import detector
 
 
 def get_detector(
-    name: str, *, limit: int = DEFAULT_LIMIT, suppress_over: float | None = None, revision: str = ""
-) -> Detector:
+    name: str, *, limit: int = detector.DEFAULT_LIMIT, suppress_over: float | None = None, revision: str = ""
+) -> detector.Detector:
     """Return the detector called ``name``: ``classical``, or ``hf:<hub id or folder>``.
 
     Args:
@@ -23,11 +17,11 @@ def get_detector(
     Raises:
         DetectorUnavailable: an unknown name, a missing package, or weights that are not available.
     """
-    if check_detector_name(name) == CLASSICAL:
+    if detector.check_detector_name(name) == detector.CLASSICAL:
         from curation.proposals.selective_search import SelectiveSearch  # noqa: PLC0415 - scikit-image, on demand
 
         return SelectiveSearch(limit=limit)
     from curation.proposals.hugging_face import HuggingFaceDetector  # noqa: PLC0415 - torch, on demand
 
-    source = name.removeprefix(HUGGING_FACE_PREFIX)
+    source = name.removeprefix(detector.HUGGING_FACE_PREFIX)
     return HuggingFaceDetector(source, limit=limit, suppress_over=suppress_over, revision=revision)

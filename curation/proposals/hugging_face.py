@@ -36,9 +36,8 @@ class HuggingFaceDetector:
         device: str = "",
     ) -> None:
         folder = resolve_folder(source, DetectorUnavailable)
-        self._model, self._processor, commit = _load_model(
-            source, from_hub=folder is None, requested_commit=revision
-        )
+        loaded = _load_model(source, from_hub=folder is None, requested_commit=revision)
+        self._model, self._processor, commit = loaded
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model.to(self._device)
         self._limit = limit
@@ -70,9 +69,8 @@ class HuggingFaceDetector:
         corners = round_to_pixels(boxes, width=picture.width, height=picture.height)
         selected = find_distinct(corners)  # some models repeat a box for each class
         if self._suppress_over is not None:
-            selected = selected[
-                suppress(corners[selected], max_overlap=self._suppress_over, limit=self._limit)
-            ]
+            kept = suppress(corners[selected], max_overlap=self._suppress_over, limit=self._limit)
+            selected = selected[kept]
         selected = selected[: self._limit]
         return DetectedBoxes(corners[selected], scores[selected])
 
@@ -86,14 +84,12 @@ def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[
         commit = (requested_commit or hub_commit(source)) if from_hub else ""
         # One commit for all files; without it the library may use a commit with converted weights.
         revision = commit or "main"
-        model = AutoModelForObjectDetection.from_pretrained(
-            source, use_safetensors=True, revision=revision
-        ).eval()
+        detector = AutoModelForObjectDetection
+        model = detector.from_pretrained(source, use_safetensors=True, revision=revision).eval()
         processor = AutoImageProcessor.from_pretrained(source, backend="pil", revision=revision)
     except ImportError as error:
-        package = (
-            "timm" if "timm" in str(error) else "torchvision" if "torchvision" in str(error) else str(error)
-        )
+        known = [name for name in ("timm", "torchvision") if name in str(error)]
+        package = known[0] if known else str(error)
         raise DetectorUnavailable(
             f"detector {source!r} needs a package that is not installed here ({package}); "
             "use a model that does not need it, such as hustvl/yolos-tiny"

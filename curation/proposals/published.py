@@ -117,9 +117,8 @@ def entry_boxes(entry: ProposalEntry, layout: Layout, size: Size, *, limit: int)
     corners = np.array([_box_corners(box, layout, entry, size) for box in boxes]).reshape(-1, BOX_NUMBERS)
     rounded = round_to_pixels(corners, width=size[0], height=size[1])
     selected = find_distinct(rounded)[:limit]
-    scores = (
-        np.array([boxes[index].score for index in selected], dtype=np.float64) if True in scored else None
-    )
+    found = [boxes[index].score for index in selected]
+    scores = np.array(found, dtype=np.float64) if True in scored else None
     return DetectedBoxes(rounded[selected], scores)
 
 
@@ -205,9 +204,8 @@ def _unwrap(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None]:
         return boxes, None
     if not isinstance(scores, list) or not isinstance(boxes, list) or len(scores) != len(boxes):
         raise InvalidInput(f"{where}: scores must be a list as long as {name}")
-    return boxes, [
-        _parse_number(score, f"{where}: score {position}") for position, score in enumerate(scores, start=1)
-    ]
+    numbered = enumerate(scores, start=1)
+    return boxes, [_parse_number(score, f"{where}: score {position}") for position, score in numbered]
 
 
 def _parse_box(raw: Any, where: str) -> RawBox:

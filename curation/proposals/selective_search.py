@@ -62,10 +62,7 @@ class Segmentation:
     scale: float
 
 
-SEGMENTATIONS = (
-    Segmentation(ColourSpace.LAB, 50),
-    Segmentation(ColourSpace.HSV, 150),
-)
+SEGMENTATIONS = (Segmentation(ColourSpace.LAB, 50), Segmentation(ColourSpace.HSV, 150))
 
 
 class SelectiveSearch:

@@ -96,9 +96,8 @@ class TrainingConfig:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values, as ``from_json`` reads them."""
-        return {
-            name: str(value) if isinstance(value, StrEnum) else value for name, value in asdict(self).items()
-        }
+        values = asdict(self).items()
+        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "TrainingConfig":

@@ -57,9 +57,8 @@ def train(run: Path, *, report_progress: ProgressCallback = lambda *_: None) -> 
     with join_process_group(inputs.config.device) as (world, device):
         _check_processes(inputs.config, world)
         with _lock_run(run, world):
-            TrainingRun(run, inputs, world, device).run_to_end(
-                _load_own_checkpoint(run, inputs), report_progress
-            )
+            checkpoint = _load_own_checkpoint(run, inputs)
+            TrainingRun(run, inputs, world, device).run_to_end(checkpoint, report_progress)
     return _read_result(run)
 
 

@@ -25,11 +25,8 @@ def find_scorer(
     scorer's ``splits``, which training adds, are ignored.
     """
     rows = Scorer.objects.filter(project=version.project_id, version=version).select_related("job")
-    alike = [
-        scorer
-        for scorer in rows
-        if splits.items() <= scorer.splits.items() and is_same_run(scorer.config, config)
-    ]
+    found = (scorer for scorer in rows if splits.items() <= scorer.splits.items())
+    alike = [scorer for scorer in found if is_same_run(scorer.config, config)]
     ready = next((scorer for scorer in alike if scorer.is_ready), None)
     return ready or next((scorer for scorer in alike if scorer.job is not None), None)
 

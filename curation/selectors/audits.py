@@ -48,9 +48,8 @@ def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
     audits = Audit.objects.filter(project=project).select_related("created_by")
     readers: dict[int, Counter[int]] = {}
     own: Counter[int] = Counter()
-    labels = _reader_labels().filter(
-        item__audit__project=project, item__observation__image__taken_down_at=None
-    )
+    shown = {"item__audit__project": project, "item__observation__image__taken_down_at": None}
+    labels = _reader_labels().filter(**shown)
     for audit, item, person in labels.values_list("item__audit_id", "item_id", "reader_id").distinct():
         readers.setdefault(audit, Counter())[item] += 1
         own[audit] += person == reader.pk
@@ -169,9 +168,8 @@ def audit_queue(audit: Audit, reader: AbstractBaseUser, position: int | None = N
 
 def _next_position(position: int | None, done: frozenset[int], waiting: Sequence[int]) -> int | None:
     """Return the next position that the reader has done, or the first waiting one that is not shown."""
-    later = min(
-        (candidate for candidate in done if position is not None and candidate > position), default=None
-    )
+    done_later = (found for found in done if position is not None and found > position)
+    later = min(done_later, default=None)
     ahead = next((candidate for candidate in waiting if candidate != position), None)
     if later is None or ahead is None or position is None:
         return later or ahead

@@ -102,11 +102,8 @@ def current_groups(run: DuplicateRun) -> list[DuplicateGroup]:
         for kept, members in divide_group(group["kept"], group["members"], different):
             is_whole = set(group["pair"]) <= {kept, *members}
             pair = (group["pair"][0], group["pair"][1])
-            found.append(
-                DuplicateGroup(
-                    kept, members, pair if is_whole else None, group["cosine"] if is_whole else None
-                )
-            )
+            known = (pair, group["cosine"]) if is_whole else (None, None)
+            found.append(DuplicateGroup(kept, members, *known))
     return sorted(found, key=lambda group: (1 if group.cosine is None else group.cosine, group.kept))
 
 

@@ -66,10 +66,8 @@ def comparison_items(version: DatasetVersion, split: str | None = None) -> dict[
         rows = rows.filter(split=split)
     found = [row.row for row in rows]
     images = _images(version, {row["image"]["url"] for row in found})
-    return {
-        row["Input_iid"]: ComparisonItem(row["Input_iid"], row, images.get(row["image"]["url"]))
-        for row in found
-    }
+    ids = ((row["Input_iid"], row) for row in found)
+    return {iid: ComparisonItem(iid, row, images.get(row["image"]["url"])) for iid, row in ids}
 
 
 def _images(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
@@ -79,9 +77,8 @@ def _images(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
         known |= dict(rows.values_list("url", "sha256"))
     by_hash: dict[str, Image] = {}
     for chunk in _chunks(set(known.values())):
-        images = Image.objects.filter(
-            project=version.project_id, sha256__in=chunk, taken_down_at__isnull=True
-        )
+        photos = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True)
+        images = photos.filter(sha256__in=chunk)
         by_hash |= {image.sha256: image for image in images}
     return {url: by_hash[sha256] for url, sha256 in known.items() if sha256 in by_hash}
 

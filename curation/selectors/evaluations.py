@@ -111,9 +111,7 @@ def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], floa
         data = archive.read(COMPARISON_MEMBER)
     scores = np.load(io.BytesIO(data), allow_pickle=False).tolist()
     named = sorted(key["test_id_map"].items())  # scores follow the sorted test ids
-    return {
-        (name["Input_iid"], name["candidate"]): score for (_, name), score in zip(named, scores, strict=True)
-    }
+    return {(at["Input_iid"], at["candidate"]): score for (_, at), score in zip(named, scores, strict=True)}
 
 
 def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:
@@ -122,9 +120,8 @@ def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:
     for ancestor in ancestry(scorer):
         if ancestor.version_id is not None:
             splits = {ancestor.splits.get("train", ""), ancestor.splits.get("val", "")}
-            rows = VersionRow.objects.filter(
-                version=ancestor.version_id, part=Part.OBSERVATION, split__in=splits
-            )
+            sealed = VersionRow.objects.filter(version=ancestor.version_id, part=Part.OBSERVATION)
+            rows = sealed.filter(split__in=splits)
             known |= ids & set(rows.values_list("instance_id", flat=True))
     return len(known)
 

@@ -42,9 +42,8 @@ def feature_sets(project: Project) -> list[StoredFeatureSet]:
 
 def used_encoders(project: Project) -> list[str]:
     """Return the names of the encoders that this project's jobs have used, in alphabetical order."""
-    asked = Job.objects.filter(project=project, task=FEATURES).values_list(
-        "args__options__encoder", flat=True
-    )
+    jobs = Job.objects.filter(project=project, task=FEATURES)
+    asked = jobs.values_list("args__options__encoder", flat=True)
     return sorted({name for name in asked if name})
 
 

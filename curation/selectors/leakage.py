@@ -49,9 +49,8 @@ def split_sizes(project: Project) -> dict[str, int]:
 
 def count_without_split(project: Project) -> int:
     """Return the number of offered images without a split."""
-    return Image.objects.filter(
-        project=project, taken_down_at__isnull=True, duplicate_of__isnull=True, split=""
-    ).count()
+    offered = Image.objects.filter(taken_down_at__isnull=True, duplicate_of__isnull=True)
+    return offered.filter(project=project, split="").count()
 
 
 def leakage_runs(project: Project) -> Sequence[LeakageRun]:

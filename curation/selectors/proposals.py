@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from django.db.models import Count, Exists, F, Min, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Exists, F, Min, OuterRef, Prefetch, QuerySet
 
 from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
 from curation.proposals.overlap import Recall
@@ -44,9 +44,8 @@ def count_unmeasured_pairs(run: ProposalRun) -> int:
 
 def images_without_boxes(run: ProposalRun, *, first: int = 0, last: int) -> "QuerySet[Image]":
     """Return the available images without boxes of this run, in a range of row keys, in order."""
-    images = Image.objects.filter(
-        project=run.project, taken_down_at__isnull=True, pk__gte=first, pk__lte=last
-    )
+    images = Image.objects.filter(project=run.project, taken_down_at__isnull=True)
+    images = images.filter(pk__gte=first, pk__lte=last)
     return images.filter(~Exists(ImageProposals.objects.filter(run=run, image=OuterRef("pk")))).order_by("pk")
 
 
@@ -105,14 +104,6 @@ def proposals_by_coverage(run: ProposalRun, order: str) -> "QuerySet[ImagePropos
         .annotate(least=Min("overlaps__best"))
         .order_by(lowest, "pk")
     )
-
-
-def count_measured_images(run: ProposalRun) -> int:
-    """Return the number of the run's images that have a measured pair."""
-    counted = ImageProposals.objects.filter(run=run).aggregate(
-        images=Count("pk", filter=Q(overlaps__isnull=False), distinct=True)
-    )
-    return int(counted["images"])
 
 
 def stream_boxes_json(run: ProposalRun, address: Callable[[Image], str]) -> Iterator[str]:

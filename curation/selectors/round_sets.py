@@ -45,9 +45,8 @@ def find_sets(
 
 
 def _text_filter(found: ComparisonRound, text: str) -> Q:
-    matching = Pair.objects.filter(
-        project=found.project_id, type=Pair.TYPE, fields__inference__icontains=text
-    )
+    pairs = Pair.objects.filter(project=found.project_id, type=Pair.TYPE)
+    matching = pairs.filter(fields__inference__icontains=text)
     ids = set(matching.values_list("instance_id", flat=True))
     rows = found.sets.values_list("pk", "chosen")
     holding = [pk for pk, chosen in rows if not ids.isdisjoint(chosen)]

@@ -63,9 +63,8 @@ def scorer_by_encoder(encoder: str) -> Scorer | None:
 
 def encoder_choices(project: Project) -> dict[str, str]:
     """Return the project's ready scorers as encoders with their labels in forms, newest first."""
-    return {
-        scorer.encoder_name: f"Scorer {scorer.name}, from this project" for scorer in ready_scorers(project)
-    }
+    ready = ready_scorers(project)
+    return {scorer.encoder_name: f"Scorer {scorer.name}, from this project" for scorer in ready}
 
 
 def scorer_folder(scorer: Scorer) -> Path:
@@ -118,9 +117,8 @@ def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
     for ancestor in ancestry(scorer):
         if ancestor.version_id is not None:
             splits = {ancestor.splits.get("train", ""), ancestor.splits.get("val", "")}
-            rows = VersionRow.objects.filter(
-                version=ancestor.version_id, part=Part.OBSERVATION, split__in=splits
-            )
+            sealed = VersionRow.objects.filter(version=ancestor.version_id, part=Part.OBSERVATION)
+            rows = sealed.filter(split__in=splits)
             known |= set(
                 accepted.filter(instance_id__in=rows.values("instance_id")).values_list(
                     "instance_id", flat=True

@@ -34,9 +34,8 @@ def text_pairs(project: Project, split: str = "") -> list[TextPair]:
     rows = accepted_pairs(project)
     if split:
         rows = rows.filter(image__split=split)
-    values = rows.values_list(
-        "pk", "instance_id", "fields__clue", "fields__inference", "image_id", "image__split"
-    )
+    names = ("pk", "instance_id", "fields__clue", "fields__inference", "image_id", "image__split")
+    values = rows.values_list(*names)
     return [TextPair(*row) for row in values.iterator(chunk_size=CHUNK_SIZE)]
 
 
@@ -135,9 +134,8 @@ def published_result(analysis: TextAnalysis) -> dict[str, Any]:
         ]
     elif analysis.kind == AnalysisKind.TOPICS:
         ids = _instance_ids({pk for cell in result["examples"] for pk in cell["pairs"]})
-        result["examples"] = [
-            cell | {"pairs": [ids.get(pk) for pk in cell["pairs"]]} for cell in result["examples"]
-        ]
+        cells = result["examples"]
+        result["examples"] = [cell | {"pairs": [ids.get(pk) for pk in cell["pairs"]]} for cell in cells]
     elif analysis.kind == AnalysisKind.CAPTIONS:
         ids = _instance_ids({item["pair"] for item in result["nearest"]})
         result["nearest"] = [item | {"pair": ids.get(item["pair"])} for item in result["nearest"]]
@@ -193,11 +191,8 @@ def reviewer_letters(queue: Sequence[QueuedText]) -> dict[int, str]:
     """Return a letter for each reviewer in order of their first review, to anonymise files; one query."""
     texts = {(item.score.observation_id, item.score.field) for item in queue}
     rows = TextReview.objects.filter(observation__in={pair for pair, _ in texts}).order_by("pk")
-    readers = [
-        by
-        for pair, field, by in rows.values_list("observation_id", "field", "by_id")
-        if (pair, field) in texts
-    ]
+    reviews = rows.values_list("observation_id", "field", "by_id")
+    readers = [by for pair, field, by in reviews if (pair, field) in texts]
     return assign_letters(readers)
 
 

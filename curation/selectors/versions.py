@@ -5,7 +5,6 @@ from typing import Any
 
 from curation.models import DatasetVersion, Part, VersionImage, VersionRow, VersionState
 from curation.selectors.jobs import PLAN
-from curation.selectors.pairs import accepted_pairs
 from hits.models import Job, Project
 
 _REPORTED_SPLITS = ("test", "val")
@@ -42,11 +41,6 @@ def version_splits(version: DatasetVersion) -> list[str]:
     return [split for split in _REPORTED_SPLITS if split in found] + sorted(found - set(_REPORTED_SPLITS))
 
 
-def count_approved_pairs(project: Project) -> int:
-    """Return the number of pairs a version of the project would contain now, including simulated ones."""
-    return accepted_pairs(project).order_by().count()
-
-
 def newest_plan_job(version: DatasetVersion) -> Job | None:
     """Return the newest job that plans a draft's contents."""
     rows = Job.objects.filter(project=version.project_id, task=PLAN, args__version=version.pk)
@@ -55,20 +49,16 @@ def newest_plan_job(version: DatasetVersion) -> Job | None:
 
 def row_hashes(version: DatasetVersion | None, parts: Iterable[str]) -> dict[tuple[str, str], str]:
     """Return the sha256 of each row of some parts of a sealed version, by part and id; empty without a version."""
-    found = (
-        VersionRow.objects.filter(version=version, part__in=list(parts))
-        if version
-        else VersionRow.objects.none()
-    )
+    known = VersionRow.objects
+    found = known.filter(version=version, part__in=list(parts)) if version else known.none()
     rows = found.values_list("part", "instance_id", "sha256")
     return {(part, instance_id): sha256 for part, instance_id, sha256 in rows}
 
 
 def version_rows(version: DatasetVersion, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
     """Return rows of a sealed version by part and instance id."""
-    found = VersionRow.objects.filter(
-        version=version, instance_id__in={instance_id for _, instance_id in keys}
-    )
+    ids = {instance_id for _, instance_id in keys}
+    found = VersionRow.objects.filter(version=version, instance_id__in=ids)
     rows = found.filter(part__in={part for part, _ in keys}).values_list("part", "instance_id", "row")
     return {(part, instance_id): row for part, instance_id, row in rows if (part, instance_id) in keys}
 

@@ -45,9 +45,8 @@ def describe_spread(cosines: Sequence[float] | NDArray[np.floating]) -> CosineSp
     values = np.asarray(cosines, dtype=np.float64)
     if not len(values):
         return CosineSpread(0, None, None, None, None, (0,) * BINS)
-    counts, _ = np.histogram(
-        np.clip(values, MIN_COSINE, MAX_COSINE), bins=BINS, range=(MIN_COSINE, MAX_COSINE)
-    )
+    clipped, axis = np.clip(values, MIN_COSINE, MAX_COSINE), (MIN_COSINE, MAX_COSINE)
+    counts, _ = np.histogram(clipped, bins=BINS, range=axis)
     lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75))
     return CosineSpread(
         len(values), float(values.mean()), float(lower), float(median), float(upper), tuple(counts.tolist())
@@ -70,10 +69,8 @@ def similarity_among_captions(captions: NDArray[np.floating], measure: Measure) 
     """
     if len(captions) < 2:  # noqa: PLR2004 - one caption has no other
         return []
-    return [
-        caption_similarity(captions[row], np.delete(captions, row, axis=0), measure)
-        for row in range(len(captions))
-    ]
+    others = (np.delete(captions, row, axis=0) for row in range(len(captions)))
+    return [caption_similarity(own, rest, measure) for own, rest in zip(captions, others, strict=True)]
 
 
 def box_iou(first: Box, second: Box) -> float:

@@ -91,9 +91,8 @@ def _csv_rows(lines: Iterable[str], columns: tuple[str, ...]) -> Iterator[tuple[
             continue
         location = f"row {reader.line_num}"
         if len(cells) != len(header):
-            raise InvalidInput(
-                f"{location}: has {len(cells)} values, the header has {len(header)}; correct the commas"
-            )
+            counts = f"{len(cells)} values, the header has {len(header)}"
+            raise InvalidInput(f"{location}: has {counts}; correct the commas")
         yield location, dict(zip(header, cells, strict=True))
 
 

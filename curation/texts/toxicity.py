@@ -155,9 +155,8 @@ class WordList:
             (word, group.value, sorted(HARMLESS_NEIGHBOURS.get(word, ())))
             for word, group in self._groups.items()
         )
-        digest = hashlib.sha256(
-            repr((listed, sorted(GROUP_GRADES.items()), HARMLESS_FACTOR)).encode()
-        ).hexdigest()
+        rules = (listed, sorted(GROUP_GRADES.items()), HARMLESS_FACTOR)
+        digest = hashlib.sha256(repr(rules).encode()).hexdigest()
         self.revision = f"{len(listed)} words, {digest[:12]}"
 
     def score(self, texts: Sequence[str]) -> list[TextFinding]:

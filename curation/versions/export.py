@@ -149,9 +149,8 @@ def _files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Ite
 def _annotators(version: DatasetVersion) -> Iterator[bytes]:
     authors = {part.name: part.authors for part in family_of_version(version).parts}
     rows = VersionRow.objects.filter(version=version).order_by("pk")
-    for part, instance_id, workers in rows.values_list("part", "instance_id", "workers").iterator(
-        chunk_size=_CHUNK_SIZE
-    ):
+    found = rows.values_list("part", "instance_id", "workers").iterator(chunk_size=_CHUNK_SIZE)
+    for part, instance_id, workers in found:
         names = authors[part]
         hashes = dict(zip(names, workers, strict=True))
         yield canonical_json({"part": part, "instance_id": instance_id} | hashes) + b"\n"

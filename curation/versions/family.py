@@ -145,10 +145,8 @@ class Family(ABC):
         """Return the number of approved records that a version can select from."""
         from hits.selectors.records import approved_records  # noqa: PLC0415 - rows are read when somebody asks
 
-        return sum(
-            approved_records(version.project, record_type).order_by().count()
-            for record_type in self.record_types
-        )
+        found = (approved_records(version.project, record_type) for record_type in self.record_types)
+        return sum(records.order_by().count() for records in found)
 
     def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
         """Return the urls of a row's images."""
@@ -197,9 +195,8 @@ class Family(ABC):
         """
         from curation.versions.proof import check_export_rows  # noqa: PLC0415 - only for families without a reader
 
-        return check_export_rows(
-            folder, [self.main_part.name, *(part.name for part in self.parts)], images=images
-        )
+        names = [self.main_part.name, *(part.name for part in self.parts)]
+        return check_export_rows(folder, names, images=images)
 
     def all_exclusion_labels(self) -> dict[str, str]:
         """Return the labels of all exclusion reasons."""

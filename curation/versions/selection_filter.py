@@ -72,9 +72,8 @@ class SelectionFilter:
             rejected=Count("pk", filter=Q(outcome=Outcome.REJECT)),
             undecided=Count("pk", filter=Q(outcome=Outcome.UNDECIDED)),
         )
-        self._spool.run_many(
-            "INSERT INTO decided VALUES (?, ?, ?, ?)", by_item.iterator(chunk_size=CHUNK_SIZE)
-        )
+        counts = by_item.iterator(chunk_size=CHUNK_SIZE)
+        self._spool.run_many("INSERT INTO decided VALUES (?, ?, ?, ?)", counts)
 
 
 def get_decision_run(project: Project, record_types: Collection[str], choice: DecisionChoice) -> DecisionRun:
@@ -87,9 +86,8 @@ def get_decision_run(project: Project, record_types: Collection[str], choice: De
     if run is None:
         raise InvalidInput(f"selection.decisions.run: the project has no decision run {choice.run}")
     if not has_spec(run.kind):
-        raise InvalidInput(
-            f"selection.decisions.run: run {run.pk} is of kind {run.kind}, which is not installed here"
-        )
+        kind = f"run {run.pk} is of kind {run.kind}"
+        raise InvalidInput(f"selection.decisions.run: {kind}, which is not installed here")
     spec = spec_of(run.kind)
     if spec.record_type not in record_types or spec.has_parts:
         raise InvalidInput(
@@ -113,9 +111,8 @@ def _check_marks(audit: Audit, choice: AuditChoice) -> None:
     """Check that the audit's codebook has the code and values, since a mistyped one would exclude nothing."""
     codes = {code.id: code.values for code in codebook_from_row(audit.codebook).codes}
     if choice.code not in codes:
-        raise InvalidInput(
-            f"selection.audits.code: audit {audit.pk} has no code {choice.code!r}; use {', '.join(codes)}"
-        )
+        problem = f"audit {audit.pk} has no code {choice.code!r}"
+        raise InvalidInput(f"selection.audits.code: {problem}; use {', '.join(codes)}")
     unknown = [value for value in choice.values if value not in codes[choice.code]]
     if unknown or not choice.values:
         known = ", ".join(codes[choice.code])

@@ -94,9 +94,9 @@ def _renamed(given: Values, option: str, dest: str) -> Values:
     return {dest if name == option else name: value for name, value in given.items()}
 
 
-def _changed(given: Values, usual: Values) -> Values:
+def _changed(given: Values, defaults: Values) -> Values:
     """Return the values that differ from those that the job takes where the command gives none."""
-    return {name: value for name, value in given.items() if value != usual[name]}
+    return {name: value for name, value in given.items() if value != defaults[name]}
 
 
 def _features(job: Job) -> Values:
@@ -172,8 +172,8 @@ def _ablations(job: Job) -> Values:
 
 def _shortcuts(job: Job) -> Values:
     given = _renamed(_of_version(job), "which", "only")
-    is_usual = tuple(given["only"]) == ShortcutOptions(split="").which
-    return given | {"only": None if is_usual else ",".join(given["only"])}
+    is_default = tuple(given["only"]) == ShortcutOptions(split="").which
+    return given | {"only": None if is_default else ",".join(given["only"])}
 
 
 def _errors(job: Job) -> Values:
@@ -188,10 +188,7 @@ COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]
     tasks.COMPARISON_ROUND: ("build_comparison_round", _round),
     tasks.IMPORT_SOURCE: (lambda job: f"import_{Source(job.args['source']).value}", _source),
     tasks.LEAKAGE: ("check_leakage", _options),
-    tasks.PROPOSALS: (
-        lambda job: "import_proposals" if _is_file(_run(job)) else "propose_boxes",
-        _proposals,
-    ),
+    tasks.PROPOSALS: (lambda job: "import_proposals" if _is_file(_run(job)) else "propose_boxes", _proposals),
     tasks.OVERLAPS: ("propose_boxes", lambda job: {"measure": job.args["run"]}),
     tasks.ANALYSE_TEXTS: ("analyse_texts", _texts),
     tasks.TRAIN_SCORER: ("train_scorer", _training),

@@ -3,13 +3,13 @@
 from typing import Any, TypeVar
 
 from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job, Project
 from hits.views import pages
 
-action_messages = pages.action_messages
+action_messages, get_or_404 = pages.action_messages, pages.get_or_404
 
 Row = TypeVar("Row")
 Reply = TypeVar("Reply", bound=HttpResponseBase)
@@ -25,11 +25,10 @@ def get_page(request: HttpRequest, rows: Any, size: int, name: str = "page") -> 
     return Paginator(rows, size).get_page(request.GET.get(name))
 
 
-def get_or_404(found: Row | None, message: str = "There is no such page.") -> Row:
-    """Return what was found. Raises Http404 if that is nothing."""
-    if found is None:
-        raise Http404(message)
-    return found
+def grouped_hash(sha256: str) -> list[str]:
+    """Return a hash in groups of four digits, four groups per line, for comparing aloud."""
+    groups = [sha256[i : i + 4] for i in range(0, len(sha256), 4)]
+    return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
 def if_open(job: Job | None) -> Job | None:

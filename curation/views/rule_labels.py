@@ -79,11 +79,7 @@ RULES: Mapping[str, Rule] = {
     "keep": Rule(
         "Which member to keep",
         "The paper samples one. The medoid is the member nearest to all others.",
-        {
-            KeepRule.RANDOM: "A random one",
-            KeepRule.MEDOID: "The medoid",
-            KeepRule.FIRST: "The oldest",
-        },
+        {KeepRule.RANDOM: "A random one", KeepRule.MEDOID: "The medoid", KeepRule.FIRST: "The oldest"},
     ),
     "floor_when": Rule(
         "When the minimum is checked",
@@ -126,10 +122,7 @@ RULES: Mapping[str, Rule] = {
     "promise_length": Rule(
         "Length in the ranking",
         "The paper ranks by length without giving the direction.",
-        {
-            LengthPreference.LONGER: "Longer scores higher",
-            LengthPreference.SHORTER: "Shorter scores higher",
-        },
+        {LengthPreference.LONGER: "Longer scores higher", LengthPreference.SHORTER: "Shorter scores higher"},
     ),
 }
 

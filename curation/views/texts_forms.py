@@ -8,20 +8,7 @@ from django.core.files.uploadedfile import UploadedFile
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import is_hub_id
 from curation.models import AnalysisKind, PairText
-from curation.services.texts import (
-    FROM_FILE,
-    MAX_FILE_BYTES,
-    MAX_QUEUED,
-    MAX_TOPICS,
-    MODEL_PREFIX,
-    WORD_LIST,
-    AnalysisOptions,
-    CaptionOptions,
-    DuplicateOptions,
-    TopicOptions,
-    ToxicityOptions,
-    store_file,
-)
+from curation.services import texts
 from curation.texts.captions import Measure
 from curation.views.fields import choice_field, float_field, integer_field, text_field
 from hits.forms import PageForm
@@ -49,7 +36,7 @@ class AnalysisForm(PageForm):
         self.order_fields([*(name for name in self.fields if name not in asked_last), *asked_last])
 
     @property
-    def options(self) -> AnalysisOptions:
+    def options(self) -> texts.AnalysisOptions:
         """The options; the form has to be valid.
 
         Raises:
@@ -60,15 +47,15 @@ class AnalysisForm(PageForm):
     def clean_upload(self) -> UploadedFile | None:
         """Refuse a file that is too large before it is read."""
         upload: UploadedFile | None = self.cleaned_data["upload"]
-        if upload is not None and (upload.size or 0) > MAX_FILE_BYTES:
-            raise forms.ValidationError(f"Use a file of {MAX_FILE_BYTES // 2**20} MiB or less.")
+        if upload is not None and (upload.size or 0) > texts.MAX_FILE_BYTES:
+            raise forms.ValidationError(f"Use a file of {texts.MAX_FILE_BYTES // 2**20} MiB or less.")
         return upload
 
     def _kept(self) -> dict[str, str]:
         upload = self.cleaned_data.pop("upload", None)
         if upload is None:
             return {}
-        return {"file": store_file(data=upload.read()), "file_name": str(upload.name)[:120]}
+        return {"file": texts.store_file(data=upload.read()), "file_name": str(upload.name)[:120]}
 
 
 class DuplicatesForm(AnalysisForm):
@@ -106,9 +93,9 @@ class DuplicatesForm(AnalysisForm):
     )
 
     @property
-    def options(self) -> DuplicateOptions:
+    def options(self) -> texts.DuplicateOptions:
         """The options; the form has to be valid."""
-        return DuplicateOptions(**self.cleaned_data | {"share": self.cleaned_data["share"] / PERCENT})
+        return texts.DuplicateOptions(**self.cleaned_data | {"share": self.cleaned_data["share"] / PERCENT})
 
 
 class TopicsForm(AnalysisForm):
@@ -123,7 +110,7 @@ class TopicsForm(AnalysisForm):
         "Topics",
         "Number of topics, of clues and of inferences alike. Default 10.",
         low=2,
-        high=MAX_TOPICS,
+        high=texts.MAX_TOPICS,
         initial=10,
     )
     passes = integer_field(
@@ -134,9 +121,9 @@ class TopicsForm(AnalysisForm):
     )
 
     @property
-    def options(self) -> TopicOptions:
+    def options(self) -> texts.TopicOptions:
         """The options; the form has to be valid."""
-        return TopicOptions(**self.cleaned_data)
+        return texts.TopicOptions(**self.cleaned_data)
 
 
 class ToxicityForm(AnalysisForm):
@@ -150,9 +137,9 @@ class ToxicityForm(AnalysisForm):
     scorer = choice_field(
         "Scorer",
         [
-            (WORD_LIST, "The built-in word list (no model)"),
-            (MODEL_PREFIX, "A text classifier (transformers)"),
-            (FROM_FILE, "Scores from a file, such as another service’s"),
+            (texts.WORD_LIST, "The built-in word list (no model)"),
+            (texts.MODEL_PREFIX, "A text classifier (transformers)"),
+            (texts.FROM_FILE, "Scores from a file, such as another service’s"),
         ],
     )
     model = text_field(
@@ -179,30 +166,30 @@ class ToxicityForm(AnalysisForm):
         "Texts to review per split",
         "The texts with the highest scores. Default and paper: 50.",
         low=1,
-        high=MAX_QUEUED,
+        high=texts.MAX_QUEUED,
         initial=50,
     )
 
     def clean(self) -> dict[str, Any]:
         """See that what the scorer needs is there."""
         given = super().clean() or {}
-        if given.get("scorer") == MODEL_PREFIX and not is_hub_id(given.get("model", "")):
+        if given.get("scorer") == texts.MODEL_PREFIX and not is_hub_id(given.get("model", "")):
             self.add_error("model", "Enter the classifier’s hub id, owner/name.")
-        if given.get("scorer") == FROM_FILE and not given.get("upload"):
+        if given.get("scorer") == texts.FROM_FILE and not given.get("upload"):
             self.add_error("upload", "Choose a file.")
         return given
 
     @property
-    def options(self) -> ToxicityOptions:
+    def options(self) -> texts.ToxicityOptions:
         """The options; the form has to be valid."""
         given = dict(self.cleaned_data)
         model, scorer = given.pop("model"), given["scorer"]
-        if scorer != MODEL_PREFIX:
+        if scorer != texts.MODEL_PREFIX:
             given["label"] = ""
-        kept = self._kept() if scorer == FROM_FILE else {}
+        kept = self._kept() if scorer == texts.FROM_FILE else {}
         given.pop("upload", None)
-        given["scorer"] = scorer + model if scorer == MODEL_PREFIX else scorer
-        return ToxicityOptions(**given | kept)
+        given["scorer"] = scorer + model if scorer == texts.MODEL_PREFIX else scorer
+        return texts.ToxicityOptions(**given | kept)
 
 
 class CaptionsForm(AnalysisForm):
@@ -220,7 +207,7 @@ class CaptionsForm(AnalysisForm):
             ("auto", "Region descriptions, else alternative text"),
             ("regions", "Region descriptions of an imported source"),
             ("alt", "The photos’ alternative text"),
-            (FROM_FILE, "A file"),
+            (texts.FROM_FILE, "A file"),
         ],
     )
     upload = forms.FileField(
@@ -244,17 +231,17 @@ class CaptionsForm(AnalysisForm):
     def clean(self) -> dict[str, Any]:
         """See that a file is there when one is to be read."""
         given = super().clean() or {}
-        if given.get("source") == FROM_FILE and not given.get("upload"):
+        if given.get("source") == texts.FROM_FILE and not given.get("upload"):
             self.add_error("upload", "Choose a file.")
         return given
 
     @property
-    def options(self) -> CaptionOptions:
+    def options(self) -> texts.CaptionOptions:
         """The options; the form has to be valid."""
         given = dict(self.cleaned_data)
-        kept = self._kept() if given["source"] == FROM_FILE else {}
+        kept = self._kept() if given["source"] == texts.FROM_FILE else {}
         given.pop("upload", None)
-        return CaptionOptions(**given | kept)
+        return texts.CaptionOptions(**given | kept)
 
 
 FORMS: dict[AnalysisKind, type[AnalysisForm]] = {

@@ -27,7 +27,7 @@ from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
-from curation.views.pages import action_messages, if_open, tab_context
+from curation.views.pages import action_messages, grouped_hash, if_open, tab_context
 from curation.views.selection_form import SelectionForm, describe_selection
 from hits.domain.states import Role
 from hits.models import Project
@@ -162,7 +162,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
         "statistics": version.statistics,
         "counts": _part_counts(version, version.statistics),
         "exclusions": _exclusion_rows(version, version.exclusions),
-        "hash_lines": _hash_lines(version.manifest_sha256),
+        "hash_lines": grouped_hash(version.manifest_sha256),
         "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
         "checked": small,
         "earlier": earlier,
@@ -214,12 +214,6 @@ def _describe_splits(sealed_round: dict[str, Any]) -> str:
     if splits in ([], [Split.NONE]):
         return ""
     return get_text_list([name or "photos without a split" for name in splits], "and")
-
-
-def _hash_lines(value: str) -> list[str]:
-    """Return groups of four digits, four groups per line, for comparing aloud."""
-    groups = [value[i : i + 4] for i in range(0, len(value), 4)]
-    return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
 def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:

@@ -101,9 +101,8 @@ class SplitSets:
         counts = {f"{RETRIEVAL}_{number}": len(chunk) ** 2 for number, chunk in enumerate(self.chunks)}
         pairs = sum(image.count for image in self.localization.images)
         rated = sum(len(row["candidates"]) for row in self.comparison)
-        return {
-            name: count for name, count in {COMPARISON: rated, LOCALIZATION: pairs, **counts}.items() if count
-        }
+        counts = {COMPARISON: rated, LOCALIZATION: pairs, **counts}
+        return {name: count for name, count in counts.items() if count}
 
     @property
     def photos(self) -> frozenset[str]:
@@ -233,9 +232,7 @@ def _check_request(version: DatasetVersion, split: str, proposals: ProposalRun |
     if not version.is_sealed:
         raise InvalidInput(f"version {version.name} is a draft: seal it first")
     if proposals is not None and proposals.project_id != version.project_id:
-        raise InvalidInput(
-            f"proposals: run {proposals.pk} is of another project; choose one of this version's"
-        )
+        raise InvalidInput(f"proposals: run {proposals.pk} is of another project; choose this version's")
     if proposals is not None and not proposals.is_complete:
         raise InvalidInput(f"proposals: run {proposals.pk} is not complete; wait until it has finished")
     try:
@@ -257,13 +254,11 @@ def _ids(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
 def _available_photos(version: DatasetVersion) -> dict[str, int]:
     """Return the row key of each available photo of the version, by its address in rows."""
     images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
-    by_hash = {
-        sha256: pk for pk, sha256 in images.values_list("pk", "sha256").iterator(chunk_size=_CHUNK_SIZE)
-    }
+    rows = images.values_list("pk", "sha256").iterator(chunk_size=_CHUNK_SIZE)
+    by_hash = {sha256: pk for pk, sha256 in rows}
     sealed = VersionImage.objects.filter(version=version).values_list("url", "sha256")
-    return {
-        url: by_hash[sha256] for url, sha256 in sealed.iterator(chunk_size=_CHUNK_SIZE) if sha256 in by_hash
-    }
+    addresses = sealed.iterator(chunk_size=_CHUNK_SIZE)
+    return {url: by_hash[sha256] for url, sha256 in addresses if sha256 in by_hash}
 
 
 def _rows(version: DatasetVersion, part: Part, split: str) -> Iterator[dict[str, Any]]:

@@ -122,10 +122,8 @@ def _retrieval_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
     texts = [canonical_json(pair.inference) for pair in chunk]
     ids = retrieval_ids(chunk, sets.ids)
     n = len(chunk)
-    return [
-        (test_id, _Instance(regions[at // n], texts[at % n], test_id, RETRIEVAL))
-        for at, test_id in enumerate(ids)
-    ]
+    pairs = ((regions[at // n], texts[at % n], test_id) for at, test_id in enumerate(ids))
+    return [(test_id, _Instance(region, text, test_id, RETRIEVAL)) for region, text, test_id in pairs]
 
 
 def _all_localization_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
@@ -196,9 +194,7 @@ def _answer_key(sets: SplitSets, name: str) -> Iterator[bytes]:
     if task == COMPARISON:
         return iter([pretty_json(sets.raw(name))])
     if task == LOCALIZATION:
-        return _json_object(
-            (test_id, canonical_json(entry)) for test_id, entry in sets.localization_entries()
-        )
+        return _json_object((key, canonical_json(entry)) for key, entry in sets.localization_entries())
     chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
     names = [canonical_json(pair.instance_id) for pair in chunk]
     pairs = (b"[%b,%b]" % (image, inference) for image in names for inference in names)

@@ -53,9 +53,7 @@ def submission_scores(sets: SplitSets, pair_scores: PairScores) -> dict[str, Mat
 
 def _comparison(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix | None]:
     rows = list(sets.rated_rows())
-    return [candidate["test_id"] for row in rows for candidate in row["candidates"]], pair_scores.score_rated(
-        rows
-    )
+    return [item["test_id"] for row in rows for item in row["candidates"]], pair_scores.score_rated(rows)
 
 
 def _localization(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix]:

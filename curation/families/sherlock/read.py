@@ -87,9 +87,8 @@ class _Seal:
 
     def images(self) -> Iterator[tuple[str, str]]:
         """Yield (url, sha256) of the images, by url."""
-        return (
-            (url, sha256) for url, sha256 in self._spool.rows("SELECT url, sha256 FROM image ORDER BY url")
-        )
+        rows = self._spool.rows("SELECT url, sha256 FROM image ORDER BY url")
+        return ((url, sha256) for url, sha256 in rows)
 
     def mark_found(self, key: str) -> bool:
         """Record that a file contains a pair; return False if it was already recorded."""
@@ -239,9 +238,7 @@ def _check_pair(record: Any, location: str, seal: _Seal) -> None:
     if not seal.has_image(record["inputs"]["image"]["url"]):
         raise BrokenExport(f"{location} ({key}) shows an image that is not in the checksum list")
     if not seal.mark_found(str(key)):
-        raise BrokenExport(
-            f"{location} ({key}): the pair files contain a row twice; export the version again"
-        )
+        raise BrokenExport(f"{location} ({key}): the pair files have a row twice; export the version again")
 
 
 def _records(folder: Path, name: str) -> Iterator[Any]:

@@ -162,6 +162,5 @@ def _comparison_row(
             for candidate in judged.candidates
         ],
     }
-    return PlannedRow.from_row(
-        Part.COMPARISON, gold.instance_id, str(parse_split(gold.image.split)), row, workers[:2]
-    )
+    split = str(parse_split(gold.image.split))
+    return PlannedRow.from_row(Part.COMPARISON, gold.instance_id, split, row, workers[:2])

@@ -58,9 +58,8 @@ def fit_logistic(features: Vectors, labels: NDArray[np.bool_]) -> NDArray[np.flo
     for _ in range(MAX_STEPS):
         probabilities = 1 / (1 + np.exp(-np.clip(rows @ weights, -MAX_MARGIN, MAX_MARGIN)))
         gradient = REGULARISATION * rows.T @ (probabilities - labels) + penalty * weights
-        hessian = (rows * (REGULARISATION * probabilities * (1 - probabilities))[:, None]).T @ rows + np.diag(
-            penalty
-        )
+        curvature = REGULARISATION * probabilities * (1 - probabilities)
+        hessian = (rows * curvature[:, None]).T @ rows + np.diag(penalty)
         step = np.linalg.solve(hessian, gradient)
         current_loss = loss(weights)
         while loss(weights - step) > current_loss + TOLERANCE and np.abs(step).max() > TOLERANCE:

@@ -64,9 +64,8 @@ def run_evaluation(
 def _plan_sets(evaluation: Evaluation) -> SplitSets:
     version = evaluation.version
     run = resolve_proposals(version, evaluation.options["proposals"] or 0)
-    return plan_sets(
-        version, split=evaluation.split, proposals=run, options=evaluation_set_options(evaluation)
-    )
+    options = evaluation_set_options(evaluation)
+    return plan_sets(version, split=evaluation.split, proposals=run, options=options)
 
 
 def _describe_sets(sets: SplitSets) -> str:
@@ -90,9 +89,8 @@ def _compute_scores(
     encoder = given_encoder or get_feature_encoder(options["encoder"])
     if options.get("prompt"):
         encoder = PromptedEncoder(encoder, options["prompt"])
-    result = encoder_scores(
-        sets, EncodingSetup(encoder, options.get("region_mode", ""), sets.options.texts), progress
-    )
+    setup = EncodingSetup(encoder, options.get("region_mode", ""), sets.options.texts)
+    result = encoder_scores(sets, setup, progress)
     facts = result.facts | (_scorer_facts(evaluation.scorer, sets, progress) if evaluation.scorer else {})
     return _to_float32(result.scores), facts
 

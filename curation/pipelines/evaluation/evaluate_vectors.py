@@ -147,9 +147,8 @@ class _SimilarityScores:
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
         """Return (n, n) similarities of the regions for matching, and (k, m) of the proposed boxes."""
         boxes = self.proposed[self.proposed_rows.add_all(_image_boxes(image))]
-        return self.score_chunk(image.matched), _all_pairs(
-            boxes, self._texts(pair.inference for pair in image.pairs)
-        )
+        texts = self._texts(pair.inference for pair in image.pairs)
+        return self.score_chunk(image.matched), _all_pairs(boxes, texts)
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix:
         """Return the similarities of all candidates of rated sets with their set's region: (m,)."""
@@ -157,9 +156,8 @@ class _SimilarityScores:
 
     def _rated(self, row: Mapping[str, Any]) -> Matrix:
         region = self.given[self.given_rows.add_all([_row_region(row)])]
-        return _all_pairs(
-            region, self._texts(candidate["inference"] for candidate in row["candidates"])
-        ).ravel()
+        texts = self._texts(candidate["inference"] for candidate in row["candidates"])
+        return _all_pairs(region, texts).ravel()
 
     def _region_rows(self, pairs: Iterable[ObservationRecord]) -> Vectors:
         return self.given[self.given_rows.add_all((pair.image.url, pair.bboxes) for pair in pairs)]
@@ -193,9 +191,8 @@ def _region_vectors(
             if url not in opened:
                 # A new row object: threads that share one would close each other's file.
                 opened[url] = open_image(Image(name=of_url[url].name, file=of_url[url].file.name))
-        return setup.encoder.encode_regions(
-            [opened[url] for url, _ in batch], [boxes for _, boxes in batch], setup.mode
-        )
+        pictures, boxes = [opened[url] for url, _ in batch], [found for _, found in batch]
+        return setup.encoder.encode_regions(pictures, boxes, setup.mode)
 
     return get_vectors(
         project=sets.version.project,

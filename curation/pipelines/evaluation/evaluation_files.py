@@ -23,12 +23,7 @@ from curation.families.sherlock.evaluation_sets import proposals_json
 from curation.files import file_sha256, partial_folder, publish_folder
 from curation.models import Evaluation
 from curation.records import InvalidInput
-from curation.selectors.evaluations import (
-    COMPARISON_KEY,
-    PREDICTIONS,
-    evaluation_folder,
-    evaluation_path,
-)
+from curation.selectors import evaluations
 from curation.services.evaluations import complete_evaluation
 from hits.domain.hashing import content_sha256
 
@@ -48,16 +43,16 @@ def save_evaluation(
     facts: dict[str, Any],
 ) -> None:
     """Write an evaluation's folder atomically, score its zip, and complete the row."""
-    folder = evaluation_folder(evaluation)
+    folder = evaluations.evaluation_folder(evaluation)
     try:
         with partial_folder(folder) as partial:
             partial.mkdir(parents=True)
             if scores is not None:
-                _write_zip(partial / PREDICTIONS, scores)
-                zip_figures = _score_zip(partial / PREDICTIONS, sets, scores)
+                _write_zip(partial / evaluations.PREDICTIONS, scores)
+                zip_figures = _score_zip(partial / evaluations.PREDICTIONS, sets, scores)
                 figures = {task: found | figures.get(task, {}) for task, found in zip_figures.items()}
             if scores is not None and COMPARISON in scores:
-                (partial / COMPARISON_KEY).write_text(json.dumps(sets.raw(COMPARISON)), "utf-8")
+                (partial / evaluations.COMPARISON_KEY).write_text(json.dumps(sets.raw(COMPARISON)), "utf-8")
             manifest = _manifest(evaluation, sets, partial, figures, facts)
             (partial / MANIFEST).write_bytes(manifest)
             shutil.rmtree(
@@ -72,7 +67,7 @@ def save_evaluation(
         evaluation=evaluation,
         figures=figures,
         provenance=_provenance(evaluation, sets, facts),
-        path=evaluation_path(evaluation),
+        path=evaluations.evaluation_path(evaluation),
         sha256=sha256(manifest).hexdigest(),
     )
 

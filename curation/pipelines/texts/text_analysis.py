@@ -146,7 +146,5 @@ def _least_similar(
 ) -> dict[str, Any]:
     """Return the least similar texts of a group and their cosine: a group may be merged only to reach a share."""
     pair = find_least_similar(vectors[list(members)])
-    return {
-        "pair": [pairs[members[index]].pk for index in (pair.first, pair.second)],
-        "cosine": round(pair.cosine, 4),
-    }
+    members_of_pair = [pairs[members[index]].pk for index in (pair.first, pair.second)]
+    return {"pair": members_of_pair, "cosine": round(pair.cosine, 4)}

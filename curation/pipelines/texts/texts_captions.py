@@ -147,9 +147,8 @@ def _compare_pairs(
         inferences[row] = caption_similarity(vectors.rows[inference], rows, measure)
         caption_pairs.setdefault((item.pair.image_id, *captions), similarity_among_captions(rows, measure))
         start = end
-    return _summary(
-        captioned, clues, inferences, [value for values in caption_pairs.values() for value in values]
-    )
+    among = [value for values in caption_pairs.values() for value in values]
+    return _summary(captioned, clues, inferences, among)
 
 
 def _text_names(item: CaptionedPair) -> list[str]:

@@ -59,9 +59,8 @@ class Classifier:
         """Return the probability of the toxic label for each text."""
         found: list[TextFinding] = []
         for start in range(0, len(texts), BATCH_SIZE):
-            found += [
-                TextFinding(value) for value in self._probabilities(list(texts[start : start + BATCH_SIZE]))
-            ]
+            batch = list(texts[start : start + BATCH_SIZE])
+            found += [TextFinding(value) for value in self._probabilities(batch)]
         return found
 
     def _probabilities(self, texts: list[str]) -> list[float]:

@@ -90,9 +90,8 @@ class SentenceVectors:
 
         def report_progress(done: int, total: int) -> None:
             if self.progress is not None:
-                self.progress.advance(
-                    first_total + round(first_total * done / max(1, total)), total=2 * first_total
-                )
+                position = first_total + round(first_total * done / max(1, total))
+                self.progress.advance(position, total=2 * first_total)
 
         return report_progress
 

@@ -126,9 +126,8 @@ def score_toxicity(
     """
     source = ModelScores(scorer) if scorer is not None else _make_source(options, pairs)
     pairs = [pair for pair in pairs if source.covers(pair)]
-    rows = sample_by_split(
-        [pair.split for pair in pairs], options.sample, np.random.default_rng(options.seed)
-    )
+    rng = np.random.default_rng(options.seed)
+    rows = sample_by_split([pair.split for pair in pairs], options.sample, rng)
     sample = [pairs[row] for row in rows]
     provenance = make_provenance(sample, scorer=source.name, scorer_revision=source.revision)
     analysis, done = _resume_or_start(project, options, provenance, by, progress)

@@ -152,10 +152,8 @@ def _fit_topics(counted: WordCounts, options: TopicOptions, step: Step) -> Fitte
 
 def _topic_shares(model: LatentDirichletAllocation, counted: WordCounts) -> NDArray[np.float64]:
     n = counted.counts.shape[0]
-    blocks = [
-        model.transform(counted.counts[start : start + MAX_BATCH_SIZE])
-        for start in range(0, n, MAX_BATCH_SIZE)
-    ]
+    starts = range(0, n, MAX_BATCH_SIZE)
+    blocks = [model.transform(counted.counts[start : start + MAX_BATCH_SIZE]) for start in starts]
     return np.concatenate(blocks)
 
 

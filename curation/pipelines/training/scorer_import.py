@@ -84,9 +84,8 @@ def _copy_files(source: Path, target: Path) -> None:
 
 def _describe_scorer(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
     card = loaded.card.as_json()
-    made = {
-        name: value for name, value in card["made"].items() if isinstance(value, str | int | float | bool)
-    }
+    facts = card["made"].items()
+    made = {name: value for name, value in facts if isinstance(value, str | int | float | bool)}
     return {
         "config": {name: card[name] for name in _SETTINGS},
         "provenance": {

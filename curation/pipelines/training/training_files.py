@@ -87,11 +87,8 @@ def _recorded_counts(scorer: Scorer, folder: Path, photos: Mapping[str, VersionP
     """Return the counts of an earlier run, after checking that its photos may still be used."""
     available = {photo.file for photo in photos.values()}
     try:
-        used = {
-            json.loads(line)["image"]
-            for name in (TRAIN_FILE, VAL_FILE)
-            for line in _read_lines(folder / name)
-        }
+        lines = (line for name in (TRAIN_FILE, VAL_FILE) for line in _read_lines(folder / name))
+        used = {json.loads(line)["image"] for line in lines}
     except (ValueError, KeyError, TypeError) as error:
         raise Refused(f"{folder.name}: the run's pairs are damaged; start a new training") from error
     missing = len(used - available)
@@ -184,6 +181,4 @@ def _make_pair(row: Mapping[str, Any], photo: VersionPhoto) -> Pair:
 def _check_counts(scorer: Scorer, config: TrainingConfig, counts: Mapping[str, int]) -> None:
     check_batch_size(config, counts["train_pairs"])
     if not counts["val_pairs"]:
-        raise Refused(
-            f"val_split: every photo of it in {scorer.version} was taken down; choose another split"
-        )
+        raise Refused(f"val_split: every photo of it in {scorer.version} was taken down; choose another")

@@ -142,14 +142,10 @@ def _write_new(folder: Path, loaded: LoadedScorer) -> str:
 def _write_into(folder: Path, loaded: LoadedScorer) -> str:
     from safetensors.torch import save_file  # noqa: PLC0415
 
-    weights = {
-        name: tensor.detach().cpu().contiguous() for name, tensor in _float32_weights(loaded.model).items()
-    }
-    files = {
-        MODEL_ROLE: _write_hashed_file(
-            folder, MODEL_ROLE, ".safetensors", lambda path: save_file(weights, path)
-        )
-    }
+    tensors = _float32_weights(loaded.model).items()
+    weights = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors}
+    model = _write_hashed_file(folder, MODEL_ROLE, ".safetensors", lambda path: save_file(weights, path))
+    files = {MODEL_ROLE: model}
     if isinstance(loaded.tokenizer, ClipTokenizer):
         text = loaded.tokenizer.tokenizer_json.encode()
         files[TOKENIZER_ROLE] = _write_hashed_file(

@@ -73,9 +73,8 @@ class AttentionPool(nn.Module):
     def forward(self, maps: Tensor) -> Tensor:
         """Return (n, dim) of (n, channels, height, width)."""
         positions = maps.flatten(2).transpose(1, 2)
-        positions = (
-            torch.cat([positions.mean(dim=1, keepdim=True), positions], dim=1) + self.positional_embedding
-        )
+        with_mean = torch.cat([positions.mean(dim=1, keepdim=True), positions], dim=1)
+        positions = with_mean + self.positional_embedding
         query = self._split_heads(self.q_proj(positions[:, :1]))
         attended = F.scaled_dot_product_attention(
             query, self._split_heads(self.k_proj(positions)), self._split_heads(self.v_proj(positions))

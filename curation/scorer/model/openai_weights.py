@@ -111,9 +111,7 @@ def build_from_openai(weights: Mapping[str, Tensor]) -> DualEncoder:
     names = _map_names(architecture, model)
     missing = [name for name in names if name not in weights]
     if missing:
-        raise InvalidInput(
-            f"weights: {describe_names(missing)} missing; this is not a complete CLIP of OpenAI"
-        )
+        raise InvalidInput(f"weights: {describe_names(missing)} missing; this is no complete CLIP of OpenAI")
     unknown = [name for name in weights if name not in names]
     if unknown:
         raise InvalidInput(f"weights: {describe_names(unknown)} unknown; this is not a CLIP of OpenAI")
@@ -169,9 +167,8 @@ def _map_block_names(source_prefix: str, target_prefix: str, count: int) -> dict
     for block in range(count):
         source, target = f"{_BLOCKS.format(source_prefix)}{block}", f"{target_prefix}{block}"
         for kind in ("weight", "bias"):
-            names[f"{source}.attn.in_proj_{kind}"] = tuple(
-                f"{target}.self_attn.{part}_proj.{kind}" for part in "qkv"
-            )
+            parts = (f"{target}.self_attn.{part}_proj.{kind}" for part in "qkv")
+            names[f"{source}.attn.in_proj_{kind}"] = tuple(parts)
             for part, target_part in _BLOCK_NAMES.items():
                 names[f"{source}.{part}.{kind}"] = (f"{target}.{target_part}.{kind}",)
     return names
@@ -184,15 +181,12 @@ def _infer_vision(weights: Mapping[str, Tensor]) -> tuple[int, VisionTransformer
         positions = _get_shape(weights, "visual.attnpool.positional_embedding", 2)[0] - 1
         blocks = tuple(_count_blocks(weights, f"visual.layer{stage + 1}.") for stage in range(RESNET_STAGES))
         if not all(blocks):
-            raise InvalidInput(
-                "weights: a stage of the ModifiedResNet is missing; this is not a complete CLIP"
-            )
+            raise InvalidInput("weights: a stage of the ModifiedResNet is missing; this is no whole CLIP")
         return _square_side(positions) * RESNET_STRIDE, ResNet(width=width, blocks=blocks)
     width, _, patch, _ = _get_shape(weights, "visual.conv1.weight", 4)
     positions = _get_shape(weights, "visual.positional_embedding", 2)[0] - 1
-    return _square_side(positions) * patch, VisionTransformer(
-        patch, _infer_transformer(weights, "visual.", width)
-    )
+    transformer = _infer_transformer(weights, "visual.", width)
+    return _square_side(positions) * patch, VisionTransformer(patch, transformer)
 
 
 def _infer_transformer(weights: Mapping[str, Tensor], source_prefix: str, width: int) -> Transformer:
@@ -202,9 +196,8 @@ def _infer_transformer(weights: Mapping[str, Tensor], source_prefix: str, width:
             f"weights: {block_prefix} is {width} wide, not a multiple of {HEAD_WIDTH}; this is not a CLIP"
         )
     hidden = _get_shape(weights, f"{block_prefix}0.mlp.c_fc.weight", 2)[0]
-    return Transformer(
-        width=width, layers=_count_blocks(weights, block_prefix), heads=width // HEAD_WIDTH, hidden=hidden
-    )
+    layers, heads = _count_blocks(weights, block_prefix), width // HEAD_WIDTH
+    return Transformer(width=width, layers=layers, heads=heads, hidden=hidden)
 
 
 def _count_blocks(weights: Mapping[str, Tensor], prefix: str) -> int:
@@ -215,9 +208,7 @@ def _count_blocks(weights: Mapping[str, Tensor], prefix: str) -> int:
 def _square_side(positions: int) -> int:
     side = round(max(positions, 0) ** 0.5)
     if not side or side * side != positions:
-        raise InvalidInput(
-            f"weights: {positions} positions do not form a square; this is not a CLIP of OpenAI"
-        )
+        raise InvalidInput(f"weights: {positions} positions do not form a square; this is no CLIP of OpenAI")
     return side
 
 

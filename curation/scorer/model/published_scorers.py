@@ -137,9 +137,8 @@ def convert_published(
     check_tokenizer(loaded_tokenizer, model.architecture)
     mode = text_mode or (known.text_mode if known else TextMode.INFERENCE)
     checkpoint_sha256 = file_sha256(checkpoint)
-    made = {"start": "checkpoint", "file": checkpoint.name, "sha256": checkpoint_sha256} | _release_facts(
-        known
-    )
+    made = {"start": "checkpoint", "file": checkpoint.name, "sha256": checkpoint_sha256}
+    made |= _release_facts(known)
     card = default_card(model.architecture, TokenizerKind.CLIP, made=made)
     loaded = LoadedScorer(model, loaded_tokenizer, dataclasses.replace(card, text_mode=mode))
     return ConvertedScorer(
@@ -166,12 +165,7 @@ def _release_facts(known: PublishedScorer | None) -> dict[str, Any]:
     """Return the release's facts about a checkpoint, for the card."""
     if known is None:
         return {}
-    return {
-        "checkpoint": known.name,
-        "step": known.step,
-        "batch_size": known.batch_size,
-        "source": SOURCE,
-    }
+    return {"checkpoint": known.name, "step": known.step, "batch_size": known.batch_size, "source": SOURCE}
 
 
 def _read_weights(checkpoint: Path) -> dict[str, Tensor]:
@@ -194,11 +188,8 @@ def _read_weights(checkpoint: Path) -> dict[str, Tensor]:
             f"{checkpoint.name}: is cut off, or not a file of torch.save; download it again"
         ) from error
     state = content.get(STATE_KEY) if isinstance(content, dict) else None
-    if (
-        state is None
-        and isinstance(content, dict)
-        and all(isinstance(value, Tensor) for value in content.values())
-    ):
+    is_flat = isinstance(content, dict) and all(isinstance(value, Tensor) for value in content.values())
+    if state is None and is_flat:
         state = content  # the weights alone, without the training code's other entries
     if not isinstance(state, dict) or not state:
         raise InvalidInput(

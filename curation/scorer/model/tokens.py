@@ -13,9 +13,8 @@ from curation.records import InvalidInput
 
 PADDING = 0  # tokens after a text's end are never read
 BYTE_COUNT = 256
-_QUOTES = dict.fromkeys(map(ord, "\u02bc\u2018\u2019\u201a\u201b"), "'") | dict.fromkeys(
-    range(0x201C, 0x2020), '"'
-)
+_QUOTES = dict.fromkeys(map(ord, "\u02bc\u2018\u2019\u201a\u201b"), "'")
+_QUOTES |= dict.fromkeys(range(0x201C, 0x2020), '"')
 _COMPATIBILITY_FORMS = re.compile(
     "[\ufb00-\ufb06\uff01-\uffee\u3000]"
 )  # ligatures such as ﬁ, letters as wide as ideographs

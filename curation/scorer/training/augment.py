@@ -77,9 +77,8 @@ def augment(pixels: torch.Tensor, draws: AugmentationDraws) -> torch.Tensor:
         rows = slice(start, start + step)
         chunk = squares[rows].float().div_(GREY_LEVELS)
         # Row indices are computed on the CPU, so that no GPU synchronisation is needed.
-        flipped, greyscaled = (
-            torch.from_numpy(np.flatnonzero(mask[rows])).to(chunk.device) for mask in (flip, grey)
-        )
+        chosen = (torch.from_numpy(np.flatnonzero(mask[rows])) for mask in (flip, grey))
+        flipped, greyscaled = (indices.to(chunk.device) for indices in chosen)
         chunk[flipped] = chunk[flipped].flip(-1)
         chunk[greyscaled] = to_greyscale(chunk[greyscaled])
         chunk = rotate_hue(scale_brightness(chunk, before[rows]), hue[rows])

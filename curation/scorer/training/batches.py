@@ -94,14 +94,12 @@ def validation_tokens(pairs: Sequence[Pair], scorer: LoadedScorer) -> PairTokens
 
 def _tokenize(pairs: Sequence[Pair], scorer: LoadedScorer, kind: TextKind) -> Tensor:
     card = scorer.card
-    texts = format_texts(
-        [getattr(pair, kind.value) for pair in pairs], kind, mode=card.text_mode, prompt=card.prompt
-    )
+    found = [getattr(pair, kind.value) for pair in pairs]
+    texts = format_texts(found, kind, mode=card.text_mode, prompt=card.prompt)
     blocks = [texts[start : start + _TEXT_CHUNK_SIZE] for start in range(0, len(texts), _TEXT_CHUNK_SIZE)]
     token_blocks = [scorer.tokenizer(block).to(torch.int32) for block in blocks]
-    return (
-        torch.cat(token_blocks) if token_blocks else torch.zeros((0, card.context_length), dtype=torch.int32)
-    )
+    empty = torch.zeros((0, card.context_length), dtype=torch.int32)
+    return torch.cat(token_blocks) if token_blocks else empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +169,8 @@ class BatchLoader:
         pairs, own = plan.pairs(update), self._world.own_slice(plan.size)
         kind = None
         if len(self._tokens.kinds) > 1:
-            kind = (plan.generator(_RandomStream.TEXTS, update).random(plan.size) >= CLUE_PROBABILITY).astype(
-                np.int64
-            )
+            shares = plan.generator(_RandomStream.TEXTS, update).random(plan.size)
+            kind = (shares >= CLUE_PROBABILITY).astype(np.int64)
         draws = None
         if self._grayscale is not None:
             draws = draw_augmentations(
@@ -198,9 +195,8 @@ def read_pixels(
 
 def move_to_device(batch: Batch, device: torch.device) -> Batch:
     """Return the same batch on a device."""
-    return Batch(
-        batch.pixels.to(device, non_blocking=True), batch.tokens.to(device, non_blocking=True), batch.draws
-    )
+    pixels, tokens = (one.to(device, non_blocking=True) for one in (batch.pixels, batch.tokens))
+    return Batch(pixels, tokens, batch.draws)
 
 
 class BatchEmbedder:
@@ -226,9 +222,8 @@ class BatchEmbedder:
         """Return (n, dim) float32 rows of length 1 of images and of texts."""
         pixels, tokens = batch.pixels[rows], batch.tokens[rows]
         with torch.no_grad():
-            inputs = (
-                scale_to_unit(pixels) if batch.draws is None else augment(pixels, batch.draws.select(rows))
-            )
+            draws = batch.draws
+            inputs = scale_to_unit(pixels) if draws is None else augment(pixels, draws.select(rows))
             inputs = normalise(inputs, self._mean, self._std)
         is_mixed = self._dtype is not torch.float32
         with torch.autocast(self._device.type, dtype=self._dtype, enabled=is_mixed):

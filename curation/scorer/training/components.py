@@ -62,13 +62,8 @@ class TrainingRun:
     """The components of one run in this process."""
 
     def __init__(self, run: Path, inputs: RunInputs, world: World, device: torch.device) -> None:
-        self.run, self.inputs, self.config, self.world, self.device = (
-            run,
-            inputs,
-            inputs.config,
-            world,
-            device,
-        )
+        self.run, self.inputs, self.config = run, inputs, inputs.config
+        self.world, self.device = world, device
         self.scorer = _load_start(inputs.config, rehearsal=inputs.rehearsal)
         self.model = self.scorer.model.to(device).train()
         self.precision = resolve_precision(self.config.precision, device)
@@ -78,9 +73,8 @@ class TrainingRun:
             weight_decay=self.config.weight_decay,
             fused=device.type == "cuda",
         )
-        self.rates = WarmupSchedule(
-            self.config.learning_rate, self.config.warmup_steps, self.config.reduce_on_plateau
-        )
+        rates = self.config.learning_rate, self.config.warmup_steps, self.config.reduce_on_plateau
+        self.rates = WarmupSchedule(*rates)
         self.plan = BatchPlan(len(inputs.train), self.config.batch_size, self.config.seed)
         self.journal = Journal(run)
 
@@ -94,9 +88,8 @@ class TrainingRun:
             lambda: report_progress(state.step, self.inputs.steps)
         )
         with closing(self._make_loader(train_pixels)) as batches:
-            loop = self._make_loop(
-                batches, val_pixels, report_progress if self.world.is_writer else lambda *_: None
-            )
+            report = report_progress if self.world.is_writer else lambda *_: None
+            loop = self._make_loop(batches, val_pixels, report)
             state = loop.run(state)
         if self.world.is_writer:
             self._write_result(state)
@@ -248,9 +241,8 @@ class TrainingRun:
             stopped="steps" if state.step == self.inputs.steps else "patience",
             weights_sha256=file_sha256(self.run / BEST_FOLDER / CARD),
         )
-        write_text(
-            self.run / RESULT_FILE, [json.dumps({"format": FORMAT, **asdict(result)}, indent=1) + "\n"]
-        )
+        document = json.dumps({"format": FORMAT, **asdict(result)}, indent=1)
+        write_text(self.run / RESULT_FILE, [document + "\n"])
 
 
 def remove_pixels(run: Path) -> None:

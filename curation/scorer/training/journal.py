@@ -45,10 +45,8 @@ class ValidationRow(TypedDict):
     kept: bool
 
 
-_COLUMNS = {
-    LOSSES_FILE: tuple(LossRow.__annotations__),
-    VALIDATIONS_FILE: tuple(ValidationRow.__annotations__),
-}
+_COLUMNS = {LOSSES_FILE: tuple(LossRow.__annotations__)}
+_COLUMNS[VALIDATIONS_FILE] = tuple(ValidationRow.__annotations__)
 RowType = TypeVar("RowType")
 
 
@@ -75,9 +73,8 @@ class Journal:
             VALIDATIONS_FILE: [row for row in read_validations(self._run) if row["step"] <= step],
         }
         for name, rows in remaining.items():
-            write_text(
-                self._run / name, [",".join(_COLUMNS[name]) + "\n", *(_csv_line(name, row) for row in rows)]
-            )
+            rows_as_text = (_csv_line(name, row) for row in rows)
+            write_text(self._run / name, [",".join(_COLUMNS[name]) + "\n", *rows_as_text])
 
     def record_update(self, row: LossRow) -> None:
         """Append an update."""

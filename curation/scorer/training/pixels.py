@@ -74,9 +74,8 @@ class PreparedPixels:
         for number, first in enumerate(range(0, len(lengths), IMAGES_PER_FILE)):
             ends = lengths[first : first + IMAGES_PER_FILE].cumsum()
             header = _pixels_file(folder, number).stat().st_size - int(ends[-1])
-            self._starts[first : first + IMAGES_PER_FILE] = (
-                header + ends - lengths[first : first + IMAGES_PER_FILE]
-            )
+            starts = header + ends - lengths[first : first + IMAGES_PER_FILE]
+            self._starts[first : first + IMAGES_PER_FILE] = starts
 
     def __len__(self) -> int:
         """Number of pairs."""
@@ -109,9 +108,7 @@ class PreparedPixels:
         with _pixels_file(self._folder, index // IMAGES_PER_FILE).open("rb", buffering=0) as file:
             file.seek(int(self._starts[index]))
             if file.readinto(out.reshape(-1).data) != out.size:
-                raise InvalidInput(
-                    f"pixels: {file.name} was cut short; delete the folder {self._folder.name}"
-                )
+                raise InvalidInput(f"pixels: {file.name} is cut short; delete the folder {self._folder.name}")
 
 
 def prepare_pixels(
@@ -145,15 +142,13 @@ def prepare_pixels(
     def make(number: int) -> int:
         batch = marked_images[number * IMAGES_PER_FILE : (number + 1) * IMAGES_PER_FILE]
         arrays = [_prepare_image(subject, images, view) for subject in batch]
-        write_npy(
-            _sizes_file(split_folder, number), np.array([array.shape[2:] for array in arrays], dtype=np.int32)
-        )
+        sizes = np.array([array.shape[2:] for array in arrays], dtype=np.int32)
+        write_npy(_sizes_file(split_folder, number), sizes)
         write_npy(_pixels_file(split_folder, number), np.concatenate([array.reshape(-1) for array in arrays]))
         return len(batch)
 
-    done = len(marked_images) - sum(
-        len(marked_images[n * IMAGES_PER_FILE : (n + 1) * IMAGES_PER_FILE]) for n in missing
-    )
+    files = (marked_images[n * IMAGES_PER_FILE : (n + 1) * IMAGES_PER_FILE] for n in missing)
+    done = len(marked_images) - sum(map(len, files))
     with closing(map_in_threads(make, missing, threads=usable_cores())) as counts:
         for count in counts:
             done += count

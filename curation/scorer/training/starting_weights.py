@@ -84,10 +84,9 @@ def _load_clip(source: str) -> LoadedScorer:
     architecture = clip_architecture(clip.model.config)
     tokenizer = convert_tokenizer(clip.tokenizer, architecture.context_length)
     check_tokenizer(tokenizer, architecture)
-    made = {"start": f"{CLIP_PREFIX}{clip.label}", "weights": clip.weights}
-    card = default_card(
-        architecture, TokenizerKind.CLIP, made=made | {"transformers": version("transformers")}
-    )
+    start, library = f"{CLIP_PREFIX}{clip.label}", version("transformers")
+    made = {"start": start, "weights": clip.weights, "transformers": library}
+    card = default_card(architecture, TokenizerKind.CLIP, made=made)
     card = dataclasses.replace(card, mean=parse_channels(clip.norm.mean), std=parse_channels(clip.norm.std))
     return LoadedScorer(build_from_clip(clip.model), tokenizer, card)
 

@@ -76,9 +76,8 @@ class Validator:
             images, texts = self.embed(batch, slice(None))
             encoded.append((images.cpu().numpy(), texts.cpu().numpy()))
         gathered = [chunk for chunks in self.world.gather_objects(encoded) for chunk in chunks]
-        return np.concatenate([chunk[0] for chunk in gathered]), np.concatenate(
-            [chunk[1] for chunk in gathered]
-        )
+        first, second = ([chunk[side] for chunk in gathered] for side in (0, 1))
+        return np.concatenate(first), np.concatenate(second)
 
     def _loss(self, images: Rows, texts: Rows) -> float:
         scale, total = self.scale().float().cpu(), 0.0

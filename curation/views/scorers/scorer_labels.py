@@ -68,11 +68,8 @@ def describe_settings(scorer: Scorer) -> str:
         texts.append(model_label(given["model"]))
     elif scorer.origin == ScorerOrigin.IMPORTED:
         texts.append("taken in")
-    for name, meanings in (
-        ("text_mode", _TEXT_LABELS),
-        ("region_mode", _REGION_LABELS),
-        ("crop", _CROP_LABELS),
-    ):
+    labelled = {"text_mode": _TEXT_LABELS, "region_mode": _REGION_LABELS, "crop": _CROP_LABELS}
+    for name, meanings in labelled.items():
         if name in given:
             texts.append(meanings.get(given[name], given[name]))
     if "batch_size" in given:
@@ -91,12 +88,6 @@ def describe_evaluation(row: Evaluation) -> str:
             found.append(f"{label} {value:.1f}%")
     clues = "clues, " if row.texts == "clue" else ""
     return clues + (", ".join(found) or "nothing to measure")
-
-
-def grouped_hash(sha256: str) -> list[str]:
-    """Return a hash in groups of four digits, four groups per line, for comparing aloud."""
-    groups = [sha256[i : i + 4] for i in range(0, len(sha256), 4)]
-    return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
 def scorer_facts(scorer: Scorer) -> dict[str, list[tuple[str, list[tuple[str, Any]]]]]:

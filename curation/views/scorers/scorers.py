@@ -19,7 +19,7 @@ from curation.selectors.versions import sealed_versions
 from curation.services import scorers as services
 from curation.services.evaluations import request_evaluation
 from curation.versions.families import family_of
-from curation.views.pages import get_or_404, if_failed, if_open, tab_context
+from curation.views.pages import get_or_404, grouped_hash, if_failed, if_open, tab_context
 from curation.views.scorers import scorer_labels as labels
 from curation.views.scorers.scorer_charts import training_panels
 from curation.views.scorers.scorer_forms import TrainingForm
@@ -135,7 +135,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
         "words": state,
         "settings": labels.describe_settings(scorer),
         "facts": labels.scorer_facts(scorer),
-        "hash_lines": labels.grouped_hash(scorer.weights_sha256),
+        "hash_lines": grouped_hash(scorer.weights_sha256),
         "open_job": if_open(job),
         "stopped_job": job if job is not None and can_resume(job) else None,
         "rehearsal": services.is_from_rehearsal(scorer),
