@@ -76,7 +76,7 @@ def test_long_runs_rarely_flag_careful_workers(runs: dict[str, Found]) -> None:
     assert careful.many <= 0.01
     assert mild.many <= 0.05
     assert (constant.any, constant.share) == (1.0, 1.0)
-    rows = {"careful": careful, "careful and milder than the others": mild, "always the same": constant}
+    rows = {"careful": careful, "careful and more lenient than the others": mild, "always the same": constant}
     _documented(
         *(
             f"| {words} | {found.people} | {found.any:.1%} | {found.many:.1%} | {found.share:.2%} |"
