@@ -66,9 +66,16 @@ test('a list that somebody opened stays open', () => {
 test('nobody is asked while the page is hidden', async () => {
   const page = new EventTarget();
   page.hidden = true;
+  // The pause is over once it listens for the page to be seen.
+  const listening = new Promise((done) => {
+    page.addEventListener = (...options) => {
+      EventTarget.prototype.addEventListener.apply(page, options);
+      done();
+    };
+  });
   let over = false;
   const waiting = pause(0, page).then(() => (over = true));
-  await new Promise((done) => setTimeout(done, 5));
+  await Promise.race([listening, waiting]);
   assert.equal(over, false);
   page.hidden = false;
   page.dispatchEvent(new Event('visibilitychange'));

@@ -12,7 +12,7 @@ from hits.models import Project
 from tests.support.axe import check_sizes
 from tests.support.curation.audits import NO, begun, pairs, yes
 from tests.support.judging.work import Work
-from tests.support.pages import wait_until_seen
+from tests.support.pages import until, wait_until_seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -102,7 +102,7 @@ def test_what_is_not_saved_is_there_after_a_reload_and_gone_once_saved(
 
     page.context.set_offline(True)
     page.get_by_role("button", name="Save and next").click()
-    page.wait_for_timeout(300)
+    until(page, lambda: page.url.startswith("chrome-error"))
     page.context.set_offline(False)
     page.goto(f"{audit_url}read/1")
     page.get_by_text("what you chose before is here again").wait_for()

@@ -14,6 +14,8 @@ from validation.domain.qualification.outcome import PassRule
 from validation.models import Grade, QualificationRound
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+# Whether the server has every grade that was given on this device.
+NOTHING_WAITS = "!Object.keys(localStorage).some((name) => name.startsWith('deerstalker:grades:'))"
 
 
 @pytest.fixture
@@ -96,8 +98,7 @@ def test_enter_saves_a_note_and_a_grade_can_be_withdrawn(
     page.keyboard.press("1")
     page.keyboard.press("1")
     page.keyboard.press("z")  # not sent yet, so it is never sent
-    until(page, lambda: latest_grades(submission, researcher) == [True])
-    page.wait_for_timeout(500)
+    until(page, lambda: page.evaluate(NOTHING_WAITS))
     assert latest_grades(submission, researcher) == [True]
     page.reload()
     assert position(page) == "Pair 1 of 8 waiting"

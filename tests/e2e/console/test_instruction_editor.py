@@ -13,6 +13,7 @@ from hits.services.instructions import publish_instructions
 from tests.support import market
 from tests.support.axe import check_sizes
 from tests.support.loop import published
+from tests.support.pages import until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 KIND = "sherlock_observation"
@@ -54,7 +55,7 @@ def test_type_look_reload_publish_and_show_on_a_batch(
     frame.locator("em", has_text="on its side").wait_for()
     assert frame.locator(".worked").count() == 2
 
-    page.wait_for_timeout(500)  # the pause after which an unfinished text is kept
+    until(page, lambda: "on its side" in page.evaluate("Object.values(localStorage).join()"))
     page.reload()
     page.get_by_text("Your unpublished draft is restored.").wait_for()
     assert page.input_value("[name=body]").startswith("Look **twice**")

@@ -102,10 +102,15 @@ def test_single_keys_pay_only_while_they_are_on(
     page.reload()
     page.get_by_role("button", name="Turn keys on").wait_for()
     wait_until_seen(page)
+    posts: list[str] = []
+    page.on("request", lambda request: posts.append(request.url) if request.method == "POST" else None)
     page.keyboard.press("a")
-    page.wait_for_timeout(500)
+    with page.expect_response("**/healthz"):
+        page.evaluate("fetch('/healthz')")  # what the key had sent would be on its way before this
+    assert posts == []
     assert not Decision.objects.exists()
     page.get_by_role("button", name="Turn keys on").click()
     page.get_by_role("button", name="Turn keys off").wait_for()
     page.keyboard.press("a")
     until(page, lambda: Decision.objects.exists(), "the key did not approve")
+    assert len(posts) == 1

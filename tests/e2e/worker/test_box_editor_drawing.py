@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.box_editor import Box, Task, report
-from tests.support.pages import give_time
+from tests.support.pages import give_time, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenTask = Callable[..., Task]
@@ -97,16 +97,16 @@ def test_the_wheel_zooms_at_the_pointer_only_with_ctrl(open_task: OpenTask) -> N
     before = tuple(float(round(v)) for v in task.at(1400, 300))  # wheel events come in whole pixels
     page.mouse.move(*before)
     spot = task.under(*before)
-    page.keyboard.down("Control")
-    for _ in range(6):
-        page.mouse.wheel(0, -100)
-    page.keyboard.up("Control")
 
     def percent() -> int:
         return int(task.root.locator("#zoom").text_content().strip("%"))
 
-    give_time(page, lambda: percent() > 120)
-    page.wait_for_timeout(200)
+    page.keyboard.down("Control")
+    for _ in range(6):
+        shown = percent()
+        page.mouse.wheel(0, -100)
+        until(page, lambda shown=shown: percent() > shown, "a turn of the wheel did not zoom")
+    page.keyboard.up("Control")
     assert percent() > 120
     after = task.at(*spot)
     assert after == pytest.approx(before, abs=1.5)
@@ -115,11 +115,10 @@ def test_the_wheel_zooms_at_the_pointer_only_with_ctrl(open_task: OpenTask) -> N
     )
 
     # A plain wheel now pans the photo, and leaves the page where it is.
+    page.evaluate("document.addEventListener('scrollend', () => { window.isScrolled = true; }, true)")
     page.mouse.wheel(60, 40)
-    panned = pytest.approx((after[0] - 60, after[1] - 40), abs=1)
-    give_time(page, lambda: task.at(*spot) == panned)
-    page.wait_for_timeout(300)
-    assert task.at(*spot) == panned
+    until(page, lambda: page.evaluate("window.isScrolled"), "the wheel did not pan the photo")
+    assert task.at(*spot) == pytest.approx((after[0] - 60, after[1] - 40), abs=1)
     assert page.evaluate("scrollY") == 0
     # Fitted again, it scrolls the page.
     task.root.locator("[data-tool=fit]").click()

@@ -10,7 +10,7 @@ from tests.support import market
 from tests.support.axe import check_page
 from tests.support.box_editor import Task, task_address
 from tests.support.market import Accepted
-from tests.support.pages import give_time
+from tests.support.pages import give_time, wait_until_seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenTask = Callable[..., Task]
@@ -92,7 +92,7 @@ def test_nothing_sticks_out_sideways_and_the_photo_is_on_the_first_screen(open_t
     for width, height in ((390, 844), (768, 1024), (1280, 900), (1920, 1080)):
         task.page.set_viewport_size({"width": width, "height": height})
         task.root.locator("#how").evaluate("how => { how.open = true; }")
-        task.page.wait_for_timeout(100)
+        wait_until_seen(task.page)
         give_time(task.page, lambda: _too_wide(task) <= 0 and _in_sight(task) >= 0.3)
         assert _too_wide(task) <= 0
         assert _in_sight(task) >= 0.3, f"{width}: instructions leave the photo in sight"

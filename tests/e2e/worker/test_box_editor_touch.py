@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.box_editor import Task
-from tests.support.pages import give_time
+from tests.support.pages import give_time, wait_until_seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenTask = Callable[..., Task]
@@ -146,7 +146,7 @@ def test_typing_on_a_phone_leaves_room_for_the_text(open_task: OpenTask) -> None
     field = task.root.locator("#inf1")
     field.tap()
     page.keyboard.type("Somebody left in a hurry")
-    page.wait_for_timeout(300)
+    wait_until_seen(page)
     free = {"inView": True, "covered": False}
     give_time(page, lambda: bool(field.evaluate(_COVERED) == free))
     seen: Any = field.evaluate(_COVERED)

@@ -148,7 +148,6 @@ def test_qualification_task_by_touch_on_a_phone_with_reload(
     assert abs(frame.locator(".steps").evaluate("steps => steps.getBoundingClientRect().top")) < 40
     frame.locator("#desc-2").fill("Coloured stripes. It is photo 2.")
     frame.locator("#save", has_text="Saved").wait_for()
-    page.wait_for_timeout(1500)
     page.reload()
     frame = page.frame_locator("iframe")
     frame.locator(READY).wait_for(state="attached")

@@ -1,6 +1,5 @@
 """A page as they were made for Mechanical Turk's editor in the 2010s, filled in inside the worker site's frame."""
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from hits.services.publishing import publish
 from tests.support import box_editor, market
 from tests.support.axe import check_page
 from tests.support.loop import collected
+from tests.support.pages import until
 
 OLD_PAGE = """<script type="text/javascript">
 function param(name) {
@@ -124,10 +124,11 @@ def test_unfinished_fields_are_kept_and_come_back(
     old.get_by_label("Castle").check()
     old.locator("#why").fill("Half a thought")
     task.locator("#save").get_by_text("Saved", exact=False).wait_for()
-    expect(lambda: "Half a thought" in str(Draft.objects.get().content))
-    task, old = open_in_site(open_page(), accepted, sign_in)
+    until(page, lambda: "Half a thought" in str(Draft.objects.get().content))
+    page = open_page()
+    task, old = open_in_site(page, accepted, sign_in)
     old.locator("#why").wait_for()
-    expect(lambda: old.locator("#why").input_value() == "Half a thought")
+    until(page, lambda: old.locator("#why").input_value() == "Half a thought")
     assert old.get_by_label("Large").is_checked()
     assert old.get_by_label("Castle").is_checked()
     assert not old.get_by_label("Harbour").is_checked()
@@ -221,12 +222,3 @@ _PICTURE = """url => new Promise((done) => {
     image.onerror = () => done('refused');
     image.src = url;
 })"""
-
-
-def expect(condition: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    for _ in range(100):
-        if condition():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it did not come to that")

@@ -1,5 +1,6 @@
 """A worker in a browser: signs in, accepts, draws, writes, submits; at a desk and on a phone."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,8 +98,7 @@ def test_a_reload_keeps_the_draft(
     sign_in(page, "wilma")
     frame = _begin(page)
     _write(page, frame, 1, [(0.1, 0.1, 0.4, 0.4)])
-    frame.get_by_text("Saved", exact=False).first.wait_for()
-    page.wait_for_timeout(1500)
+    frame.locator("#save").get_by_text(re.compile("^Saved")).wait_for()
     page.reload()
     frame = page.frame_locator("iframe")
     frame.locator("html[data-ready=true]").wait_for(state="attached")
