@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from annotation_site.demo import demo_users
 from hits.models import Project
 from hits.services.errors import Refused
 from tests.support.children import ROOT, free_port
+from tests.support.waiting import wait_until
 
 COMMAND = [sys.executable, "manage.py", "demo"]
 
@@ -117,10 +117,10 @@ def test_serve_stops_all_processes_on_sigterm(tmp_path: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        assert _within(180, lambda: _listens(port))
+        wait_until(lambda: _listens(port), 180)
         served.send_signal(signal.SIGTERM)
         assert served.wait(timeout=30) == 0
-        assert _within(10, lambda: not _listens(port))
+        wait_until(lambda: not _listens(port), 10)
     finally:
         served.kill()
 
@@ -128,15 +128,6 @@ def test_serve_stops_all_processes_on_sigterm(tmp_path: Path) -> None:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _within(seconds: float, happened: Any) -> bool:
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends:
-        if happened():
-            return True
-        time.sleep(0.2)
-    return False
 
 
 @pytest.mark.django_db

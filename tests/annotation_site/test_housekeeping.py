@@ -18,6 +18,7 @@ from hits.services.jobs import jobs
 from tests.support import children, market, wake_ups
 from tests.support.failing import planned
 from tests.support.sleepers import SLEEP
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(3600)]
 
@@ -84,13 +85,6 @@ class Beats:
         return found
 
 
-def _wait(condition: Any, seconds: float = 180, step: float = 0.2) -> None:
-    ends = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < ends, "the condition was not met in time"
-        time.sleep(step)
-
-
 def _run_long_jobs(
     project: Project, image: Image, output: Path, *, heavy: float, batches: int, units: int
 ) -> None:
@@ -107,16 +101,19 @@ def _run_long_jobs(
         output, DJANGO_SETTINGS_MODULE=SETTINGS, PUBLISH_PER_SECOND="3", WORKER_CONCURRENCY="1"
     ):
         # Looked at from the start: the light worker may be done with a batch before the heavy one has begun.
-        _wait(lambda: looked() or Job.objects.filter(task=SLEEP, state=JobState.RUNNING).exists())
+        wait_until(
+            lambda: looked() or Job.objects.filter(task=SLEEP, state=JobState.RUNNING).exists(), 180, step=0.2
+        )
         # The light worker starts beside the heavy one; what begins only once the long jobs are over is too late.
-        _wait(lambda: looked() or len(beats.began) >= len(INTERVAL_SECONDS) - 6, seconds=0.7 * heavy)
+        wait_until(lambda: looked() or len(beats.began) >= len(INTERVAL_SECONDS) - 6, 0.7 * heavy, step=0.2)
         since = timezone.now()
-        while Job.objects.filter(pk__in=[row.pk for row in long]).exclude(state=JobState.DONE).exists():
+        unfinished = Job.objects.filter(pk__in=[row.pk for row in long]).exclude(state=JobState.DONE)
+
+        def is_over() -> bool:
             looked()
-            assert (timezone.now() - since).total_seconds() < 3 * heavy + 120
-            time.sleep(0.25)
-            if (timezone.now() - since).total_seconds() > heavy:
-                break
+            return not unfinished.exists() or (timezone.now() - since).total_seconds() > heavy
+
+        wait_until(is_over, 3 * heavy + 120, step=0.25)
         longest = beats.longest(since, timezone.now())
         print({name: round(seconds, 1) for name, seconds in longest.items()})  # noqa: T201 - the figures
         assert not {

@@ -5,8 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,26 +25,21 @@ from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs import jobs
 from tests.support import children
+from tests.support.waiting import wait_until
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]
-FAILS = [sys.executable, "-c", "raise SystemExit(3)"]
 
 
-def _noted(path: Path) -> list[str]:
-    """Return a command that writes its process id and sleeps."""
-    code = (
-        f"import os, pathlib, time; pathlib.Path({str(path)!r}).write_text(str(os.getpid())); time.sleep(60)"
-    )
+def _noted(path: Path, then: str = "time.sleep(60)") -> list[str]:
+    """Return a command that writes its process id, and then sleeps or does something else."""
+    code = f"import os, pathlib, time; pathlib.Path({str(path)!r}).write_text(str(os.getpid())); {then}"
     return [sys.executable, "-c", code]
 
 
-def _wait(condition: Callable[[], object], seconds: float = 10) -> None:
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
+def _noted_pid(path: Path) -> int:
+    """Return the process id that such a command writes, once it is there."""
+    wait_until(lambda: path.exists() and path.read_text())
+    return int(path.read_text())
 
 
 def _runs(pid: int) -> bool:
@@ -60,8 +54,7 @@ def test_helper_stops_with_the_service(tmp_path: Path) -> None:
     note = tmp_path / "pid"
     with run_processes([SLEEPS], helpers=[_noted(note)]) as processes:
         assert len(processes) == 1
-        _wait(lambda: note.exists() and note.read_text())
-        helper = int(note.read_text())
+        helper = _noted_pid(note)
         assert _runs(helper)
     assert not _runs(helper)
 
@@ -73,15 +66,14 @@ def test_service_survives_a_helper_but_not_a_server(tmp_path: Path) -> None:
         "-c",
         f"import time, pathlib\nwhile not pathlib.Path({str(note)!r}).exists(): time.sleep(.05)",
     ]
-    helper = [
-        sys.executable,
-        "-c",
-        f"import pathlib; pathlib.Path({str(note)!r}).write_text('x'); raise SystemExit(3)",
-    ]
-    with run_processes([SLEEPS, SLEEPS], helpers=[FAILS]) as processes:
-        time.sleep(1.0)
+    failed = tmp_path / "pid"
+    with run_processes([SLEEPS, SLEEPS], helpers=[_noted(failed, "raise SystemExit(3)")]) as processes:
+        os.waitid(os.P_PID, _noted_pid(failed), os.WEXITED | os.WNOWAIT)  # it has ended; its status stays
         assert all(process.poll() is None for process in processes)
-    with run_processes([SLEEPS, ends_later], helpers=[helper]) as processes, pytest.raises(CommandError):
+    with (
+        run_processes([SLEEPS, ends_later], helpers=[_noted(note, "raise SystemExit(3)")]) as processes,
+        pytest.raises(CommandError),
+    ):
         wait_for_end(processes)
 
 
@@ -229,7 +221,7 @@ def _served(tmp_path: Path) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
             stderr=errors,
         )
         try:
-            children.wait_until_it_answers(base)
+            children.wait_until_it_answers(base, process)
             yield process, output
         finally:
             process.terminate()
@@ -278,7 +270,7 @@ def _do_a_job() -> None:
         job.refresh_from_db()
         return job.state not in {JobState.QUEUED, JobState.RUNNING}
 
-    _wait(over, 180)
+    wait_until(over, 180)
     assert (job.state, "DoesNotExist" in job.error) == (JobState.FAILED, True)
 
 
@@ -297,7 +289,7 @@ def empty_queue() -> Iterator[Path]:
 def test_site_survives_death_of_worker_and_beat(tmp_path: Path, empty_queue: Path) -> None:
     Job.objects.all().delete()
     with _served(tmp_path) as (served, output):
-        _wait(lambda: _worker_of(served.pid), 180)
+        wait_until(lambda: _worker_of(served.pid), 180)
         first, web = _worker_of(served.pid), _web_of(served.pid)
         assert first is not None
 
@@ -309,15 +301,15 @@ def test_site_survives_death_of_worker_and_beat(tmp_path: Path, empty_queue: Pat
         # A killed worker takes its beat and its pool along, and another one comes.
         family = [first, *_children_of(first)]
         os.kill(first, signal.SIGKILL)
-        _wait(lambda: not any(_runs(pid) for pid in family[1:]))
-        _wait(lambda: _worker_of(served.pid) not in {None, first}, 180)
+        wait_until(lambda: not any(_runs(pid) for pid in family[1:]))
+        wait_until(lambda: _worker_of(served.pid) not in {None, first}, 180)
         second = _worker_of(served.pid)
         assert second is not None
         _do_a_job()
 
         # A worker without a beat is none.
         os.kill(_beat_of(second), signal.SIGKILL)
-        _wait(lambda: _worker_of(served.pid) not in {None, second}, 180)
+        wait_until(lambda: _worker_of(served.pid) not in {None, second}, 180)
         _do_a_job()
 
         third = _worker_of(served.pid)
@@ -326,7 +318,7 @@ def test_site_survives_death_of_worker_and_beat(tmp_path: Path, empty_queue: Pat
         everyone = [web, third, *_children_of(web), *_children_of(third)]
         served.terminate()
         assert served.wait(timeout=20) == 0
-        _wait(lambda: not any(_runs(pid) for pid in everyone))
+        wait_until(lambda: not any(_runs(pid) for pid in everyone))
         assert "Unrecoverable" not in output.read_text()
 
 
@@ -334,7 +326,7 @@ def test_site_survives_death_of_worker_and_beat(tmp_path: Path, empty_queue: Pat
 def test_site_stops_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
     """Whoever runs it then starts the whole again; a worker alone answers nobody."""
     with _served(tmp_path) as (served, output):
-        _wait(lambda: _worker_of(served.pid), 180)
+        wait_until(lambda: _worker_of(served.pid), 180)
         worker, web = _worker_of(served.pid), _web_of(served.pid)
         assert worker is not None
         os.kill(web, signal.SIGKILL)

@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from hits.models import Job
 from hits.services.jobs import jobs
 from tests.support import children
 from tests.support.redis_server import redis_url, skip_without_redis
+from tests.support.waiting import wait_until
 
 POSTGRES = os.environ.get("TEST_POSTGRES_URL", "postgres://postgres@127.0.0.1:5432")
 REDIS = redis_url(7)
@@ -176,11 +176,11 @@ def _done_by_a_worker(**more: str) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Nothing")
     Job.objects.filter(pk=job.pk).update(task="hits.sync_batch", args={"batch": 0})
     with children.workers(**more):
-        ends = time.monotonic() + 180
-        while time.monotonic() < ends:
+
+        def is_over() -> bool:
             job.refresh_from_db()
-            if job.state not in {JobState.QUEUED, JobState.RUNNING}:
-                break
-            time.sleep(0.3)
+            return job.state not in {JobState.QUEUED, JobState.RUNNING}
+
+        wait_until(is_over, 180, step=0.1)
     # Batch 0 does not exist, so the worker took the job up and said so.
     assert (job.state, "DoesNotExist" in job.error) == (JobState.FAILED, True)

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from annotation_site.request_limits import DEFAULT_LIMIT
 from tests.support import children
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HALF_OPEN, POSTERS = 24, 4
@@ -39,11 +40,12 @@ def port(tmp_path: Path) -> Iterator[int]:
         yield found
 
 
-def hold_half_open(port: int, over: threading.Event) -> None:
+def hold_half_open(port: int, over: threading.Event, in_place: set[int]) -> None:
     """Keep a request's header unfinished; open it again whenever the server closes it."""
     while not over.is_set():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as held:
             held.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+            in_place.add(threading.get_ident())
             held.settimeout(0.5)
             while not over.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -52,13 +54,14 @@ def hold_half_open(port: int, over: threading.Event) -> None:
         over.wait(CLOSED_AGAIN_SECONDS)
 
 
-def post_too_much(port: int, over: threading.Event) -> None:
+def post_too_much(port: int, over: threading.Event, in_place: set[int]) -> None:
     """Announce 400 MB, and send as much of it as is taken; again and again."""
     head = POST.format(port=port, length=ANNOUNCED).encode()
     block = bytes(1 << 16)
     while not over.is_set():
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 5) as sender:
             sender.sendall(head)
+            in_place.add(threading.get_ident())
             sent = 0
             while sent < ANNOUNCED and not over.is_set():
                 sender.sendall(block)
@@ -86,7 +89,7 @@ def ask(port: int, seconds: float) -> list[float]:
             assert reply.status == 200
             reply.read()
         took.append(time.monotonic() - started)
-        time.sleep(BETWEEN_SECONDS)
+        time.sleep(BETWEEN_SECONDS)  # the pace of a person, as fast as one clicks
     return sorted(took)
 
 
@@ -97,18 +100,18 @@ def ask(port: int, seconds: float) -> list[float]:
 def test_half_open_and_too_large_requests_block_nobody(
     port: int, tmp_path: Path, seconds: int, most: float, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    over, largest = threading.Event(), [0]
+    over, largest, in_place = threading.Event(), [0], set[int]()
     spool = tmp_path / "spool"
     besiegers: list[tuple[Callable[..., None], tuple[object, ...]]] = [
-        *[(hold_half_open, (port, over))] * HALF_OPEN,
-        *[(post_too_much, (port, over))] * POSTERS,
+        *[(hold_half_open, (port, over, in_place))] * HALF_OPEN,
+        *[(post_too_much, (port, over, in_place))] * POSTERS,
         (watch_spool, (spool, over, largest)),
     ]
     threads = [threading.Thread(target=run, args=args) for run, args in besiegers]
     for thread in threads:
         thread.start()
     try:
-        time.sleep(1.0)
+        wait_until(lambda: len(in_place) == HALF_OPEN + POSTERS, what="not every besieger is connected")
         took = ask(port, seconds)
     finally:
         over.set()

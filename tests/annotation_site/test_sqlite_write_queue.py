@@ -16,16 +16,20 @@ from annotation_site.sqlite.write_queue import WriteQueue, write_queue
 from hits.models import Heartbeat
 from tests.support import children
 from tests.support.threads import together
+from tests.support.waiting import wait_until
 
 FILE = str(settings.DATABASES["default"]["NAME"])
 pytestmark = pytest.mark.skipif(connection.vendor != "sqlite", reason="the write queue is SQLite's alone")
 
 
 def wait_for_queue(queue: WriteQueue, count: int) -> None:
-    ends = time.monotonic() + 30
-    while len(queue._waiting) < count:
-        assert time.monotonic() < ends
-        time.sleep(0.001)
+    wait_until(lambda: len(queue._waiting) >= count, 30, step=0.001)
+
+
+def is_waiting_for_a_file() -> bool:
+    """Return whether this process waits for a file lock of another one; the kernel marks those who wait."""
+    locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return any(fields[1] == "->" and fields[5] == str(os.getpid()) for fields in locks)
 
 
 def test_threads_write_in_the_order_of_their_requests(tmp_path: Path) -> None:
@@ -69,11 +73,13 @@ def other_process_writing(path: Path) -> Iterator[int]:
         os.write(done, b"x")
         signal.pause()
     os.read(ready, 1)
-    yield child
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)
-    os.close(ready)
-    os.close(done)
+    try:
+        yield child
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.close(ready)
+        os.close(done)
 
 
 def test_death_of_a_process_releases_the_queue(tmp_path: Path) -> None:
@@ -82,7 +88,8 @@ def test_death_of_a_process_releases_the_queue(tmp_path: Path) -> None:
         queue, acquired = WriteQueue(str(path)), threading.Event()
         thread = threading.Thread(target=lambda: queue.acquire(30) and acquired.set())
         thread.start()
-        assert not acquired.wait(0.2), "the other process writes"
+        wait_until(lambda: is_waiting_for_a_file() or acquired.is_set(), 30)
+        assert not acquired.is_set(), "the other process writes"
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         assert acquired.wait(30)

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from hits.services.jobs import jobs
 from tests.support import children, rabbit, wake_ups
 from tests.support.redis_server import redis_url, skip_without_redis
 from tests.support.sleepers import SLEEP
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,14 +117,13 @@ def test_job_longer_than_the_acknowledgement_timeout_is_done_once(tmp_path: Path
         )
         assert children.run(sent, **more).returncode == 0
         with children.workers(**more) as (_, heavy):
-            ends = time.monotonic() + seconds + 300
-            while not _done(first):
-                assert time.monotonic() < ends
+
+            def is_first_done() -> bool:
                 assert heavy.poll() is None
-                time.sleep(1)
-            while not all(_done(job) for job in waiting):
-                assert time.monotonic() < ends
-                time.sleep(0.5)
+                return _done(first)
+
+            wait_until(is_first_done, seconds + 300, step=1)
+            wait_until(lambda: all(_done(job) for job in waiting), 300, step=0.5)
             assert heavy.poll() is None
             assert str(first.result["pid"]) in _pool_of(heavy)
         assert set(Job.objects.values_list("runs", flat=True)) == {1}
@@ -139,8 +138,5 @@ def test_worker_finds_jobs_without_messages_and_acknowledges_early() -> None:
     Job.objects.update(created_at=timezone.now() - timedelta(minutes=1))
     with children.workers(DJANGO_SETTINGS_MODULE=SETTINGS) as (light, heavy):
         os.killpg(light.pid, signal.SIGKILL)
-        ends = time.monotonic() + 120
-        while not _done(job):
-            assert time.monotonic() < ends
-            time.sleep(0.2)
+        wait_until(lambda: _done(job), 120, step=0.2)
         assert heavy.poll() is None

@@ -24,7 +24,8 @@ from hits.marketplace.services import accounts, attempts
 from tests.hits.marketplace.conftest import local_client, local_market, requester, worker, workers  # noqa: F401
 from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, secret_of
 from tests.support.question_forms import form_xml, free_text, question
-from tests.support.threads import together
+from tests.support.threads import is_another_blocked, together
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUICK_SECONDS = 2.0  # without the limits these took five seconds or never ended
@@ -188,7 +189,8 @@ class Gate:
 
         def late(*given: Any) -> bool:
             self.reached.set()
-            self.opened.wait(3)  # SQLite lets the other one wait, and then this one goes first
+            # Where the other one has to wait for this one, this one goes first.
+            wait_until(lambda: self.opened.is_set() or is_another_blocked())
             return claim(*given)
 
         monkeypatch.setattr(attempts, "_claim_slot", late)
@@ -284,7 +286,7 @@ def test_concurrent_update_does_not_restore_deleted_type(
 
     def late(*given: Any) -> Any:
         reached.set()
-        opened.wait(3)
+        wait_until(lambda: opened.is_set() or is_another_blocked())
         return terms(*given)
 
     monkeypatch.setattr(qualification_types, "read_changed_terms", late)

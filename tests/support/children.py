@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import traceback
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ from hits.mturk import boto
 from tests.support import isolation
 from tests.support.paths import ROOT
 from tests.support.ready_server import ReadyServer
+from tests.support.waiting import wait_until
 
 START_SECONDS, STOP_SECONDS = 180, 20
 
@@ -99,6 +99,11 @@ def wait(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def has_ended(child: int) -> bool:
+    """Return whether a process of ``start`` has ended; ``wait`` still tells its exit status."""
+    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
 def free_port() -> int:
     """Return a port that nobody listens on."""
     with socket.socket() as probe:
@@ -137,7 +142,7 @@ def web_server(**more: str) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
     environment = child_environment(**_own(port), **more)
     process = subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True)
     try:
-        wait_until_it_answers(f"http://localhost:{port}")
+        wait_until_it_answers(f"http://localhost:{port}", process)
         yield port, process
     finally:
         stop(process)
@@ -155,7 +160,7 @@ def server_process(port: int, workers: int = 1, **more: str) -> Iterator["subpro
     ]  # fmt: skip
     process = subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True)
     try:
-        wait_until_it_answers(base)
+        wait_until_it_answers(base, process)
         yield process
     finally:
         stop(process)
@@ -197,14 +202,15 @@ def stop(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def wait_until_it_answers(base: str) -> None:
-    """Wait until a server at this address has started."""
-    ends = time.monotonic() + START_SECONDS
-    while time.monotonic() < ends:
+def wait_until_it_answers(base: str, process: "subprocess.Popen[bytes]") -> None:
+    """Wait until the server that ``process`` runs at this address has started."""
+
+    def answers() -> bool:
+        assert process.poll() is None, f"the server at {base} ended with status {process.returncode}"
         try:
             urllib.request.urlopen(f"{base}/healthz", timeout=10).read()
         except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise AssertionError(f"the server at {base} did not start")
+            return False
+        return True
+
+    wait_until(answers, START_SECONDS, f"the server at {base} did not start", step=0.1)

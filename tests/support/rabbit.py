@@ -4,12 +4,13 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from tests.support.waiting import wait_until
 
 SERVER = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")  # not the wrapper, which runs as the system's own user
 START_SECONDS = 120
@@ -52,19 +53,23 @@ def node(folder: Path, **settings: str) -> Iterator[str]:
 
 
 def _wait(port: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    ends = time.monotonic() + START_SECONDS
-    while time.monotonic() < ends and process.poll() is None:
-        with socket.socket() as probe:
-            probe.settimeout(2)
-            try:
-                probe.connect(("127.0.0.1", port))
-                probe.sendall(b"AMQP\x00\x00\x09\x01")  # it answers once it is really there
-                if probe.recv(1):
-                    return
-            except OSError:
-                pass
-        time.sleep(0.5)
-    raise AssertionError(f"RabbitMQ did not start: {log.read_text()[-2000:]}")
+    wait_until(
+        lambda: process.poll() is not None or _answers(port),
+        START_SECONDS,
+        f"RabbitMQ did not start; see {log}",
+    )
+    assert process.poll() is None, f"RabbitMQ did not start: {log.read_text()[-2000:]}"
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(2)
+        try:
+            probe.connect(("127.0.0.1", port))
+            probe.sendall(b"AMQP\x00\x00\x09\x01")  # it answers once it is really there
+            return bool(probe.recv(1))
+        except OSError:
+            return False
 
 
 def _free_port() -> int:

@@ -6,6 +6,21 @@ from typing import Any
 
 from django.db import connection
 
+from annotation_site.sqlite.write_queue import write_queue
+
+_BLOCKED = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
+
+
+def is_another_blocked() -> bool:
+    """Return whether another act of this process waits for what this one's transaction holds."""
+    if connection.vendor == "sqlite":
+        return bool(write_queue(str(connection.settings_dict["NAME"]))._waiting)
+    with connection.cursor() as cursor:
+        cursor.execute(_BLOCKED)
+        return bool(cursor.fetchone()[0])
+
 
 def together(acts: list[Callable[[], Any]]) -> list[Any]:
     """Run all at once, each on its own connection; return results or exceptions in order."""

@@ -1,7 +1,6 @@
 """Batches in several threads: ordered, bounded, and complete at the end."""
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -9,6 +8,7 @@ import pytest
 import torch
 
 from curation.features.parallel import map_in_threads
+from tests.support.waiting import wait_until
 
 
 def ours() -> list[str]:
@@ -17,8 +17,12 @@ def ours() -> list[str]:
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_results_come_in_order(threads: int) -> None:
+    done = [threading.Event() for _ in range(20)]
+
     def work(n: int) -> int:
-        time.sleep(0.01 * (n % 3))
+        if threads > 1 and n % 2 == 0:
+            assert done[n + 1].wait(60)  # every second batch overtakes the one before it
+        done[n].set()
         return n * n
 
     assert list(map_in_threads(work, range(20), threads=threads)) == [n * n for n in range(20)]
@@ -39,10 +43,13 @@ def test_at_most_threads_plus_one_batches_run() -> None:
 
 
 def test_error_is_raised_in_order_and_no_thread_remains() -> None:
+    failing = threading.Event()
+
     def work(n: int) -> int:
-        time.sleep(0.02)
         if n == 2:
+            failing.set()
             raise OSError("photo 2 is broken")
+        assert n < 2 or failing.wait(60)  # later batches are in progress while it fails
         return n
 
     results = map_in_threads(work, range(99), threads=3)
@@ -54,18 +61,24 @@ def test_error_is_raised_in_order_and_no_thread_remains() -> None:
 
 def test_early_exit_waits_for_running_batches_and_starts_none() -> None:
     started: list[int] = []
+    finished: list[int] = []
+    leaving = threading.Event()
 
     def work(n: int) -> int:
         started.append(n)
-        time.sleep(0.05)
+        assert n == 0 or leaving.wait(60)
+        finished.append(n)
         return n
 
     with closing(map_in_threads(work, range(99), threads=2)) as results:
         assert next(results) == 0
+        wait_until(lambda: len(started) == 3)  # two batches are in progress
+        leaving.set()
     assert not ours()
+    assert sorted(finished) == sorted(started)
     count = len(started)
     assert count <= 4
-    time.sleep(0.1)
+    assert list(map_in_threads(lambda n: n, range(9), threads=2)) == list(range(9))  # later work of others
     assert len(started) == count
 
 

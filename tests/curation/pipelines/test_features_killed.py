@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from hits.services.jobs import jobs
 from tests.support import children
 from tests.support.curation.fakes import save_tiny_clip
 from tests.support.judging.work import Work
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 IMAGES, SHARD_ROWS, PATIENCE = 80, 48, 500.0
@@ -52,11 +52,11 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def wait_for(ready: Callable[[], bool], child: subprocess.Popen[bytes]) -> None:
-    ends = time.monotonic() + PATIENCE
-    while not ready():
+    def is_ready() -> bool:
         assert child.poll() is None, "it ended by itself"
-        assert time.monotonic() < ends, "it did not come to that"
-        time.sleep(0.02)
+        return ready()
+
+    wait_until(is_ready, PATIENCE)
 
 
 def in_the_second_shard() -> bool:

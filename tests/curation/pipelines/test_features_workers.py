@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,13 +20,14 @@ from tests.support import children
 from tests.support.curation.fakes import save_tiny_clip
 from tests.support.judging.work import Work
 from tests.support.redis_server import redis_url, skip_without_redis
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.redis, pytest.mark.long, pytest.mark.django_db(transaction=True)]
 REDIS = redis_url(9)
 PROMISED_SECONDS = 60.0
 IMAGES, SHARD_ROWS = 16, 2
 
-# The worker that the platform starts, on a slow disk: it reports which shard it holds before it writes it.
+# The worker that the platform starts. It reports which shard it holds, and writes it once it is allowed to.
 WORKER = """
 import os, sys, time
 from pathlib import Path
@@ -38,7 +38,8 @@ real = ShardFolder.write
 def slow(self, shard, vectors):
     held = Path(os.environ["HELD"]) / str(shard)
     held.touch()
-    time.sleep(2)
+    while not Path(os.environ["ALLOWED"]).exists():
+        time.sleep(0.05)
     made = real(self, shard, vectors)
     held.unlink()
     return made
@@ -58,12 +59,14 @@ FLAGS = [
 
 
 @contextmanager
-def worker(held: Path, *flags: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a worker that leads a group of its own."""
+def worker(held: Path, allowed: Path, *flags: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """Run a worker that leads a group of its own. It writes no shard before the file ``allowed`` is there."""
     held.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-c", WORKER, *FLAGS, "--hostname", f"{held.name}@%h", *flags],
-        env=children.child_environment(BROKER_URL=REDIS, HELD=str(held), WORKER_CONCURRENCY="4"),
+        env=children.child_environment(
+            BROKER_URL=REDIS, HELD=str(held), ALLOWED=str(allowed), WORKER_CONCURRENCY="4"
+        ),
         cwd=children.ROOT,
         start_new_session=True,
     )
@@ -75,14 +78,6 @@ def worker(held: Path, *flags: str) -> Iterator["subprocess.Popen[bytes]"]:
             process.wait()
 
 
-def wait_for(ready: Callable[[], bool], seconds: float) -> float:
-    started = time.monotonic()
-    while not ready():
-        assert time.monotonic() - started < seconds, "it did not come to that in time"
-        time.sleep(0.05)
-    return time.monotonic() - started
-
-
 @pytest.mark.timeout(400)
 def test_job_of_a_killed_worker_is_finished_by_another_within_a_minute(work: Work, tmp_path: Path) -> None:
     skip_without_redis()
@@ -91,25 +86,26 @@ def test_job_of_a_killed_worker_is_finished_by_another_within_a_minute(work: Wor
         work.image(seed)
     options = FeatureOptions(encoder=f"clip:{clip}", shard_rows=SHARD_ROWS)
     job = request_features(project=work.project, by=None, options=options, queue=False)
-    lost, kept = tmp_path / "lost", tmp_path / "kept"
+    lost, kept, allowed = tmp_path / "lost", tmp_path / "kept", tmp_path / "allowed"
     # The one that stays sweeps; who runs several workers starts the beat in one that is looked after.
     with (
-        worker(lost, "--queues", "cpu") as victim,
-        worker(kept, "--queues", "tick,default,mail,cpu", "--beat"),
+        worker(lost, tmp_path / "never", "--queues", "cpu") as victim,
+        worker(kept, allowed, "--queues", "tick,default,mail,cpu", "--beat"),
     ):
         jobs.wake_job(job)
-        wait_for(lambda: any(lost.iterdir()), 200)
+        wait_until(lambda: any(lost.iterdir()), 200)
         os.killpg(victim.pid, signal.SIGKILL)
         assert victim.wait() == -signal.SIGKILL
         assert any(lost.iterdir()), "it was killed before it wrote its shard"
         held = int(next(lost.iterdir()).name)
         assert Job.objects.get(parent=job, args__shard=held).state == JobState.RUNNING
+        allowed.touch()
 
         def over() -> bool:
             job.refresh_from_db()
             return job.state in {JobState.DONE, JobState.FAILED, JobState.CANCELLED}
 
-        seconds = wait_for(over, PROMISED_SECONDS)
+        seconds = wait_until(over, PROMISED_SECONDS)
     assert job.state == JobState.DONE, job.error
     print(f"finished {seconds:.1f} s after the kill")  # noqa: T201 - shown with pytest -s
     part = Job.objects.get(parent=job, args__shard=held)

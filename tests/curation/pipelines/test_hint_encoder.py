@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -25,6 +24,7 @@ from curation.pipelines.hint_encoder import HintServer, Similarity
 from hits.hints import wire
 from hits.hints.client import EncoderClient
 from tests.support.children import ROOT
+from tests.support.waiting import wait_until
 
 
 class Letters:
@@ -168,12 +168,13 @@ def start(tmp_path: Path) -> Iterator[Callable[[], "subprocess.Popen[str]"]]:
 
 def _until_it_listens(process: "subprocess.Popen[str]", path: Path) -> EncoderClient:
     client = EncoderClient(path, pause=0)
-    for _ in range(600):
-        if client.score_similarity([("warm", "up")], 5.0) is not None:
-            return client
+
+    def listens() -> bool:
         assert process.poll() is None, process.communicate()[1]
-        time.sleep(0.1)
-    raise AssertionError("the encoder did not start")
+        return client.score_similarity([("warm", "up")], 5.0) is not None
+
+    wait_until(listens, 180, "the encoder did not start", step=0.1)
+    return client
 
 
 def _end(process: "subprocess.Popen[str]") -> tuple[int, str]:

@@ -10,7 +10,8 @@ from hits.marketplace.models import Assignment, Attempt, LedgerEntry, Worker
 from hits.marketplace.selectors.accounts import find_unbalanced_requesters
 from hits.marketplace.services import accounts, attempts
 from tests.hits.marketplace.support import Market, accept, hit_params, work
-from tests.support.threads import together
+from tests.support.threads import is_another_blocked, together
+from tests.support.waiting import wait_until
 
 
 @pytest.mark.rule(
@@ -49,7 +50,7 @@ def test_waiting_worker_gets_last_slot_when_other_accept_fails(
     def break_down(slot: Assignment, person: Worker, *rest: Any) -> None:
         if person == workers[0]:
             holding.set()
-            threading.Event().wait(0.5)  # the other one comes meanwhile
+            wait_until(is_another_blocked)  # the other one comes meanwhile
             raise RuntimeError("the database went away")
         opened(slot, person, *rest)
 

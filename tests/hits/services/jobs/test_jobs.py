@@ -1,7 +1,6 @@
 """Jobs: one worker each, resumed after its death, cancelled on request."""
 
 import threading
-import time
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -18,6 +17,7 @@ from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 from tests.support import wake_ups
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -33,7 +33,8 @@ def test_a_job_is_done_once_by_one_of_two_workers() -> None:
     def work() -> None:
         with jobs.claim_job(job.pk) as progress:
             taken.append(progress is not None)
-            time.sleep(0.2)
+            if progress is not None:
+                wait_until(lambda: len(taken) == 4)  # the others come while it is at work
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -72,13 +73,13 @@ def test_the_lease_is_renewed_while_one_step_takes_long(monkeypatch: pytest.Monk
     with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=5))
-        for _ in range(1200):
-            time.sleep(0.05)
+
+        def is_renewed() -> bool:
             job.refresh_from_db()
             assert job.lease_until is not None
-            if job.lease_until > timezone.now():
-                break
-        assert job.lease_until > timezone.now()
+            return job.lease_until > timezone.now()
+
+        wait_until(is_renewed, what="the lease was not renewed")
 
 
 def test_the_lease_is_renewed_after_a_database_error(
@@ -94,11 +95,8 @@ def test_the_lease_is_renewed_after_a_database_error(
 
     monkeypatch.setattr(jobs, "record_heartbeat", busy_at_first)
     job = _job()
-    ends = time.monotonic() + 120
     with jobs.claim_job(job.pk):
-        while len(beats) < 3 and time.monotonic() < ends:
-            time.sleep(0.02)
-    assert len(beats) >= 3
+        wait_until(lambda: len(beats) >= 3, 120, "the lease was not renewed again")
     assert f"job {job.pk}: its lease was not renewed; trying again" in caplog.text
     assert "database is locked" in caplog.text
 

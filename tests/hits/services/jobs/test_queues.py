@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -32,7 +33,7 @@ from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 from hits.services.publishing.rate_limit import BURST, MAX_THROTTLED_SECONDS, RateLimiter
 from hits.services.reconciling import reconcile
 from tests.support import market, wake_ups
-from tests.support.failing import planned
+from tests.support.failing import Clock, planned
 from tests.support.loop import published
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -134,13 +135,15 @@ def test_piled_up_messages_run_their_task_once_an_interval() -> None:
 def test_periodic_task_resumes_where_its_turn_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(periodic_tasks, "TURN_SECONDS", 0.05)
+    clock = Clock()
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(periodic_tasks, "TURN_SECONDS", 5.0)
     done: list[int] = []
 
     def work() -> None:
         for number in range(turns.resume_point().get("number", 0), 6):
             done.append(number)
-            time.sleep(0.03)
+            clock.sleep(3.0)
             if number < 5:
                 turns.end_if_over(number=number + 1)
 

@@ -3,7 +3,6 @@
 import os
 import random
 import signal
-import time
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -19,6 +18,7 @@ from hits.models import Batch, Hit, Image, Job, Project
 from hits.services.batches import lifecycle
 from tests.support import children, market, wake_ups
 from tests.support.failing import check_each_once, leases_run_out, planned, publish_all
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(3600)]
 MakeImage = Callable[..., Image]
@@ -125,15 +125,22 @@ def _work() -> None:
         tasks.publish_batch(job.pk)
 
 
+def _wait_until_live(batch: Batch, count: int, publisher: int, *, step: float) -> None:
+    """Wait until so many HITs are live, or the publisher has ended."""
+    wait_until(lambda: _live(batch) >= count or children.has_ended(publisher), 180, step=step)
+
+
 def _killed_rounds(project: Project, image: Image, rounds: int, count: int) -> None:
     """Kill publishers at random moments, commands and workers, until none is left to kill."""
     chance = random.Random(rounds)
     market.fund(100_000_000)
     batch = planned(project, image, count)
     killed = 0
-    for _ in range(rounds):
+    for number in range(1, rounds + 1):
+        # Each round may do its share of the HITs, so that the last one has something left to do.
+        reached = chance.randint(_live(batch), count * number // (rounds + 1))
         child = children.start(chance.choice((_work, _resume)))
-        time.sleep(chance.uniform(0.02, 0.6))
+        _wait_until_live(batch, reached, child, step=chance.uniform(0.002, 0.02))
         os.kill(child, signal.SIGKILL)
         killed += children.wait(child) == -signal.SIGKILL and _live(batch) < count
         _time_passes()
