@@ -6,13 +6,13 @@ Django gives a view nothing of it.
 """
 
 import json
+from collections.abc import Callable
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
-from annotation_site.middleware import Middleware
 from hits.selectors.roles import user_projects
 
 MIB = 1024 * 1024
@@ -35,8 +35,11 @@ UPLOAD_LIMITS = {
 LEADERBOARD_PATHS = ("/leaderboards/", "/api/leaderboards/")
 
 
-class BodyLimitMiddleware(Middleware):
+class BodyLimitMiddleware:
     """Compare the Content-Length with the limit of the address for this sender."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer 413 if the request is too large, without reading its body."""
