@@ -1,10 +1,10 @@
 """Write docs/conformance.md: every rule of the MTurk contract that a test proves, with its source.
 
-The rules are marks of the tests that prove them:
+Each rule is a mark on the tests that prove it:
 
     @pytest.mark.rule("hit-type-equal-values", source="D", text="Equal values give the same HITTypeId.")
 
-The script collects the tests without running them and writes the page. ``--check`` writes nothing and fails when the
+The script collects the tests without running them, and writes the page. ``--check`` writes nothing and fails when the
 page in the repository is outdated. ``--calls`` runs the tests of rules that name an operation, and fails when none of
 a rule's tests calls that operation.
 """
@@ -26,7 +26,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
-MARK = "pytest.mark.rule("
+RULE_MARK = "pytest.mark.rule("
 SOURCES = {
     "M": "botocore's model of the service (version 2017-01-17)",
     "D": "Amazon's documentation",
@@ -35,7 +35,7 @@ SOURCES = {
     "ours": "our own decision, where the contract says nothing or cannot be kept",
 }
 # Seen on Amazon's service in this version: in its documentation, or in replies that issue threads quote.
-SEEN_ON_AMAZON = frozenset(
+CODES_SEEN_ON_AMAZON = frozenset(
     {
         "HITAlreadyExists",
         "HITDoesNotExist",
@@ -44,8 +44,8 @@ SEEN_ON_AMAZON = frozenset(
         "ParameterValidationError",
     }
 )
-# Named by Amazon's own Java SDK for the version before (ErrorProcessingFilter.java).
-IN_EARLIER_SDK = frozenset(
+# Named by Amazon's own Java SDK for the API's previous version (ErrorProcessingFilter.java).
+CODES_IN_EARLIER_SDK = frozenset(
     {
         "AssignmentDoesNotExist",
         "InsufficientFunds",
@@ -68,12 +68,12 @@ NEVER_ANSWERED = frozenset({"GetFileUploadURL"})
 
 
 class RuleError(Exception):
-    """Marks that contradict one another or are incomplete; the message names the tests."""
+    """Tests that fail, or marks that contradict one another or are incomplete; the message names the tests."""
 
 
 @dataclass
 class Rule:
-    """One sentence of the contract, and the tests that prove it as (file, name)."""
+    """One sentence of the contract, and the tests that prove it, each as (file, name)."""
 
     id: str
     source: str
@@ -81,7 +81,7 @@ class Rule:
     tests: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Collector:
+class ItemCollector:
     """A pytest plugin that keeps the collected tests."""
 
     def __init__(self) -> None:
@@ -92,17 +92,18 @@ class Collector:
         self.items = sorted(session.items, key=_sort_key)
 
 
-class Recorder:
-    """A pytest plugin that runs the tests of rules that name an operation, and records the calls of each.
+class CallRecorder:
+    """A pytest plugin that runs the tests of rules that name an operation, and records each rule's calls.
 
-    Calls are recorded in the marketplace's dispatcher, so that both in-process and socket calls count.
+    Calls are recorded in the marketplace's dispatcher, so that both in-process and socket calls count. ``calls`` has
+    by rule id the operations that its tests called, and whether each was answered.
     """
 
     def __init__(self) -> None:
         self.calls: dict[str, set[tuple[str, bool]]] = defaultdict(set)
         self.rules: list[Rule] = []
         self._rule_ids: list[str] = []
-        self._names = operation_names()
+        self._operations = operation_names()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Read all rules, then deselect the tests whose rules name no operation."""
@@ -112,7 +113,7 @@ class Recorder:
         ]
 
     def _names_operation(self, mark: pytest.Mark) -> bool:
-        return any(is_named_in(name, _mark_values(mark).get("text", "")) for name in self._names)
+        return any(is_named_in(name, _mark_values(mark).get("text", "")) for name in self._operations)
 
     def pytest_collection_finish(self) -> None:
         """Wrap the marketplace's dispatcher."""
@@ -145,23 +146,23 @@ def _sort_key(item: pytest.Item) -> tuple[str, int, str]:
 
 
 def _run_pytest(root: Path, plugin: object, *options: str) -> tuple[int, str]:
-    """Run pytest on every file that has a rule; return its status and output."""
+    """Run pytest on every file that has a rule; return the exit status and the output."""
     files = [
         str(path)
         for folder in ("tests", "hits", "validation", "curation")
         for path in sorted((root / folder).rglob("test_*.py"))
-        if MARK in path.read_text(encoding="utf-8")
+        if RULE_MARK in path.read_text(encoding="utf-8")
     ]
     output = io.StringIO()
-    options_always = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
+    fixed_options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(root)]
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
-        status = pytest.main([*options_always, *options, *files], plugins=[plugin])
+        status = pytest.main([*fixed_options, *options, *files], plugins=[plugin])
     return int(status), output.getvalue()
 
 
 def collect_items(root: Path) -> list[pytest.Item]:
     """Return the tests of every file that has a rule. Raises RuleError when one cannot be collected."""
-    collector = Collector()
+    collector = ItemCollector()
     status, output = _run_pytest(root, collector, "--collect-only")
     if status != pytest.ExitCode.OK:
         raise RuleError(f"the tests cannot be collected:\n{output[-2000:]}")
@@ -173,7 +174,7 @@ def record_calls(root: Path = ROOT) -> tuple[list[Rule], dict[str, set[tuple[str
 
     A call is the operation's name and whether it was answered. Raises RuleError when a test fails.
     """
-    recorder = Recorder()
+    recorder = CallRecorder()
     status, output = _run_pytest(root, recorder)
     if status != pytest.ExitCode.OK:
         raise RuleError(f"the tests of the rules fail:\n{output[-2000:]}")
@@ -181,36 +182,36 @@ def record_calls(root: Path = ROOT) -> tuple[list[Rule], dict[str, set[tuple[str
 
 
 def find_uncalled(rules: list[Rule], calls: Mapping[str, Set[tuple[str, bool]]]) -> list[str]:
-    """Return messages about rules whose tests never call the operation they name, and unanswered operations."""
+    """Return a message for each rule whose tests never call the operation it names, and each unanswered operation."""
     messages = []
     for name in operation_names():
-        named = rules_naming(name, rules)
-        made = {
+        calls_by_rule = {
             rule.id: {(name, answered) for answered in (False, True)} & calls.get(rule.id, set())
-            for rule in named
+            for rule in rules_naming(name, rules)
         }
         messages += [
             f"rule {rule_id} names {name}, and its tests never call it"
-            for rule_id, found in made.items()
-            if not found
+            for rule_id, rule_calls in calls_by_rule.items()
+            if not rule_calls
         ]
-        if name not in NEVER_ANSWERED and not any((name, True) in found for found in made.values()):
+        is_answered = any((name, True) in rule_calls for rule_calls in calls_by_rule.values())
+        if name not in NEVER_ANSWERED and not is_answered:
             messages.append(f"no rule's tests get an answer of {name}")
     return messages
 
 
 def read_rules(items: list[pytest.Item]) -> list[Rule]:
-    """Return the rules in the order of their tests. Raises RuleError."""
+    """Return the rules in the order of their tests. Raises RuleError for contradicting or incomplete marks."""
     rules: dict[str, Rule] = {}
     for item in items:
         test = (item.location[0], item.name.partition("[")[0])
         for mark in reversed(list(item.iter_markers("rule"))):
-            new = _parse_rule(mark, test)
-            known = rules.setdefault(new.id, new)
-            if (known.source, known.text) != (new.source, new.text):
-                raise RuleError(f"rule {new.id} has two texts or sources: see {known.tests[0]} and {test}")
-            if test not in known.tests:
-                known.tests.append(test)
+            parsed = _parse_rule(mark, test)
+            rule = rules.setdefault(parsed.id, parsed)
+            if (rule.source, rule.text) != (parsed.source, parsed.text):
+                raise RuleError(f"rule {rule.id} has two texts or sources: see {rule.tests[0]} and {test}")
+            if test not in rule.tests:
+                rule.tests.append(test)
     return list(rules.values())
 
 
@@ -228,7 +229,7 @@ def _mark_values(mark: pytest.Mark) -> dict[str, Any]:
 
 
 def operation_names() -> list[str]:
-    """Return the names of the model's operations."""
+    """Return the names of the API's operations, from botocore's model of the service."""
     from hits.marketplace.shapes import service_model
 
     return sorted(service_model().operation_names)
@@ -240,17 +241,21 @@ def rules_naming(operation: str, rules: list[Rule]) -> list[Rule]:
 
 
 def is_named_in(operation: str, text: str) -> bool:
-    """Tell whether a sentence names an operation."""
+    """Return whether a sentence names an operation."""
     return re.search(rf"\b{operation}\b", text) is not None
 
 
 def error_codes(root: Path) -> set[str]:
-    """Return the error codes that the marketplace's sources answer with."""
+    """Return the error codes in the marketplace's source, and the ``api_code`` of the formats' exceptions."""
     found = set()
-    for path in sorted((root / "hits" / "marketplace").rglob("*.py")):
+    folders = (root / "hits" / "marketplace", root / "hits" / "domain" / "mturk_formats")
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found |= set(_codes_in_call(node.func.id, node))
+            match node:
+                case ast.Call(func=ast.Name(id=name)):
+                    found |= set(_codes_in_call(name, node))
+                case ast.Assign(targets=[ast.Name(id="api_code")], value=ast.Constant(value=str(code))):
+                    found.add(code)
     return found
 
 
@@ -265,23 +270,29 @@ def _codes_in_call(name: str, call: ast.Call) -> Iterator[str]:
 
 
 def build_page(root: Path = ROOT) -> str:
-    """Return the whole page. Raises RuleError."""
+    """Return the text of docs/conformance.md. Raises RuleError."""
     items = collect_items(root)
     rules = read_rules(items)
-    about = {item.location[0]: _first_line(item) for item in items}
+    summaries = {item.location[0]: _module_summary(item) for item in items}
     return "\n".join(
-        [*_head(rules), *_topics(rules, about), *_operations(rules), *_refusals(rules), *_codes_table(root)]
+        [
+            *_introduction(rules),
+            *_topic_sections(rules, summaries),
+            *_operations_section(rules),
+            *_refusals_section(rules),
+            *_error_codes_section(root),
+        ]
     )
 
 
-def _head(rules: list[Rule]) -> list[str]:
+def _introduction(rules: list[Rule]) -> list[str]:
     return [
         "# Conformance with the MTurk requester API",
         "",
         "<!-- Written by `make conformance` from the tests' marks. Change the tests, not this page. -->",
         "",
-        f"What the built-in marketplace promises to requesters' programs: {len(rules)} rules, each with its source",
-        "and the tests that prove it. Run one with its name, or all of a topic with its file:",
+        f"The built-in marketplace follows {len(rules)} rules of the requester API. Each rule has a source and tests",
+        "that prove it. Run all tests, those of one topic by its file, or one test by its name:",
         "",
         "```",
         ".venv/bin/python -m pytest tests/hits/marketplace",
@@ -292,27 +303,27 @@ def _head(rules: list[Rule]) -> list[str]:
         "|---|---|",
         *(f"| {label} | {meaning} |" for label, meaning in SOURCES.items()),
         "",
-        "Amazon's service could not be asked while this was written: it is closing for good. A rule with source D, I",
-        "or X rests on what others wrote down or on what boto3 does, not on a comparison with a living service.",
+        "Amazon's service was not available for comparison, because it is closing. A rule with source D, I or X is",
+        "based on what others documented or on what boto3 does, not on a comparison with the running service.",
         "",
     ]
 
 
-def _first_line(item: pytest.Item) -> str:
+def _module_summary(item: pytest.Item) -> str:
     module: Any = item.getparent(pytest.Module)
     return (module.obj.__doc__ or "").strip().splitlines()[0]
 
 
-def _topics(rules: list[Rule], about: dict[str, str]) -> list[str]:
+def _topic_sections(rules: list[Rule], summaries: dict[str, str]) -> list[str]:
     lines = []
     for file in dict.fromkeys(rule.tests[0][0] for rule in rules):
         name = Path(file).stem.removeprefix("test_").replace("_", " ")
-        lines += [f"## {name[0].upper()}{name[1:]}", "", about[file], "", f"`{file}`", ""]
-        lines += ["| rule | what holds | source | proved by |", "|---|---|---|---|"]
+        lines += [f"## {name[0].upper()}{name[1:]}", "", summaries[file], "", f"`{file}`", ""]
+        lines += ["| rule | statement | source | proved by |", "|---|---|---|---|"]
         for rule in rules:
             if rule.tests[0][0] == file:
                 proofs = "<br>".join(f"`{_test_label(test, file)}`" for test in rule.tests)
-                lines.append(f"| {rule.id} | {_cell(rule.text)} | {rule.source} | {proofs} |")
+                lines.append(f"| {rule.id} | {_table_cell(rule.text)} | {rule.source} | {proofs} |")
         lines.append("")
     return lines
 
@@ -321,11 +332,11 @@ def _test_label(test: tuple[str, str], file: str) -> str:
     return test[1] if test[0] == file else "::".join(test)
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     return re.sub(r"\s+", " ", text).replace("|", "\\|")
 
 
-def _operations(rules: list[Rule]) -> list[str]:
+def _operations_section(rules: list[Rule]) -> list[str]:
     names = operation_names()
     rows = (
         f"| {name} | {', '.join(rule.id for rule in rules_naming(name, rules)) or 'none'} |" for name in names
@@ -333,7 +344,7 @@ def _operations(rules: list[Rule]) -> list[str]:
     return [
         f"## The {len(names)} operations",
         "",
-        "Each rule's tests call what it names (`python -m scripts.conformance --calls` runs them and looks).",
+        "The tests of a rule call the operations that it names: `python -m scripts.conformance --calls` checks this.",
         "",
         "| operation | rules that name it |",
         "|---|---|",
@@ -342,16 +353,16 @@ def _operations(rules: list[Rule]) -> list[str]:
     ]
 
 
-def _refusals(rules: list[Rule]) -> list[str]:
+def _refusals_section(rules: list[Rule]) -> list[str]:
     rows = (
-        f"| {rule.id.removeprefix(REFUSED_PREFIX)} | {_cell(rule.text)} |"
+        f"| {rule.id.removeprefix(REFUSED_PREFIX)} | {_table_cell(rule.text)} |"
         for rule in rules
         if rule.id.startswith(REFUSED_PREFIX)
     )
     return [
         "## What is refused",
         "",
-        "Said plainly in the reply, and never pretended: nothing is done then.",
+        "The reply states why the call is refused, and nothing is changed.",
         "",
         "| what | why, and what to do |",
         "|---|---|",
@@ -360,19 +371,19 @@ def _refusals(rules: list[Rule]) -> list[str]:
     ]
 
 
-def _codes_table(root: Path) -> list[str]:
+def _error_codes_section(root: Path) -> list[str]:
     codes = error_codes(root)
-    unverified = codes - SEEN_ON_AMAZON - IN_EARLIER_SDK
+    unverified = codes - CODES_SEEN_ON_AMAZON - CODES_IN_EARLIER_SDK
     return [
         "## Error codes",
         "",
-        "After `AWS.MechanicalTurk.`. A program should rely on no more than the first line.",
+        "A reply has these codes after `AWS.MechanicalTurk.`. A program should rely only on those of the first row.",
         "",
         "| where seen | codes |",
         "|---|---|",
-        f"| on Amazon's service in this version | {_join_codes(SEEN_ON_AMAZON)} |",
-        f"| in Amazon's Java SDK for the version before | {_join_codes(codes & IN_EARLIER_SDK)} |",
-        f"| nowhere: made up here, plausible, not verified | {_join_codes(unverified)} |",
+        f"| on Amazon's service in this version | {_join_codes(CODES_SEEN_ON_AMAZON)} |",
+        f"| in Amazon's Java SDK for the API's previous version | {_join_codes(codes & CODES_IN_EARLIER_SDK)} |",
+        f"| nowhere: plausible names that this project chose, not verified | {_join_codes(unverified)} |",
         "",
     ]
 
@@ -382,7 +393,7 @@ def _join_codes(codes: Set[str]) -> str:
 
 
 def main() -> int:
-    """Write the page, or compare it; return the exit status."""
+    """Write the page, or only check it; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is outdated")
     parser.add_argument(
@@ -412,10 +423,10 @@ def main() -> int:
 
 
 def _check_calls() -> int:
-    wrong = find_uncalled(*record_calls())
-    for line in wrong:
-        print(f"conformance: {line}", file=sys.stderr)
-    return 1 if wrong else 0
+    messages = find_uncalled(*record_calls())
+    for message in messages:
+        print(f"conformance: {message}", file=sys.stderr)
+    return 1 if messages else 0
 
 
 if __name__ == "__main__":

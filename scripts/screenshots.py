@@ -1,7 +1,8 @@
-"""``make screenshots``: play the demo and update the pictures in docs/screenshots.
+"""``make screenshots``: run the demo and update the pictures in docs/screenshots.
 
-A played loop fills the judging and version pages. Then two scripted workers answer part of the open batch, and a
-third one draws in the browser. A fourth opens judging tasks, for which one more judgment per item is requested.
+The demo's scripted project gives the judging and version pages their data. Then two scripted workers answer part of
+the open batch, and a third one draws in the browser. A fourth opens judging tasks; for this, the judging batches are
+extended by one worker per item.
 """
 
 import io
@@ -23,16 +24,19 @@ from playwright.sync_api import Browser, Error, FrameLocator, Page, sync_playwri
 from tests.support.browser import CHROMIUM, FLAGS
 
 ROOT = Path(__file__).resolve().parents[1]
-TARGET = ROOT / "docs" / "screenshots"
-CREDIT = "Rachel Michetti"
-ATTEMPTS = 10  # to open a page, a second apart
-JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "matching"}  # kind → picture
+SCREENSHOTS_FOLDER = ROOT / "docs" / "screenshots"
+PHOTO_CREDIT = "Rachel Michetti"
+MAX_OPEN_ATTEMPTS = 10  # a second apart
+JUDGING_PICTURES = {
+    "likert_comparison": "comparison",
+    "localization_match": "matching",
+}  # name of the picture by kind
 PLAYED_SLUG = "played-loop-1"
-TITLES = ("Played loop 1: ratings", "Played loop 1: matching")
-WINDOWS = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
+JUDGING_BATCH_NAMES = ("Played loop 1: ratings", "Played loop 1: matching")
+WINDOW_SIZES = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN_LINE = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
 
-# Clue, inference, confidence, boxes in shares of the photo: left, top, right, bottom.
+# Clue, inference, confidence, and boxes as left, top, right, bottom, each a share (0 to 1) of the photo's size.
 Observation = tuple[str, str, str, list[tuple[float, float, float, float]]]
 OBSERVATIONS: list[Observation] = [
     (
@@ -51,27 +55,27 @@ OBSERVATIONS: list[Observation] = [
 
 
 def main() -> None:
-    """Take every picture."""
+    """Serve the demo, fill it with data, and save a screenshot of every documented page."""
     if CHROMIUM is None:
         sys.exit("screenshots: Chromium is missing (apt-get install chromium)")
-    TARGET.mkdir(parents=True, exist_ok=True)
+    SCREENSHOTS_FOLDER.mkdir(parents=True, exist_ok=True)
     print("playing a loop …", file=sys.stderr)
     command = [sys.executable, "manage.py", "demo"]
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
     with _serve_demo(command) as accounts:
-        _answer_tasks(accounts)
-        curated = _run_curation() | _run_scoring()
+        _answer_open_batch(accounts)
+        addresses = _run_curation_commands() | _run_scorer_commands()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-            _worker_pages(browser, accounts)
-            _judge_pages(browser, accounts)
-            _console_pages(browser, accounts, curated)
+            _take_worker_pages(browser, accounts)
+            _take_judging_pages(browser, accounts)
+            _take_console_pages(browser, accounts, addresses)
             browser.close()
 
 
 @contextmanager
 def _serve_demo(command: list[str]) -> Iterator[dict[str, str]]:
-    """Serve the demo; yields passwords by user name."""
+    """Serve the demo in the background; yields passwords by user name."""
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     output = ""
@@ -88,8 +92,8 @@ def _serve_demo(command: list[str]) -> Iterator[dict[str, str]]:
         process.communicate(timeout=30)
 
 
-def _answer_tasks(accounts: dict[str, str]) -> None:
-    """Let two scripted workers answer some of the open batch."""
+def _answer_open_batch(accounts: dict[str, str]) -> None:
+    """Let two scripted workers answer some tasks of the open batch, and extend the judging batches."""
     django.setup()
     from annotation_site.demo import answers
     from annotation_site.demo.play import wait_for_job
@@ -100,29 +104,33 @@ def _answer_tasks(accounts: dict[str, str]) -> None:
 
     batch = Batch.objects.get(project__name="Sample photos", kind="sherlock_observation")
     names = dict(Photo.objects.values_list("pk", "name"))
-    for part, (name, count) in enumerate((("wendy", 6), ("wilma", 2))):
+    for writer_index, (name, count) in enumerate((("wendy", 6), ("wilma", 2))):
         worker = ScriptedWorker(settings.PUBLIC_URL, name, accounts[name])
         try:
-            worker.work_through(batch.name, _limit_answers(count, answers.observation_writer(part, names)))
+            worker.work_through(
+                batch.name, _limit_answers(count, answers.observation_writer(writer_index, names))
+            )
         except StopIteration:
             continue
     for kind in JUDGING_PICTURES:
-        played = Batch.objects.get(project__slug=PLAYED_SLUG, kind=kind)
-        wait_for_job(extend_batch(batch=played, more_redundancy=1, by=None)[1])
+        judging_batch = Batch.objects.get(project__slug=PLAYED_SLUG, kind=kind)
+        wait_for_job(extend_batch(batch=judging_batch, more_redundancy=1, by=None)[1])
 
 
-def _run_curation() -> dict[str, str]:
-    """Run curation commands for the pages of curation; return their addresses by picture."""
+def _run_curation_commands() -> dict[str, str]:
+    """Run the commands that fill the curation pages; return these pages' addresses by picture."""
     from django.core.management import call_command
 
     from curation.models import Audit, ComparisonRound, ProposalRun
 
-    of = ("--project", PLAYED_SLUG)
-    call_command("propose_boxes", *of)
+    project_options = ("--project", PLAYED_SLUG)
+    call_command("propose_boxes", *project_options)
     for kind in ("duplicates", "topics"):
-        call_command("analyse_texts", kind, *of)
+        call_command("analyse_texts", kind, *project_options)
     call_command(
-        "create_audit", *of, "--name", "Grounded on people", "--codebook", "grounded-on-people", "--n", "50"
+        "create_audit",
+        *project_options,
+        *("--name", "Grounded on people", "--codebook", "grounded-on-people", "--n", "50"),
     )
     return {
         "curation": reverse("curation", args=[PLAYED_SLUG]),
@@ -135,30 +143,30 @@ def _run_curation() -> dict[str, str]:
     }
 
 
-def _run_scoring() -> dict[str, str]:
-    """Train and evaluate a tiny random scorer for the pages of Scorers; return their addresses."""
+def _run_scorer_commands() -> dict[str, str]:
+    """Train and evaluate a tiny random scorer for the Scorers pages; return these pages' addresses by picture."""
     from django.core.management import call_command
 
     from curation.models import DatasetVersion, Scorer
 
     version = DatasetVersion.objects.get(project__slug=PLAYED_SLUG)
-    of = ("--project", PLAYED_SLUG, "--version", version.name)
-    small = ("--batch-size", "16", "--max-steps", "300", "--checkpoint-every", "30", "--warmup-steps", "60")
+    version_options = ("--project", PLAYED_SLUG, "--version", version.name)
+    steps = ("--batch-size", "16", "--max-steps", "300", "--checkpoint-every", "30", "--warmup-steps", "60")
     rate = ("--learning-rate", "0.001", "--epochs", "200")
-    call_command("train_scorer", *of, "--name", "tiny", "--model", "tiny", *small, *rate)
-    for scored in (("--scorer", "tiny"), ("--scorer", "label-sentence"), ("--random",), ("--judgments",)):
-        call_command("evaluate_scorer", *of, "--split", "all", *scored)
-    call_command("audit_shortcuts", *of, "--split", "all", "--only", "text_only")
-    call_command("create_leaderboard", *of, "--split", "all", "--title", "Played loop")
+    call_command("train_scorer", *version_options, "--name", "tiny", "--model", "tiny", *steps, *rate)
+    for evaluated in (("--scorer", "tiny"), ("--scorer", "label-sentence"), ("--random",), ("--judgments",)):
+        call_command("evaluate_scorer", *version_options, "--split", "all", *evaluated)
+    call_command("audit_shortcuts", *version_options, "--split", "all", "--only", "text_only")
+    call_command("create_leaderboard", *version_options, "--split", "all", "--title", "Played loop")
     return {
         "scorer": reverse("scorer", args=[PLAYED_SLUG, Scorer.objects.latest("pk").pk]),
         "evaluations": reverse("evaluations", args=[PLAYED_SLUG]),
-        "leaderboard": reverse("leaderboard", args=[_submit_teams().slug]),
+        "leaderboard": reverse("leaderboard", args=[_submit_predictions().slug]),
     }
 
 
-def _submit_teams() -> Any:
-    """Let three teams submit the predictions above; return their leaderboard."""
+def _submit_predictions() -> Any:
+    """Let three teams submit the predictions of the stored evaluations; return their leaderboard."""
     from curation.leaderboard.models import Leaderboard
     from curation.leaderboard.services import entries
     from curation.leaderboard.services.boards import add_team, set_open
@@ -183,26 +191,27 @@ def _submit_teams() -> Any:
 
 
 def _limit_answers(count: int, answer: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    left = iter(range(count))
+    """Return the answer function, but raising StopIteration after ``count`` answers."""
+    remaining = iter(range(count))
 
-    def limited(config: Any) -> Any:
-        next(left)
+    def answer_or_stop(config: Any) -> Any:
+        next(remaining)
         return answer(config)
 
-    return limited
+    return answer_or_stop
 
 
-def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
+def _take_worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page = _sign_in(browser, "walter", accounts)
     _open(page, "/work/")
-    frame = _accept(page, "Sample photos: observations")
-    frame.get_by_text(CREDIT).wait_for()  # OBSERVATIONS are about this photo
+    frame = _accept_task(page, "Sample photos: observations")
+    frame.get_by_text(PHOTO_CREDIT).wait_for()  # OBSERVATIONS are about this photo
     for index, observation in enumerate(OBSERVATIONS, start=1):
         _write_observation(page, frame, index, observation)
     frame.locator("#how").evaluate("how => { how.open = false; }")
     frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
     frame.get_by_text("Saved", exact=False).first.wait_for()
-    for width, height in WINDOWS:
+    for width, height in WINDOW_SIZES:
         page.set_viewport_size({"width": width, "height": height})
         frame.locator(".toolbar button").first.click()  # the hint below the photo depends on the width
         for scheme in ("light", "dark"):
@@ -210,22 +219,22 @@ def _worker_pages(browser: Browser, accounts: dict[str, str]) -> None:
             _take_screenshot(page, f"observation-{width}{'-dark' if scheme == 'dark' else ''}")
 
 
-def _judge_pages(browser: Browser, accounts: dict[str, str]) -> None:
+def _take_judging_pages(browser: Browser, accounts: dict[str, str]) -> None:
     page = _sign_in(browser, "wanda", accounts)
-    for title, picture in zip(TITLES, JUDGING_PICTURES.values(), strict=True):
+    for title, picture in zip(JUDGING_BATCH_NAMES, JUDGING_PICTURES.values(), strict=True):
         _open(page, "/work/")
-        frame = _accept(page, title, agreed=True)
+        frame = _accept_task(page, title, has_consented=True)
         frame.locator("#how").evaluate("how => { how.open = false; }")
         frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
         _take_screenshot(page, f"{picture}-1280")
         page.get_by_role("button", name="Return").first.click()
 
 
-def _accept(page: Page, title: str, *, agreed: bool = False) -> FrameLocator:
-    """Accept the batch's first task, agree to the consent text if needed, and return the task's frame."""
+def _accept_task(page: Page, title: str, *, has_consented: bool = False) -> FrameLocator:
+    """Accept the batch's first task and return its frame; give consent unless the worker ``has_consented``."""
     page.locator(".job", has_text=title).get_by_role("button", name="Start").click()
     frame = page.frame_locator("iframe")
-    if not agreed:
+    if not has_consented:
         frame.locator("#country").select_option("US")
         frame.get_by_role("button", name="I agree").click()
     frame.locator("html[data-ready=true]").wait_for(state="attached")
@@ -251,7 +260,7 @@ def _write_observation(page: Page, frame: FrameLocator, index: int, observation:
     card.get_by_text(confidence, exact=False).first.click()
 
 
-def _console_pages(browser: Browser, accounts: dict[str, str], curated: dict[str, str]) -> None:
+def _take_console_pages(browser: Browser, accounts: dict[str, str], addresses: dict[str, str]) -> None:
     page = _sign_in(browser, "rosa", accounts)
     _open(page, "/projects/sample-photos/")
     page.get_by_role("link", name="Sample photos: observations").click()
@@ -263,13 +272,13 @@ def _console_pages(browser: Browser, accounts: dict[str, str], curated: dict[str
     _take_screenshot(page, "version-1280", "/versions/1/")
     _take_screenshot(page, "pay-1280", f"/projects/{PLAYED_SLUG}/pay")
     _take_screenshot(page, "money-1280", f"/projects/{PLAYED_SLUG}/money")
-    for name, place in curated.items():
-        _take_screenshot(page, f"{name}-1280", place)
-    _worker_console_pages(page)
+    for name, address in addresses.items():
+        _take_screenshot(page, f"{name}-1280", address)
+    _take_grading_and_worker_pages(page)
 
 
-def _worker_console_pages(page: Page) -> None:
-    """Grade a few pairs, then open a worker's page and the instruction editor."""
+def _take_grading_and_worker_pages(page: Page) -> None:
+    """Take the grading page after three grades, a worker's page and the instruction editor."""
     _open(page, "/projects/sample-photos/applicants/")
     page.get_by_role("link", name="Sample photos: qualification").click()
     page.get_by_role("link", name=re.compile("^Grade")).first.click()
@@ -298,11 +307,11 @@ def _sign_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
 
 def _open(page: Page, url: str) -> None:
     """Open a page; retry if a busy server resets the connection or a page with a job reloads itself."""
-    for left in reversed(range(ATTEMPTS)):
+    for attempts_left in reversed(range(MAX_OPEN_ATTEMPTS)):
         try:
             page.goto(url)
         except Error:
-            if not left:
+            if not attempts_left:
                 raise
             page.wait_for_timeout(1000)
         else:
@@ -310,10 +319,11 @@ def _open(page: Page, url: str) -> None:
 
 
 def _take_screenshot(page: Page, name: str, url: str = "") -> None:
+    """Save the page, or the page at ``url``, as docs/screenshots/NAME.webp."""
     if url:
         _open(page, url)
     page.wait_for_timeout(600)
-    path = TARGET / f"{name}.webp"
+    path = SCREENSHOTS_FOLDER / f"{name}.webp"
     with Image.open(io.BytesIO(page.screenshot())) as picture:
         picture.convert("RGB").save(path, quality=80, method=6)
     print(path.relative_to(ROOT), path.stat().st_size // 1024, "kB", file=sys.stderr)

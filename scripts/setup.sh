@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Install the locked packages into .venv; when nothing changed it takes a few hundredths of a second.
+# Install the locked packages into .venv; if nothing changed, this takes a few hundredths of a second.
 #     scripts/setup.sh runtime    packages of the site, its tasks and the demo
 #     scripts/setup.sh dev        also test tools, linters and types
 # Prints to stderr only, so that stdout is free for the command that follows.
@@ -14,12 +14,12 @@ VENV=.venv
 fail() { echo "setup: $*"; exit 1; }
 
 case "${1:-}" in
-    runtime) parts="torch base ml" ;;
-    dev) parts="torch base ml dev" ;;
+    runtime) layers="torch base ml" ;;
+    dev) layers="torch base ml dev" ;;
     *) fail "use scripts/setup.sh runtime or scripts/setup.sh dev" ;;
 esac
 
-# A part's stamp has the installed version, or the hash of the installed lock.
+# A layer's stamp file has torch's installed version, or the hash of the installed lock file.
 required() {
     if [ "$1" = torch ]; then echo "$TORCH"; else sha256sum <"requirements/$1.txt" | cut -c 1-64; fi
 }
@@ -49,7 +49,7 @@ build_venv() {
 
 pip_install() { "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
 
-install_part() {
+install_layer() {
     rm -f "$VENV/.$1.stamp"
     if [ "$1" = torch ]; then
         echo "setup: torch $TORCH"
@@ -66,8 +66,8 @@ install_part() {
 if ! { supported "$VENV/bin/python" && grep -qsF "$PWD/$VENV/" "$VENV/bin/pip"; }; then build_venv; fi
 
 changed=
-for part in $parts; do
-    if ! installed "$part"; then install_part "$part"; changed=yes; fi
+for layer in $layers; do
+    if ! installed "$layer"; then install_layer "$layer"; changed=yes; fi
 done
 if [ -n "$changed" ] && ! "$VENV/bin/python" -m pip check --disable-pip-version-check; then
     rm -f "$VENV"/.*.stamp

@@ -1,10 +1,10 @@
 """Refuse retired words in the names that this project defines and in the sentences that people read (``make lint``).
 
 A concept has one name (docs/glossary.md). ``scripts/retired_words.toml`` lists the words that it had before, what to
-write instead, and where a word has another, standard sense. The check looks at names where they are defined, never at
-where they are used, so that ``typing.cast`` or a path's ``.parts`` are nobody's concern here.
+write instead, and where a word has another, standard sense. The check looks at names where they are defined, never
+where they are used, so ``typing.cast`` or a path's ``.parts`` are not reported.
 
-    python -m scripts.words             prints every place as "file:line: word: what to write"; exit status 1 if any
+    python -m scripts.words     prints every finding as "file:line: name or excerpt: what to write"; exits 1 if any
 """
 
 import ast
@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-RULES = ROOT / "scripts" / "retired_words.toml"
-CHECKED = (
+RULES_FILE = ROOT / "scripts" / "retired_words.toml"
+CHECKED_PATHS = (
     "annotation_site/",
     "hits/",
     "validation/",
@@ -31,8 +31,8 @@ CHECKED = (
     "docs/",
     "README.md",
 )
-# Migrations keep names of their time; cases and conformance are other people's words or made from tests.
-EXEMPT = (
+# Migrations keep old names; tests/cases has other people's texts; the glossary and these rules list retired words.
+EXEMPT_PATHS = (
     "*/migrations/*",
     "tests/cases/*",
     "docs/screenshots/*",
@@ -40,7 +40,7 @@ EXEMPT = (
     "scripts/words.py",
     "scripts/retired_words.toml",
 )
-_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NAME_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _JS_NAMES = re.compile(
     r"\b(?:function\*?|class|const|let|var)\s+([A-Za-z_$][\w$]*)"
     r"|^\s+(?:static |async |get |set |#)*([a-z]\w*)\([^)]*\) \{$"
@@ -51,13 +51,13 @@ _TEMPLATE_CODE = re.compile(
     r"{%\s*(?:comment\b.*?endcomment|translate|trans)\s*|{%.*?%}|{{.*?}}|{#.*?#}", re.DOTALL
 )
 _TEMPLATE_STRINGS = re.compile(r"{%\s*(?:translate|trans|include)\b[^%]*%}")
-_QUOTED = re.compile(r"\"([^\"]*)\"|'([^']*)'")
+_QUOTED_STRINGS = re.compile(r"\"([^\"]*)\"|'([^']*)'")
 _ATTRIBUTES = re.compile(r"\b(?:title|alt|placeholder|aria-label|aria-description)=\"([^\"]*)\"")
-_HIDDEN = re.compile(
+_HIDDEN_HTML = re.compile(
     r"<(?:script|style|code|kbd|pre)\b.*?</(?:script|style|code|kbd|pre)>|<[^>]*>", re.DOTALL
 )
-_CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->", re.DOTALL)
-_SAYING = {
+_MARKDOWN_CODE = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->", re.DOTALL)
+_TRANSLATION_CALLS = {
     "gettext",
     "gettext_lazy",
     "ngettext",
@@ -68,7 +68,7 @@ _SAYING = {
     "mark_safe",
     "format_html",
 }
-_TELLING = {
+_MESSAGE_CALLS = {
     "success",
     "error",
     "warning",
@@ -79,7 +79,7 @@ _TELLING = {
     "ValidationError",
     "BadInput",
 }
-_LABELS = {
+_LABEL_NAMES = {
     "label",
     "help_text",
     "help",
@@ -94,20 +94,20 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class RetiredWord:
-    """A word that names no longer have, or a phrase that sentences no longer have; ``allowed`` are names or globs."""
+    """A retired word of names, or phrase (regex) of sentences; ``allowed`` names and globs of paths may keep it."""
 
     word: str
     instead: str
     allowed: frozenset[str]
 
     def permits(self, name: str, path: str) -> bool:
-        """Return whether a name may keep the word, by itself or for its file."""
-        return name in self.allowed or any("/" in one and fnmatch(path, one) for one in self.allowed)
+        """Return whether a name may keep the word, because the name or its file is allowed."""
+        return name in self.allowed or any("/" in glob and fnmatch(path, glob) for glob in self.allowed)
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One retired word in one place."""
+    """A retired word: its file and line, the name or excerpt with it, and what to write instead."""
 
     path: str
     line: int
@@ -120,39 +120,39 @@ class Finding:
 
 @cache
 def read_rules() -> tuple[tuple[RetiredWord, ...], tuple[tuple[re.Pattern[str], RetiredWord], ...]]:
-    """Return the retired words of names, and the retired phrases of sentences."""
-    found = tomllib.loads(RULES.read_text("utf-8"))
+    """Return the retired words of names, and the compiled retired phrases of sentences."""
+    rules = tomllib.loads(RULES_FILE.read_text("utf-8"))
     names = [
-        RetiredWord(one["word"], one["instead"], frozenset(one.get("allowed", ()))) for one in found["name"]
+        RetiredWord(row["word"], row["instead"], frozenset(row.get("allowed", ()))) for row in rules["name"]
     ]
     phrases = [
-        RetiredWord(one["phrase"], one["instead"], frozenset(one.get("allowed", ())))
-        for one in found["sentence"]
+        RetiredWord(row["phrase"], row["instead"], frozenset(row.get("allowed", ())))
+        for row in rules["sentence"]
     ]
     compiled = [
-        (re.compile(rf"\b(?:{one.word})\b".replace(" ", r"\s+"), re.IGNORECASE), one) for one in phrases
+        (re.compile(rf"\b(?:{phrase.word})\b".replace(" ", r"\s+"), re.IGNORECASE), phrase)
+        for phrase in phrases
     ]
     return tuple(names), tuple(compiled)
 
 
-def words_of(name: str) -> list[str]:
-    """Return the words of an identifier: ``MAX_OPINIONS`` and ``maxOpinions`` both have max and opinions."""
-    return [part.lower() for part in _PARTS.findall(name)]
+def split_name(name: str) -> list[str]:
+    """Return the words of an identifier, in lower case: max and opinions for ``MAX_OPINIONS`` and ``maxOpinions``."""
+    return [word.lower() for word in _NAME_WORDS.findall(name)]
 
 
 def check_name(name: str, path: str, line: int) -> Iterator[Finding]:
-    """Find retired words in one name; a rule of several words (``job_parts``) wants them side by side."""
-    words = words_of(name)
+    """Find retired words in one name; the words of a rule such as ``job_parts`` must be adjacent in the name."""
+    words = split_name(name)
     for rule in read_rules()[0]:
-        wanted = rule.word.split("_")
-        if any(words[at : at + len(wanted)] == wanted for at in range(len(words))) and not rule.permits(
-            name, path
-        ):
+        retired = rule.word.split("_")
+        is_found = any(words[start : start + len(retired)] == retired for start in range(len(words)))
+        if is_found and not rule.permits(name, path):
             yield Finding(path, line, name, rule.instead)
 
 
 def check_text(text: str, path: str, line: int = 1) -> Iterator[Finding]:
-    """Find retired phrases in a text that people read and that begins at ``line``."""
+    """Find retired phrases in a text that people read. ``line`` is the line of the file on which the text begins."""
     for pattern, rule in read_rules()[1]:
         for found in pattern.finditer(text):
             if not rule.permits(found.group(), path):
@@ -161,10 +161,10 @@ def check_text(text: str, path: str, line: int = 1) -> Iterator[Finding]:
 
 
 def check_python(source: str, path: str) -> Iterator[Finding]:
-    """Check the names that a module defines, and its sentences for people."""
+    """Check the names that a module defines, and the strings that people read."""
     for node in ast.walk(ast.parse(source)):
         yield from _check_definition(node, path)
-        for text in _sentences(node):
+        for text in _visible_strings(node):
             yield from check_text(text, path, getattr(node, "lineno", 1))
 
 
@@ -182,46 +182,48 @@ def _check_definition(node: ast.AST, path: str) -> Iterator[Finding]:
             yield from check_name(name, path, node.lineno)
 
 
-def _sentences(node: ast.AST) -> Iterator[str]:
-    """Yield the strings of a call or an assignment that people read."""
+def _visible_strings(node: ast.AST) -> Iterator[str]:
+    """Yield those strings of a call or an assignment that people read: messages, translations and labels."""
     if isinstance(node, ast.Call):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        if name in _SAYING | _TELLING:
-            yield from _strings(node.args)
-        yield from _strings(word.value for word in node.keywords if word.arg in _LABELS)
+        if name in _TRANSLATION_CALLS | _MESSAGE_CALLS:
+            yield from _string_constants(node.args)
+        yield from _string_constants(
+            keyword.value for keyword in node.keywords if keyword.arg in _LABEL_NAMES
+        )
     elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if any(isinstance(one, ast.Name) and one.id in _LABELS for one in targets):
-            yield from _strings([node.value])
+        if any(isinstance(target, ast.Name) and target.id in _LABEL_NAMES for target in targets):
+            yield from _string_constants([node.value])
 
 
-def _strings(values: Iterable[ast.AST]) -> Iterator[str]:
+def _string_constants(values: Iterable[ast.AST]) -> Iterator[str]:
     for value in values:
-        for part in ast.walk(value):
-            if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                yield part.value
+        for node in ast.walk(value):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
 
 
 def check_template(source: str, path: str) -> Iterator[Finding]:
     """Check what a template shows: its text, its attributes for people, and the strings of its tags."""
     for found in _TEMPLATE_STRINGS.finditer(source):
-        for quoted in _QUOTED.finditer(found.group()):
+        for quoted in _QUOTED_STRINGS.finditer(found.group()):
             line = source.count("\n", 0, found.start()) + 1
             yield from check_text(quoted.group(1) or quoted.group(2) or "", path, line)
     for found in _ATTRIBUTES.finditer(source):
         yield from check_text(
-            _blank(_TEMPLATE_CODE, found.group(1)), path, source.count("\n", 0, found.start()) + 1
+            _blank_out(_TEMPLATE_CODE, found.group(1)), path, source.count("\n", 0, found.start()) + 1
         )
-    yield from check_text(_blank(_HIDDEN, _blank(_TEMPLATE_CODE, source)), path)
+    yield from check_text(_blank_out(_HIDDEN_HTML, _blank_out(_TEMPLATE_CODE, source)), path)
 
 
-def _blank(pattern: re.Pattern[str], text: str) -> str:
-    """Return the text with the pattern's finds left out; line numbers stay."""
+def _blank_out(pattern: re.Pattern[str], text: str) -> str:
+    """Return the text without the pattern's matches, with unchanged line numbers."""
     return pattern.sub(lambda found: "\n" * found.group().count("\n") or " ", text)
 
 
 def check_script(source: str, path: str) -> Iterator[Finding]:
-    """Check the names that a script defines, and its translated sentences."""
+    """Check the names that a script defines, and its translated strings."""
     for number, line in enumerate(source.splitlines(), start=1):
         for found in _JS_NAMES.finditer(line):
             yield from check_name(found.group(1) or found.group(2), path, number)
@@ -230,7 +232,7 @@ def check_script(source: str, path: str) -> Iterator[Finding]:
 
 
 def check_style(source: str, path: str) -> Iterator[Finding]:
-    """Check the classes that a style sheet defines."""
+    """Check the names of the classes that a style sheet defines."""
     seen: set[str] = set()
     for number, line in enumerate(source.splitlines(), start=1):
         for name in _CSS_CLASSES.findall(line.partition("{")[0]):
@@ -239,20 +241,20 @@ def check_style(source: str, path: str) -> Iterator[Finding]:
                 yield from check_name(name.replace("-", "_"), path, number)
 
 
-CHECKS = {
+CHECKS_BY_SUFFIX = {
     ".py": check_python,
     ".html": check_template,
     ".js": check_script,
     ".css": check_style,
-    ".md": lambda source, path: check_text(_blank(_CODE, source), path),
+    ".md": lambda source, path: check_text(_blank_out(_MARKDOWN_CODE, source), path),
 }
 
 
 def check_file(path: str, source: str) -> list[Finding]:
-    """Check one file's own name, the names that it defines, and its sentences."""
+    """Check a file's own name, the names that it defines, and the texts that people read."""
     file = Path(path)
     found = list(check_name(file.stem, path, 1)) if file.suffix in {".py", ".html", ".js", ".css"} else []
-    check = CHECKS.get(file.suffix)
+    check = CHECKS_BY_SUFFIX.get(file.suffix)
     return [*found, *check(source, path)] if check else found
 
 
@@ -264,18 +266,20 @@ def checked_files() -> list[str]:
     return [
         path
         for path in listed.stdout.splitlines()
-        if path.startswith(CHECKED)
-        and not any(fnmatch(path, one) for one in EXEMPT)
+        if path.startswith(CHECKED_PATHS)
+        and not any(fnmatch(path, glob) for glob in EXEMPT_PATHS)
         and (ROOT / path).is_file()
-        if Path(path).suffix in CHECKS
+        if Path(path).suffix in CHECKS_BY_SUFFIX
     ]
 
 
 def main() -> int:
-    """Print every finding, and return how the process ends."""
-    found = [one for path in checked_files() for one in check_file(path, (ROOT / path).read_text("utf-8"))]
-    print("\n".join(map(str, found)) or "words: clean")
-    return 1 if found else 0
+    """Print every finding; return the exit status."""
+    findings = [
+        finding for path in checked_files() for finding in check_file(path, (ROOT / path).read_text("utf-8"))
+    ]
+    print("\n".join(map(str, findings)) or "words: clean")
+    return 1 if findings else 0
 
 
 if __name__ == "__main__":

@@ -112,7 +112,16 @@ def test_error_codes_come_from_the_sources(tmp_path: Path) -> None:
         'ApiError("HITAlreadyExists", "x")\nApiError("", "x")\nvalidation_error("x", "Odd")\n'
         'validation_error("x", code="Odder")\nnot_found_error("Cat", "1")\n'
     )
-    assert conformance.error_codes(tmp_path) == {"CatDoesNotExist", "HITAlreadyExists", "Odd", "Odder"}
+    formats = tmp_path / "hits" / "domain" / "mturk_formats"
+    formats.mkdir(parents=True)
+    (formats / "b.py").write_text('class Bad(ValueError):\n    api_code = "BadForm"\n')
+    assert conformance.error_codes(tmp_path) == {
+        "BadForm",
+        "CatDoesNotExist",
+        "HITAlreadyExists",
+        "Odd",
+        "Odder",
+    }
 
 
 def test_recorder_records_calls_in_the_dispatcher(
@@ -122,7 +131,7 @@ def test_recorder_records_calls_in_the_dispatcher(
     monkeypatch.setattr(dispatch, "_run_operation", dispatch._run_operation)  # which the recorder replaces
     test = item("test_x", pytest.mark.rule("a", source="M", text="GetHIT shows a HIT."))
     nameless = item("test_y", pytest.mark.rule("b", source="M", text="Names no operation."))
-    recorder, items = conformance.Recorder(), [nameless, test]
+    recorder, items = conformance.CallRecorder(), [nameless, test]
     recorder.pytest_collection_modifyitems(items)
     assert (items, [rule.id for rule in recorder.rules]) == ([test], ["a", "b"])
     recorder.pytest_collection_finish()

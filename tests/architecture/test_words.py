@@ -70,6 +70,6 @@ def test_finding_names_file_line_word_and_replacement() -> None:
 
 
 def test_identifiers_are_split_into_words() -> None:
-    assert words.words_of("MAX_OPINIONS") == ["max", "opinions"]
-    assert words.words_of("HTMLDesk2") == ["html", "desk", "2"]
-    assert words.words_of("maxOpinions") == ["max", "opinions"]
+    assert words.split_name("MAX_OPINIONS") == ["max", "opinions"]
+    assert words.split_name("HTMLDesk2") == ["html", "desk", "2"]
+    assert words.split_name("maxOpinions") == ["max", "opinions"]
