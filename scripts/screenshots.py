@@ -27,10 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCREENSHOTS_FOLDER = ROOT / "docs" / "screenshots"
 PHOTO_CREDIT = "Rachel Michetti"
 MAX_OPEN_ATTEMPTS = 10  # a second apart
-JUDGING_PICTURES = {
-    "likert_comparison": "comparison",
-    "localization_match": "matching",
-}  # name of the picture by kind
+JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "matching"}  # picture by kind
 PLAYED_SLUG = "played-loop-1"
 JUDGING_BATCH_NAMES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOW_SIZES = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
