@@ -34,7 +34,7 @@ class Linkage(StrEnum):
 
 
 class Method(StrEnum):
-    """AUTO: choose. SPARSE: ``curation.dedup.exact``. DENSE: scipy on all distances. NONE: no search was needed."""
+    """AUTO: choose. SPARSE: ``curation.dedup.sparse``. DENSE: scipy on all distances. NONE: no search was needed."""
 
     AUTO = "auto"
     SPARSE = "sparse"

@@ -27,7 +27,10 @@ from curation.dedup.cuts import (
 )
 from curation.dedup.dense import dense_bytes, dense_tree, labels_from_merges
 from curation.dedup.distance_sample import MAX_DISTANCE, DistanceSample, sample_distances
-from curation.dedup.exact import (
+from curation.dedup.matmul_backends import MatmulBackend, NumpyFloat32Backend
+from curation.dedup.pairs import PairSearch, StageClock, TooManyPairs, plan_memory
+from curation.dedup.rows import DistinctRows, distinct_rows
+from curation.dedup.sparse import (
     MergeGoal,
     MergeResult,
     StepCounter,
@@ -36,9 +39,6 @@ from curation.dedup.exact import (
     merge_by_distance,
     merge_by_number,
 )
-from curation.dedup.matmul_backends import MatmulBackend, NumpyFloat32Backend
-from curation.dedup.pairs import PairSearch, StageClock, TooManyPairs, plan_memory
-from curation.dedup.rows import DistinctRows, distinct_rows
 from curation.dedup.thread_pool import ThreadPool, open_thread_pool
 from curation.dedup.vectors import check_vectors
 from curation.records import InvalidInput
@@ -81,7 +81,7 @@ def cluster(
     features: (n, d) floats of any nonzero length; only directions matter. memory_limit_bytes: memory to use beside
     the features and the program itself. backend: multiplies blocks of rows; it changes the time, never the result.
     progress: called with (steps done, total); an exception from it ends the work cleanly. Ties are broken as
-    ``curation.dedup.exact`` documents, or in scipy's order if the method is DENSE.
+    ``curation.dedup.sparse`` documents, or in scipy's order if the method is DENSE.
 
     Raises InvalidInput for a bad row, an impossible cut, or too little memory.
     """

@@ -1,4 +1,4 @@
-"""Compiled loops over rows and scores, for the exact hierarchical clustering (``curation.dedup.exact``).
+"""Compiled loops over rows and scores, for the exact hierarchical clustering (``curation.dedup.sparse``).
 
 They release the interpreter's lock and process ranges of rows, so that Python threads can share the work: two threads
 must not enter numba's own parallel layer at once. Only clustering code imports this module, never the web process.

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.negatives.candidate_floor import FloorWhen, find_skip_reason
 from curation.negatives.candidates import CandidatePool, CandidateScorer, CountArray, CountedBlock, IdArray
 from curation.negatives.filters import cap_verbatim, make_mask
 from curation.negatives.greedy import TextVectors, pick_greedily
 from curation.negatives.options import (
     ComparisonSetOptions,
     ExecutionOptions,
-    FloorWhen,
     Order,
     Shortcut,
     VerbatimCap,
@@ -118,17 +118,6 @@ def build_comparison_sets(
         builder.run(order)
     funnel = FilterCounts(inferences=n, after_soft=len(soft), after_cap=len(ids))
     return builder.result(funnel)
-
-
-def find_skip_reason(eligible: int, available: int, options: ComparisonSetOptions) -> SkipReason | None:
-    """Return why an instance with these numbers of candidates gets no set; None if it gets one."""
-    floor = options.min_candidates
-    counted = eligible if options.floor_when is FloorWhen.START else available
-    if counted >= floor:
-        return SkipReason.CANNOT_FILL_SET if available < options.size else None
-    if eligible == 0:
-        return SkipReason.GOLD_IS_BEST
-    return SkipReason.USED_UP if eligible >= floor else SkipReason.TOO_FEW_CANDIDATES
 
 
 def _check_lengths(
@@ -238,7 +227,10 @@ class _SetBuilder:
         if block.version != self.pool.version or self.pool.taken_columns(instance):
             columns = self.scorer.candidates(block, row)
             available = len(columns)
-        reason = find_skip_reason(int(self.eligible[instance]), available, self.options)
+        options, eligible = self.options, int(self.eligible[instance])
+        reason = find_skip_reason(
+            eligible, available, options.min_candidates, options.floor_when, options.size
+        )
         if reason is None:
             columns = self.scorer.candidates(block, row) if columns is None else columns
             if not self.pool.can_fill(columns):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
+from curation.negatives.candidate_floor import MIN_CANDIDATES, FloorWhen
 from curation.records import InvalidInput
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -41,13 +42,6 @@ class SameImage(StrEnum):
 
     ALLOWED = "allowed"
     FORBIDDEN = "forbidden"
-
-
-class FloorWhen(StrEnum):
-    """When an instance's candidates are counted: at its turn, or before any sampling."""
-
-    TURN = "turn"
-    START = "start"
 
 
 class Diversity(StrEnum):
@@ -112,8 +106,8 @@ class Shortcut(StrEnum):
     STOP_EARLY = "stop_early"
 
 
-# Hessel et al. 2022, appendix E: how many candidates a region needs, a set's size, copies of one text.
-MIN_CANDIDATES, SET_SIZE, MAX_VERBATIM = 20, 10, 3
+# Hessel et al. 2022, appendix E: a set's size, and the copies of one text.
+SET_SIZE, MAX_VERBATIM = 10, 3
 DEFAULT_SOFT_SHARE = 0.8
 
 

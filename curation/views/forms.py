@@ -9,7 +9,8 @@ from django import forms
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import Source
-from curation.negatives.options import MAX_VERBATIM, MIN_CANDIDATES, SET_SIZE
+from curation.negatives.candidate_floor import MIN_CANDIDATES
+from curation.negatives.options import MAX_VERBATIM, SET_SIZE
 from curation.selectors.round_sets import SetOrder
 from curation.selectors.scorers import SCORER_PREFIX
 from curation.services import JudgePageOptions, RoundOptions

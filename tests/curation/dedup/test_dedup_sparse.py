@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 
-from curation.dedup import exact, kernels, pairs
+from curation.dedup import kernels, pairs, sparse
 from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Clustering, Linkage, Method
 from curation.dedup.dense import dense_tree, labels_from_merges
 from curation.dedup.distance_sample import DistanceSample
@@ -38,7 +38,7 @@ def vectors(n: int, d: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
 
 
-def sparse(features: np.ndarray, cut: object, linkage: Linkage, **how: object) -> Clustering:
+def cluster_sparsely(features: np.ndarray, cut: object, linkage: Linkage, **how: object) -> Clustering:
     found = cluster(features, cut, linkage=linkage, method=Method.SPARSE, **how)  # type: ignore[arg-type]
     assert found.method is Method.SPARSE
     return found
@@ -61,7 +61,7 @@ def test_robustness_grid(shape: Shape, linkage: Linkage, share: float) -> None:
     features = make(GRID_ROWS, 512, GRID_SEED, shape)
     k = round(share * GRID_ROWS)
     np.testing.assert_array_equal(
-        sparse(features, ByNumber(k), linkage).labels, by_scipy(features, k, linkage)
+        cluster_sparsely(features, ByNumber(k), linkage).labels, by_scipy(features, k, linkage)
     )
 
 
@@ -72,7 +72,7 @@ def test_small_grid_equals_scipy_for_every_linkage(shape: Shape, linkage: Linkag
     tree = dense_tree(features, linkage)
     for share in (0.95, 0.74, 0.3):
         k = round(share * len(features))
-        found = sparse(features, ByNumber(k), linkage)
+        found = cluster_sparsely(features, ByNumber(k), linkage)
         np.testing.assert_array_equal(
             found.labels, labels_from_merges(tree[: 900 - k, :2].astype(np.int64), 900)
         )
@@ -86,12 +86,14 @@ def test_few_rows_equal_scipy(linkage: Linkage, n: int, d: int, seed: int, data:
     k = data.draw(st.integers(2, n - 1))
     features = vectors(n, d, seed)
     tree = dense_tree(features, linkage)
-    found = sparse(features, ByNumber(k), linkage)
+    found = cluster_sparsely(features, ByNumber(k), linkage)
     np.testing.assert_allclose(np.sort(found.heights), tree[: n - k, 2], atol=1e-9)
     if np.diff(tree[:, 2]).min() > 1e-9:
         np.testing.assert_array_equal(found.labels, by_scipy(features, k, linkage))
         halfway = (tree[n - k - 1, 2] + tree[n - k, 2]) / 2
-        np.testing.assert_array_equal(sparse(features, ByDistance(halfway), linkage).labels, found.labels)
+        np.testing.assert_array_equal(
+            cluster_sparsely(features, ByDistance(halfway), linkage).labels, found.labels
+        )
 
 
 # Ties. Rows of plus and minus ones in 4 dimensions have length 2: every sum below is exact in binary, so equal
@@ -145,7 +147,7 @@ def test_ties_follow_the_documented_rule(
         copy_of = list(range(len(rows)))
     expected = plain_clustering(rows, copy_of, k, linkage)
     if len(set(expected)) < len(rows):
-        assert sparse(features, ByNumber(k), linkage).labels.tolist() == expected
+        assert cluster_sparsely(features, ByNumber(k), linkage).labels.tolist() == expected
 
 
 # The result is independent of threads, blocks and memory.
@@ -161,15 +163,15 @@ def test_result_is_independent_of_filter_blocks_threads_and_guess(
 ) -> None:
     products = pytest.importorskip("curation.pipelines.matmul_backends")
     features = make(501, 96, 3)
-    expected = sparse(features, ByNumber(333), linkage)
-    runs = [sparse(features, ByNumber(333), linkage, backend=products.BFloat16Backend())]
+    expected = cluster_sparsely(features, ByNumber(333), linkage)
+    runs = [cluster_sparsely(features, ByNumber(333), linkage, backend=products.BFloat16Backend())]
     small_blocks(monkeypatch, Block(64, 96))
     monkeypatch.setattr(pairs, "THREAD_BUFFER_PAIRS", 40)
-    monkeypatch.setattr(exact, "SPARE_FACTOR", 20.0)
-    runs.append(sparse(features, ByNumber(333), linkage))
+    monkeypatch.setattr(sparse, "SPARE_FACTOR", 20.0)
+    runs.append(cluster_sparsely(features, ByNumber(333), linkage))
     monkeypatch.setattr("curation.dedup.thread_pool.usable_cores", lambda: 3)
-    monkeypatch.setattr(exact, "MERGES_PER_STEP", 7)
-    runs.append(sparse(features, ByNumber(333), linkage, backend=products.BFloat16Backend()))
+    monkeypatch.setattr(sparse, "MERGES_PER_STEP", 7)
+    runs.append(cluster_sparsely(features, ByNumber(333), linkage, backend=products.BFloat16Backend()))
     for found in runs:
         np.testing.assert_array_equal(found.labels, expected.labels)
         np.testing.assert_array_equal(found.heights, expected.heights)  # to the last bit
@@ -178,10 +180,10 @@ def test_result_is_independent_of_filter_blocks_threads_and_guess(
 @pytest.mark.parametrize("linkage", list(Linkage))
 def test_too_low_distance_guess_is_raised(linkage: Linkage, monkeypatch: pytest.MonkeyPatch) -> None:
     features = make(1200, 96, 8)
-    expected = sparse(features, ByNumber(800), linkage)
+    expected = cluster_sparsely(features, ByNumber(800), linkage)
     tried: list[float] = []
     collected: list[float] = []
-    merge, collect = exact._merge_within, exact._collect_pairs
+    merge, collect = sparse._merge_within, sparse._collect_pairs
 
     def count_merge(rows: object, held: NearPairs, reach: float, *rest: object) -> object:
         tried.append(reach)
@@ -191,10 +193,10 @@ def test_too_low_distance_guess_is_raised(linkage: Linkage, monkeypatch: pytest.
         collected.append(reach)
         return collect(search, reach, steps)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(exact, "_merge_within", count_merge)
-    monkeypatch.setattr(exact, "_collect_pairs", count_collect)
-    monkeypatch.setattr(exact, "guess_radius", lambda found, merges, n: found.quantile(0.05))
-    found = sparse(features, ByNumber(800), linkage)
+    monkeypatch.setattr(sparse, "_merge_within", count_merge)
+    monkeypatch.setattr(sparse, "_collect_pairs", count_collect)
+    monkeypatch.setattr(sparse, "guess_radius", lambda found, merges, n: found.quantile(0.05))
+    found = cluster_sparsely(features, ByNumber(800), linkage)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.heights, expected.heights)
     assert len(collected) > 1, "the guess was low enough to need a second product"
@@ -203,10 +205,10 @@ def test_too_low_distance_guess_is_raised(linkage: Linkage, monkeypatch: pytest.
 
 
 def test_zero_distance_guess_terminates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exact, "guess_radius", lambda found, merges, n: 0.0)
+    monkeypatch.setattr(sparse, "guess_radius", lambda found, merges, n: 0.0)
     features = vectors(60, 5, 1)
     expected = by_scipy(features, 2, Linkage.COMPLETE)
-    np.testing.assert_array_equal(sparse(features, ByNumber(2), Linkage.COMPLETE).labels, expected)
+    np.testing.assert_array_equal(cluster_sparsely(features, ByNumber(2), Linkage.COMPLETE).labels, expected)
 
 
 # Copies and rounding.
@@ -219,20 +221,20 @@ def test_exact_copies(linkage: Linkage) -> None:
     features = features[np.concatenate([np.arange(700), generator.integers(0, 700, 400)])]
     for k in (560, 700):
         expected = by_scipy(features, k, linkage)
-        np.testing.assert_array_equal(sparse(features, ByNumber(k), linkage).labels, expected)
+        np.testing.assert_array_equal(cluster_sparsely(features, ByNumber(k), linkage).labels, expected)
 
 
 def test_more_copies_than_stored_pairs() -> None:
     features = np.repeat(vectors(5, 8, 0), 8000, axis=0)
-    found = sparse(features, ByNumber(3), Linkage.AVERAGE, memory_limit_bytes=64 * 2**20)
-    expected = sparse(features[::8000], ByNumber(3), Linkage.AVERAGE)
+    found = cluster_sparsely(features, ByNumber(3), Linkage.AVERAGE, memory_limit_bytes=64 * 2**20)
+    expected = cluster_sparsely(features[::8000], ByNumber(3), Linkage.AVERAGE)
     np.testing.assert_array_equal(found.labels, np.repeat(expected.labels, 8000))
 
 
 def test_copies_merge_lowest_first_up_to_the_requested_number() -> None:
     features = vectors(4, 6, 0)[[0, 1, 2, 1, 0, 2, 3, 0]]
-    assert sparse(features, ByNumber(6), Linkage.WARD).labels.tolist() == [0, 1, 2, 3, 0, 4, 5, 0]
-    found = sparse(features, ByNumber(5), Linkage.AVERAGE)
+    assert cluster_sparsely(features, ByNumber(6), Linkage.WARD).labels.tolist() == [0, 1, 2, 3, 0, 4, 5, 0]
+    found = cluster_sparsely(features, ByNumber(5), Linkage.AVERAGE)
     assert found.labels.tolist() == [0, 1, 2, 1, 0, 3, 4, 0]
     assert found.threshold == 0
 
@@ -243,7 +245,7 @@ def test_rows_that_differ_by_rounding_have_distance_zero(linkage: Linkage) -> No
     base = generator.normal(size=(40, 512))
     scaled = [(base * factor).astype(np.float32) for factor in (1.0, 3.0, 1e-20, 7e20)]
     features = np.concatenate(scaled)  # the same directions, each rounded again
-    found = sparse(features, ByDistance(1e-6), linkage)
+    found = cluster_sparsely(features, ByDistance(1e-6), linkage)
     assert found.clusters == 40
     np.testing.assert_array_equal(found.labels, np.tile(np.arange(40), 4))
 
@@ -251,15 +253,17 @@ def test_rows_that_differ_by_rounding_have_distance_zero(linkage: Linkage) -> No
 @pytest.mark.parametrize("linkage", [Linkage.AVERAGE, Linkage.COMPLETE, Linkage.SINGLE])
 def test_heights_exactly_at_the_distance_are_merged(linkage: Linkage) -> None:
     features = np.array([[1, 1, 1, 1], [1, 1, 1, -1], [-1, -1, 1, 1]], dtype=np.float32)
-    assert sparse(features, ByDistance(0.5), linkage).clusters == 2
-    assert sparse(features, ByDistance(np.nextafter(0.5, 0)), linkage).clusters == 3
+    assert cluster_sparsely(features, ByDistance(0.5), linkage).clusters == 2
+    assert cluster_sparsely(features, ByDistance(np.nextafter(0.5, 0)), linkage).clusters == 3
 
 
 def test_float64_rows_of_any_length() -> None:
     features = np.random.default_rng(6).normal(size=(80, 7))
     scale = np.geomspace(1e-200, 1e200, 80)[:, None]
     expected = by_scipy(features, 30, Linkage.AVERAGE)
-    np.testing.assert_array_equal(sparse(features * scale, ByNumber(30), Linkage.AVERAGE).labels, expected)
+    np.testing.assert_array_equal(
+        cluster_sparsely(features * scale, ByNumber(30), Linkage.AVERAGE).labels, expected
+    )
 
 
 def adversarial_rows(kind: str, d: int) -> np.ndarray:

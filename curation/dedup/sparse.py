@@ -51,19 +51,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.dedup import forest as forests
 from curation.dedup.cuts import Linkage, Progress
 from curation.dedup.distance_sample import MAX_DISTANCE, DistanceSample
-from curation.dedup.forest import Forest
 from curation.dedup.kernels import ROUNDING
+from curation.dedup.linkage import ABSENT, AVERAGE, COMPLETE, MERGES, SINGLE, WARD, Forest, fill_forest, merge
 from curation.dedup.pairs import MemoryPlan, NearPairs, PairSearch, StageClock, TooManyPairs, block_slices
 from curation.dedup.rows import DistinctRows
 
 LINKAGE_CODES = {
-    Linkage.AVERAGE: forests.AVERAGE,
-    Linkage.COMPLETE: forests.COMPLETE,
-    Linkage.SINGLE: forests.SINGLE,
-    Linkage.WARD: forests.WARD,
+    Linkage.AVERAGE: AVERAGE,
+    Linkage.COMPLETE: COMPLETE,
+    Linkage.SINGLE: SINGLE,
+    Linkage.WARD: WARD,
 }
 SUM_LINKAGES = (Linkage.AVERAGE, Linkage.WARD)
 MERGES_PER_STEP = 8192
@@ -203,7 +202,7 @@ def _merge_within(
     max_merges = len(rows) - 1 if goal.merges is None else goal.merges
     with clock.stage("merge"):
         forest = _build_forest(rows, pairs, radius, max_merges, goal.linkage)
-        forests.fill_forest(forest, pairs.ends, pairs.distances)
+        fill_forest(forest, pairs.ends, pairs.distances)
     slack = 3 * rounding_error(goal.linkage, rows.input_count, rows.dimensions)
     highest = min(forest.radius - slack, goal.highest)
     heights = np.empty(max_merges)
@@ -211,11 +210,11 @@ def _merge_within(
     steps.expect(len(checkpoints))
     for stop in checkpoints:
         with clock.stage("merge"):
-            has_more = forests.merge(forest, highest, stop, heights)
+            has_more = merge(forest, highest, stop, heights)
         steps.step()
         if not has_more:
             break
-    merge_count = int(forest.counts[forests.MERGES])
+    merge_count = int(forest.counts[MERGES])
     if goal.merges is not None and merge_count < max_merges:
         return None
     return MergeResult(_find_roots(forest.parent), heights[:merge_count], pairs.count_within(radius))
@@ -236,9 +235,9 @@ def _build_forest(
         else np.inf,  # all pairs are present, and Ward's distances exceed MAX_DISTANCE
         parent=np.arange(n, dtype=np.int32),
         size=rows.copies.copy(),
-        first=np.full(n, forests.ABSENT, dtype=np.int32),
-        shared_end=np.full(n, forests.ABSENT, dtype=np.int32),
-        slot=np.full(n, forests.ABSENT, dtype=np.int32),
+        first=np.full(n, ABSENT, dtype=np.int32),
+        shared_end=np.full(n, ABSENT, dtype=np.int32),
+        slot=np.full(n, ABSENT, dtype=np.int32),
         free=np.arange(slots, dtype=np.int32)[::-1].copy(),
         sums=np.empty((slots, rows.dimensions)),
         other=np.empty(2 * capacity, dtype=np.int32),

@@ -1,6 +1,6 @@
 """The compiled merge loop: clusters, their pairs within the radius, nearest pair first.
 
-``curation.dedup.exact`` proves that the merges are correct.
+``curation.dedup.sparse`` proves that the merges are correct.
 """
 
 from __future__ import annotations

@@ -1,0 +1,34 @@
+"""How many candidates an instance needs to get a comparison set, and why one gets none.
+
+Hessel et al. 2022, appendix E: regions with fewer than 20 candidates are left out.
+"""
+
+from enum import StrEnum
+
+from curation.records import SkipReason
+
+MIN_CANDIDATES = 20
+
+
+class FloorWhen(StrEnum):
+    """When an instance's candidates are counted: at its turn, or before any sampling."""
+
+    TURN = "turn"
+    START = "start"
+
+
+def find_skip_reason(
+    eligible: int, available: int, min_candidates: int, floor_when: FloorWhen, set_size: int
+) -> SkipReason | None:
+    """Return why an instance gets no set; ``None`` if it gets one.
+
+    Args:
+        eligible: its candidates before anything is sampled. available: those that are left at its turn.
+        min_candidates: the floor. floor_when: which of the two counts it applies to. set_size: inferences per set.
+    """
+    counted = eligible if floor_when is FloorWhen.START else available
+    if counted >= min_candidates:
+        return SkipReason.CANNOT_FILL_SET if available < set_size else None
+    if eligible == 0:
+        return SkipReason.GOLD_IS_BEST
+    return SkipReason.USED_UP if eligible >= min_candidates else SkipReason.TOO_FEW_CANDIDATES
