@@ -48,18 +48,19 @@ def test_launch_approve_and_export(
     for hit in Hit.objects.all():
         market.work(hit, worker, observations(4, salt=str(hit.pk)))
     page.goto(f"/batches/{batch.pk}/")
-    page.get_by_role("button", name="Check now").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Check now").click()
     until(page, lambda: Assignment.objects.count() == 2, "the submissions were not collected")
 
     page.goto(f"/batches/{batch.pk}/review")
     for left in (1, 0):
-        page.get_by_role("button", name="Approve").first.click()
+        with page.expect_navigation():  # the next page is another one, even where it has the same address
+            page.get_by_role("button", name="Approve").first.click()
         until(
             page,
             lambda left=left: Assignment.objects.filter(status=AssignmentStatus.SUBMITTED).count() == left,
             "an approval did not arrive",
         )
-        page.wait_for_load_state()
     paid = 2 * (125 + 15)  # the reward that the form begins with, and a bonus
     until(page, lambda: ledger.sum_entries(batch=batch).spent == paid, "the approvals were not paid")
 
