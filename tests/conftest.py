@@ -118,8 +118,7 @@ def migrated_database(
     reused = pytestconfig.getvalue("reuse_db")
     found: MigratedFile | MigratedTemplate
     if connection.vendor == "sqlite":
-        folder = pytestconfig.rootpath / ".pytest_cache" / "migrated"
-        found = MigratedFile(folder, Path(connection.settings_dict["TEST"]["NAME"]), reused=reused)
+        found = MigratedFile(Path(connection.settings_dict["TEST"]["NAME"]), reused=reused)
     else:
         found = MigratedTemplate(reused=reused)
     yield found

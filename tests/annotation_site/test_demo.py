@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from annotation_site.demo import demo_users
 from hits.models import Project
 from hits.services.errors import Refused
 from tests.support.children import ROOT, free_port
+from tests.support.migrated import migrated_file
 from tests.support.waiting import wait_until
 
 COMMAND = [sys.executable, "manage.py", "demo"]
@@ -107,6 +109,8 @@ def test_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_serve_stops_all_processes_on_sigterm(tmp_path: Path) -> None:
+    if migrated_file().is_file():
+        shutil.copyfile(migrated_file(), tmp_path / "deerstalker.sqlite3")
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=ROOT, env=_environment(tmp_path, 8000), check=True)
     port = free_port()

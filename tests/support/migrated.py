@@ -24,7 +24,9 @@ from django.db import connection
 from psycopg import sql
 
 from hits.domain.database import append_only_triggers
+from tests.support.paths import ROOT
 
+FOLDER = ROOT / ".pytest_cache" / "migrated"  # of SQLite files
 KEPT = 3  # databases, of as many states of the migrations
 TEMPLATE_PREFIX = "deerstalker_migrated_"
 LOCK_KEY = 7_281_540_316  # of PostgreSQL's advisory lock: any number that nobody else takes
@@ -46,15 +48,20 @@ def migrations_hash() -> str:
     return digest.hexdigest()[:32]
 
 
-class MigratedFile:
-    """The migrated SQLite file of a folder, and this process's test database that starts from it."""
+def migrated_file() -> Path:
+    """Return where the migrated SQLite file lies, or will."""
+    return FOLDER / f"{migrations_hash()}.sqlite3"
 
-    def __init__(self, folder: Path, database: Path, *, reused: bool) -> None:
+
+class MigratedFile:
+    """The migrated SQLite file, and this process's test database that starts from it."""
+
+    def __init__(self, database: Path, *, reused: bool) -> None:
         """``reused``: a test database that is there is taken as it is."""
-        self._made, self._database = folder / f"{migrations_hash()}.sqlite3", database
+        self._made, self._database = migrated_file(), database
         self._reused = reused
-        folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (folder / "lock").open("w")
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        self._lock = (FOLDER / "lock").open("w")
 
     def copy(self) -> bool:
         """Start from the migrated database; without one hold others up, until ``keep``, and return false.
