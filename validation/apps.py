@@ -1,17 +1,17 @@
-"""The judging app: other people's word on what was collected."""
+"""The app for judging collected data and for managing workers."""
 
 from django.apps import AppConfig
 
 
 class ValidationConfig(AppConfig):
-    """Judging kinds, their rounds and their tallies; and people: qualification rounds, training, worker status."""
+    """Judging kinds, rounds and results; qualification rounds, training rounds and worker status."""
 
     name = "validation"
     verbose_name = "Judging"
 
     def ready(self) -> None:
-        """Show in the navigation what waits for a person here."""
-        # Imported now, since rows may be named only once all apps are loaded.
+        """Register this app's pages and its counters of open work in the navigation."""
+        # Imported here: models can be imported only when all apps are loaded.
         import validation.checks  # noqa: F401, PLC0415
         from hits.navigation import register_pages  # noqa: PLC0415
         from hits.templatetags.console import register_waiting_counter  # noqa: PLC0415

@@ -35,7 +35,7 @@ def spec_of(name: str) -> JudgingSpec:
     """
     kind = registry.get_kind(name)
     if kind.purpose is not Purpose.JUDGING:
-        raise SpecError(f"kind {name}: is not judged; use one of {', '.join(kind_names())}")
+        raise SpecError(f"kind {name}: is not a judging kind; use one of {', '.join(kind_names())}")
     module = f"{registry.kind_module(name)}.judging"
     try:
         spec = import_module(module).SPEC
@@ -86,7 +86,7 @@ def spec_for_record_type(record_type: str) -> JudgingSpec:
     """Return the first spec that judges records of a type one by one.
 
     Raises:
-        LookupError: no judging kind does.
+        LookupError: no judging kind judges that type.
     """
     for spec in specs():
         if spec.material is Material.RECORDS and spec.record_type == record_type:

@@ -1,4 +1,4 @@
-"""Celery tasks: fetch by id, call a service. No logic here."""
+"""Celery tasks: each fetches rows by id and calls a service."""
 
 from celery import shared_task
 from django.contrib.auth import get_user_model
@@ -25,7 +25,7 @@ def note_applicants() -> None:
 
 @shared_task(name="validation.answer_applicants")
 def answer_applicants(job_id: int) -> None:
-    """Decide about a round's applicants, pay and qualify them."""
+    """Decide about a round's applicants: pay them, and qualify those who passed."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:
             args = progress.job.args
@@ -44,7 +44,7 @@ def answer_applicants(job_id: int) -> None:
 
 @shared_task(name="validation.evaluate_rules")
 def evaluate_rules() -> None:
-    """Evaluate the worker rules; they only propose."""
+    """Evaluate the worker rules, which only propose statuses."""
     worker_rules.evaluate_rules()
 
 

@@ -41,7 +41,7 @@ urlpatterns = [
         name="answer-applicants",
     ),
     path("projects/<slug:slug>/applicants/<int:round_id>/grading", grading.grading, name="grading"),
-    path("projects/<slug:slug>/applicants/<int:round_id>/grades", grading.grades, name="grades"),
+    path("projects/<slug:slug>/applicants/<int:round_id>/grades", grading.grades_save, name="grades"),
     path("projects/<slug:slug>/workers/", workers.worker_list, name="workers"),
     path("projects/<slug:slug>/workers/<int:worker_id>/", workers.worker_detail, name="worker-detail"),
     path(
@@ -71,7 +71,7 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/judging/report/", report.judging_report, name="judging-report"),
     path("projects/<slug:slug>/judging/report/compute", report.report_compute, name="judging-report-compute"),
-    path("projects/<slug:slug>/judging/report/rows", report.rows_make, name="judging-rows"),
+    path("projects/<slug:slug>/judging/report/rows", report.rows_create, name="judging-rows"),
     path(
         "projects/<slug:slug>/judging/report/rows/<slug:kind>/<str:name>",
         report.rows_file,

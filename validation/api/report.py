@@ -19,7 +19,7 @@ class JudgingReportView(APIView):
     """GET /api/projects/<slug>/judging/<kind>/report/: the newest figures; 404 without a role in the project."""
 
     def get(self, request: Request, slug: str, kind: str) -> Response:
-        """Return the newest report with its age, and workers by short name; 404 if there is none."""
+        """Return the newest report, the judgments since then, and workers by short name; 404 without a report."""
         project = Project.objects.filter(slug=slug).first()
         if project is None or not visitor_has_role(request, project, Role.RESEARCHER) or not has_spec(kind):
             raise Http404
@@ -38,7 +38,7 @@ def _serialize(report: JudgingReport) -> dict[str, Any]:
         "judgments": report.judgments,
         "ratings": report.ratings,
         "until": report.last_judgment_at,
-        "since": selectors.count_since(report),
+        "since": selectors.count_new_judgments(report),
         "behind": selectors.is_behind(report),
         "data_sha256": report.data_sha256,
         "figures": report.figures,

@@ -1,4 +1,4 @@
-"""Rows of judging: workers and their status, rounds of judgments, and their results."""
+"""Models of judging: rounds, results, qualification of workers, and worker status."""
 
 from validation.models.judging import (
     DecisionRun,

@@ -1,4 +1,4 @@
-"""Rows about judging: rounds, quality checks, imported judgments, computed reports, and decisions."""
+"""Models of judging: rounds, quality checks, imported judgments, computed reports, and decisions."""
 
 from django.conf import settings
 from django.db import models
@@ -13,7 +13,7 @@ from validation.domain.reports.decisions import Outcome
 class JudgingRound(models.Model):
     """How the items of a judging batch were selected, which checks it has, and how its items are decided.
 
-    ``selection`` is a ``sampling.Selection`` as plain data, seed included; the rates are percent of the round's own
+    ``selection`` is a ``domain.judging.sampling.Selection`` as plain data; the rates are percent of the round's own
     units; ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data. Follow-ups (``follows``) add
     one judge at a time to undecided items, until an item has ``max_redundancy`` judges or the follow-ups have cost
     ``ask_budget_cents``.
@@ -45,7 +45,7 @@ class JudgingRound(models.Model):
 class GoldItem(models.Model):
     """A unit with an agreed answer, stored to be mixed into rounds.
 
-    ``payload`` is a unit in its kind's schema; ``expected`` are the labels that ``quality_checks`` compares an answer
+    ``payload`` is a unit in its kind's schema; ``expected`` are the right labels, which answers are compared
     with. ``author`` is the worker who wrote the judged content, if any, and never gets the unit.
     """
 
@@ -75,7 +75,7 @@ class GoldItem(models.Model):
 class QualityCheck(AppendOnly):
     """A unit whose answers are compared: with expected labels, or with the same worker's answer to ``original``.
 
-    Nothing that a worker sees distinguishes it from other units. Its answers are no judgments: tallies, decisions,
+    Nothing that a worker sees distinguishes it from other units. Its answers are not judgments: counts, decisions,
     agreement and exports leave them out.
     """
 
@@ -154,7 +154,7 @@ class JudgingReport(models.Model):
     ratings = models.PositiveIntegerField()
     last_judgment_at = models.DateTimeField(null=True, db_column="until")
     figures = models.JSONField(default=dict)
-    seconds = models.FloatField(default=0)  # of computing
+    seconds = models.FloatField(default=0)  # duration of the computation
     computed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -184,7 +184,7 @@ class WorkerQuality(models.Model):
 
 
 class DecisionRun(AppendOnly):
-    """One decision of all judged items of a kind, with the rules and the fingerprint of the judgments."""
+    """One application of decision rules to all judged items of a kind; ``data_sha256`` identifies the judgments."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="decision_runs")
     kind = models.CharField(max_length=60)

@@ -1,4 +1,4 @@
-"""Rows about workers: grades, outcomes of qualification rounds, worker status, worker rules and their proposals."""
+"""Models of workers: grades, outcomes of qualification rounds, worker status, worker rules and their proposals."""
 
 from django.conf import settings
 from django.db import models
@@ -30,7 +30,7 @@ class Grade(AppendOnly):
     """One grader's grade of one pair of a qualification submission; a grader's latest grade counts."""
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="grades")
-    item = models.PositiveSmallIntegerField()  # from 0, in the page's order
+    item = models.PositiveSmallIntegerField()  # the pair's index, from 0, in the page's order
     reasonable = models.BooleanField(null=True)  # null: the grader took their grade back
     note = models.CharField(max_length=500, blank=True)
     grader = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -89,7 +89,7 @@ class WorkerRule(models.Model):
 
 
 class RuleProposal(models.Model):
-    """A status that a rule proposes for a worker; a person decides. ``figures`` are the numbers behind it."""
+    """A status that a rule proposes for a worker; a person decides. ``figures`` are the rule's numbers."""
 
     rule = models.ForeignKey(WorkerRule, on_delete=models.PROTECT, related_name="proposals")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="proposals")

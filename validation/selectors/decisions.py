@@ -26,8 +26,8 @@ from validation.registry import spec_of
 from validation.selectors.ratings import read_judgments
 
 DECIDE_TASK = "validation.decide_items"
-CHUNK_SIZE = 2_000
-DEFAULT_K = 2
+CHUNK_SIZE = 2_000  # rows per fetch
+DEFAULT_K = 2  # positive judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class JudgmentTables:
 
 
 def default_rules_of_kind(kind: str) -> dict[str, DecisionRule]:
-    """Return the default rules of a kind: the majority of its judges."""
+    """Return the default rules of a kind: a majority rule for each deciding dimension."""
     return default_rules(spec_of(kind))
 
 

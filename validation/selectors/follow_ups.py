@@ -1,4 +1,4 @@
-"""Find rounds that may ask one more judge, whether their judgments are complete, and which items are undecided."""
+"""Find rounds that can ask one more judge, their undecided items, and whether their judgments are complete."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from validation.selectors.ratings import read_judgments
 from validation.selectors.report import data_fingerprint
 
 ID_CHUNK_SIZE = 500
-CACHE_SECONDS = 24 * 3600  # seconds
+CACHE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class UndecidedItem:
-    """An undecided item: how many people judged it, and the row keys of the workers among them."""
+    """An undecided item: how many people judged it, and the primary keys of the workers among them."""
 
     item: str
     judge_count: int
@@ -41,7 +41,7 @@ class UndecidedItem:
 
 @dataclass(frozen=True, slots=True)
 class RoundProgress:
-    """A round as the decisions page lists it: judgments received of those required, and its follow-up rounds."""
+    """A round on the decisions page: ``received`` of ``required`` judgments, and its follow-up rounds."""
 
     round: JudgingRound
     received: int
@@ -67,16 +67,16 @@ def round_progress(rounds: Iterable[JudgingRound]) -> list[RoundProgress]:
     """Return the progress of each round, follow-ups included."""
     result = []
     for row in rounds:
-        chain = _round_batches(row)
-        units = Unit.objects.filter(batch__in=chain, quality_check=None)
-        required = sum(units.filter(batch=batch).count() * batch.redundancy for batch in chain)
+        batches = _round_batches(row)
+        units = Unit.objects.filter(batch__in=batches, quality_check=None)
+        required = sum(units.filter(batch=batch).count() * batch.redundancy for batch in batches)
         followers = list(row.followers.select_related("batch").order_by("pk"))
-        result.append(RoundProgress(row, _not_rejected(chain).count(), required, followers))
+        result.append(RoundProgress(row, _not_rejected(batches).count(), required, followers))
     return result
 
 
 def is_complete(first: JudgingRound) -> bool:
-    """Tell whether the round and its follow-ups have received all their judgments.
+    """Return whether the round and its follow-ups have received all their judgments.
 
     Expired and cancelled HITs, closed batches and quality checks do not count as pending.
     """
@@ -88,7 +88,7 @@ def is_complete(first: JudgingRound) -> bool:
         )
         cutoff = timezone.now() - timedelta(seconds=batch.duration_seconds)
         pending = hits.exclude(expires_at__lt=cutoff)
-        incomplete = pending.annotate(came=Count("assignments")).filter(came__lt=F("max_assignments"))
+        incomplete = pending.annotate(received=Count("assignments")).filter(received__lt=F("max_assignments"))
         if incomplete.exists():
             return False
     return True
@@ -162,7 +162,7 @@ def state_fingerprint(first: JudgingRound) -> list[Any]:
 
 
 def is_unchanged(first: JudgingRound, state: list[Any], *, read_funds: Callable[[], int]) -> bool:
-    """Tell whether nothing changed since the last check of the round.
+    """Return whether nothing changed since the last check of the round.
 
     ``read_funds`` returns the account's balance in cents. It is called only if the last launch was refused, since the
     balance may have been the cause.
@@ -191,7 +191,7 @@ def _round_batches(first: JudgingRound) -> list[Batch]:
 
 
 def _unit_ids_by_item(first: JudgingRound) -> dict[str, int]:
-    """Return the round's items in order with their units' row keys, without quality checks."""
+    """Return the round's items in order with their units' primary keys, without quality checks."""
     field = f"payload__{spec_of(first.batch.kind).item_field}"
     rows = Unit.objects.filter(batch=first.batch_id, quality_check=None).order_by("pk")
     return {str(item): pk for item, pk in rows.values_list(field, "pk")}

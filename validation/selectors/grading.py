@@ -1,4 +1,4 @@
-"""Read grades and the pairs that wait for grades. A grader sees other grades only after giving their own."""
+"""Read grades and the pairs that wait for grades. Graders see others' grades of a pair only after their own."""
 
 import uuid
 from collections import defaultdict
@@ -45,7 +45,7 @@ class PairKey:
 
 @dataclass(frozen=True, slots=True)
 class GivenGrade:
-    """One grader's latest grade of a pair: the grader (row key and name), the grade, and the note."""
+    """One grader's latest grade of a pair: the grader (primary key and name), the grade, and the note."""
 
     grader: int
     name: str
@@ -107,7 +107,7 @@ def confirmed_submissions(qualification_round: QualificationRound) -> "QuerySet[
 
 
 def gradable_submissions(qualification_round: QualificationRound) -> "QuerySet[Assignment]":
-    """Return the confirmed submissions that are neither rejected nor answered, oldest first."""
+    """Return the confirmed submissions that are not rejected and have no outcome yet, oldest first."""
     return (
         confirmed_submissions(qualification_round)
         .exclude(status=AssignmentStatus.REJECTED)
@@ -116,7 +116,7 @@ def gradable_submissions(qualification_round: QualificationRound) -> "QuerySet[A
 
 
 def gradable_pairs(row: Assignment, kind: str) -> list[GradableItem]:
-    """Return the pairs of a confirmed submission; load its unit beforehand."""
+    """Return the pairs of a confirmed submission; select its unit in the query that loads ``row``."""
     assert row.submission is not None
     return registry.get_kind(kind).gradable_items(row.hit.unit.payload, row.submission.answer)
 
@@ -149,8 +149,8 @@ def latest_grades(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
 def first_blind_grades(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
     """Return the first two graders' grades of a pair from before either could see the other's, or ``None``.
 
-    Later changes are not blind and are left out. The grader with the smaller row key comes first, so that two graders
-    keep the same order throughout a round.
+    Later changes are not blind and are left out. The grader with the smaller primary key comes first, so that two
+    graders keep the same order throughout a round.
     """
     by_grader: dict[int, bool] = {}
     for row in rows:
@@ -174,7 +174,7 @@ def grading_queue(
     """Return a grader's next pairs, oldest submission first.
 
     Args:
-        start: the first pair to show, even if it no longer waits. after: show the pairs behind this one.
+        start: the first pair to show, even if it no longer waits. after: show only the pairs after this one.
     """
     rows = {
         row.submission.pk: row
@@ -242,7 +242,7 @@ def _order_submissions(
         for grade in pair_grades
         if grade.grader_id != grader.pk and grade.graded_at > since
     }
-    return sorted(rows, key=lambda pk: pk in in_progress)  # sorting is stable: oldest first within both
+    return sorted(rows, key=lambda pk: pk in in_progress)  # stable: oldest first within both groups
 
 
 def _select_keys(

@@ -47,7 +47,7 @@ class PairReview:
 
 @dataclass(frozen=True, slots=True)
 class ReviewTallies:
-    """All judged pairs in the order of their first judgment, and the share of positive pairs per dimension.
+    """All judged pairs in the order of their first judgment, and the share of positive pairs in each dimension.
 
     The denominator is the pairs with at least one judgment. A pair is positive if more than half of its judges are on
     the positive side of the scale.
@@ -69,7 +69,7 @@ class CandidateRatings:
 
 @dataclass(frozen=True, slots=True)
 class SetJudgments:
-    """Ratings of one comparison set; ``workers`` are row keys in the order of the ratings."""
+    """Ratings of one comparison set; ``workers`` are primary keys in the order of the ratings."""
 
     set_id: str
     candidates: tuple[CandidateRatings, ...]
@@ -83,7 +83,7 @@ class SetJudgments:
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """An author: the worker's row key, the accepted pairs, and those not yet sent to judges."""
+    """An author: the worker's primary key, the accepted pairs, and those not yet sent to judges."""
 
     worker: int
     accepted: int
@@ -111,7 +111,7 @@ def comparison_spec() -> JudgingSpec:
 
 
 def has_pairs(project: Project) -> bool:
-    """Tell whether a project has pairs that review rounds judge, or may still collect some; one query.
+    """Return whether a project has pairs that review rounds judge, or may still collect some; one query.
 
     True if it has such a record, or a batch of a kind that creates them, or no records and batches of other types.
     """
@@ -210,7 +210,7 @@ def _build_set_judgments(
 
 
 def is_fully_judged(*, batch: Batch, statuses: Iterable[AssignmentStatus] = collected.NOT_REJECTED) -> bool:
-    """Tell whether every set of a comparison batch has as many judgments as its redundancy."""
+    """Return whether every set of a comparison batch has as many judgments as its redundancy."""
     found = likert_judgments(batch=batch, statuses=statuses)
     required = batch.redundancy
     return all(
@@ -279,5 +279,5 @@ def _count_by_author(rows: "QuerySet[Record]") -> dict[int, int]:
 
 
 def has_qualification(project: Project) -> bool:
-    """Tell whether the project has a qualification round."""
+    """Return whether the project has a qualification round."""
     return QualificationRound.objects.filter(batch__project=project).exists()

@@ -49,7 +49,7 @@ class RoundRow:
 
 @dataclass(frozen=True, slots=True)
 class PairProgress:
-    """Progress of the accepted pairs: ``unsent`` were sent to no judge, ``pending`` judgments are outstanding."""
+    """Progress of the accepted pairs: ``unsent`` ones went to no judge, ``pending`` judgments can still arrive."""
 
     accepted: int
     unsent: int

@@ -35,8 +35,8 @@ def matching_spec() -> JudgingSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """One accepted pair: its inference, its boxes in image pixels, and its author's row key."""
+class MatchablePair:
+    """One accepted pair: its inference, its boxes in image pixels, and its author's primary key."""
 
     instance_id: str
     inference: str
@@ -46,29 +46,29 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class MatchableImage:
-    """An image (row key) with enough pairs for matching, oldest first."""
+    """An image (primary key) with enough pairs for matching, oldest pair first."""
 
     image: int
-    pairs: tuple[Pair, ...]
+    pairs: tuple[MatchablePair, ...]
 
 
 def matchable_images(project: Project, *, include_sent: bool = False) -> list[MatchableImage]:
-    """Return the images with three or more distinguishable accepted pairs, by row key; two queries.
+    """Return the images with three or more distinguishable accepted pairs, by primary key; two queries.
 
     The ten oldest accepted pairs of an image count, from all authors. A pair whose inference or region repeats an
     earlier one of the image is left out, since a worker could not distinguish them. ``include_sent`` also returns
     images that were in a matching round before.
     """
     sent = set() if include_sent else sent_image_ids(project)
-    by_image: dict[int, list[Pair]] = defaultdict(list)
-    seen_marks: dict[int, set[Any]] = defaultdict(set)
+    by_image: dict[int, list[MatchablePair]] = defaultdict(list)
+    seen_values: dict[int, set[Any]] = defaultdict(set)
     fields = ("instance_id", "fields__inference", "fields__boxes", "submission__attempt__worker_id")
     for image, *row in collected.approved_records(project, OBSERVATION).values_list("image_id", *fields):
-        pair = Pair(*row)
-        marks = {" ".join(pair.inference.casefold().split()), _box_set(pair.boxes)}
-        if len(by_image[image]) < MAX_PAIRS and seen_marks[image].isdisjoint(marks):
+        pair = MatchablePair(*row)
+        values = {" ".join(pair.inference.casefold().split()), _box_set(pair.boxes)}
+        if len(by_image[image]) < MAX_PAIRS and seen_values[image].isdisjoint(values):
             by_image[image].append(pair)
-            seen_marks[image] |= marks
+            seen_values[image] |= values
     return [
         MatchableImage(image, tuple(pairs))
         for image, pairs in sorted(by_image.items())
@@ -81,7 +81,7 @@ def _box_set(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
 
 
 def sent_image_ids(project: Project) -> set[int]:
-    """Return the row keys of the images in matching rounds; one query."""
+    """Return the primary keys of the images in matching rounds; one query."""
     rows = Unit.objects.filter(batch__project=project, batch__kind=matching_spec().name)
     return set(rows.values_list("images", flat=True))
 
@@ -100,7 +100,7 @@ class MatchingRound:
 def matching_rounds(project: Project) -> list[MatchingRound]:
     """Return the project's matching rounds, newest first; one query."""
     item_units = Q(units__quality_check=None)
-    done = item_units & Q(
+    counted = item_units & Q(
         units__hits__assignments__match=Match.MATCHED,
         units__hits__assignments__status__in=[status.value for status in NOT_REJECTED],
     )
@@ -109,7 +109,7 @@ def matching_rounds(project: Project) -> list[MatchingRound]:
         .select_related("judging_round")
         .annotate(
             images=Count("units", filter=item_units, distinct=True),
-            matchings=Count("units__hits__assignments", filter=done, distinct=True),
+            matchings=Count("units__hits__assignments", filter=counted, distinct=True),
         )
         .order_by("-pk")
     )
@@ -199,12 +199,12 @@ def inference_rows(payload: Mapping[str, Any], rows: Iterable[JudgmentRow]) -> l
                 f"W-{row.worker}" if row.worker is not None else row.rater,
                 row.worker,
                 row.assignment,
-                *_mark_or_dash(region_indexes, answer.chosen[inference]),
+                *_mark_or_dash(region_indexes, answer.chosen_labels[inference]),
             )
             for row, answer in answers
-            if answer.chosen.get(inference, region) != region
+            if answer.chosen_labels.get(inference, region) != region
         )
-        right = sum(answer.chosen.get(inference) == region for _, answer in answers)
+        right = sum(answer.chosen_labels.get(inference) == region for _, answer in answers)
         inference_list.append(
             InferenceRow(texts[inference], *region_mark(region_indexes[region]), right, wrong)
         )

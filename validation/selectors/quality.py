@@ -105,8 +105,8 @@ def _not_rejected(project: Project, kind: str) -> "QuerySet[Assignment]":
 def answer_series(project: Project, measure: Measure) -> Series:
     """Return each worker's values of a quality measure, oldest first; ``True`` is good.
 
-    The search for long runs and copies reads all answers: seconds for hundreds of thousands. So the result is cached
-    until an answer arrives or is decided.
+    The search for long runs and copies reads all answers, which takes seconds for hundreds of thousands. So its
+    result is cached until an answer arrives or is decided.
     """
     if measure in _ROLE_BY_MEASURE:
         return _quality_check_series(project, _ROLE_BY_MEASURE[measure])
@@ -130,17 +130,24 @@ def answers_fingerprint(project: Project) -> list[int]:
     """Return numbers that change when an answer of the project arrives or is decided; four queries.
 
     They count the confirmed answers, the rejected ones, the imported ones, and the images that were taken down. The
-    sum of the rejected keys detects that one rejection is overridden while another is made.
+    sum of the rejected primary keys changes if one rejection is overridden while another is made.
     """
     batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
     rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
     rejected = Q(status=AssignmentStatus.REJECTED)
     counts = rows.aggregate(
-        n=Count("pk"), last=Max("pk"), no=Count("pk", filter=rejected), which=Sum("pk", filter=rejected)
+        n=Count("pk"), last=Max("pk"), rejections=Count("pk", filter=rejected), pks=Sum("pk", filter=rejected)
     )
     imported = ImportedJudgment.objects.filter(source__project=project).count()
     taken_down = project.images.filter(taken_down_at__isnull=False).count()
-    return [counts["n"], counts["last"] or 0, counts["no"], int(counts["which"] or 0), imported, taken_down]
+    return [
+        counts["n"],
+        counts["last"] or 0,
+        counts["rejections"],
+        int(counts["pks"] or 0),
+        imported,
+        taken_down,
+    ]
 
 
 def _merge_by_worker(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:
@@ -211,7 +218,7 @@ def _originality_series(project: Project) -> Series:
     return dict(found)
 
 
-PairText = tuple[int, str, str]  # the author's row key, clue, inference
+PairText = tuple[int, str, str]  # the author's primary key, clue, inference
 
 
 def _pair_texts(rows: "QuerySet[Record]") -> list[PairText]:
@@ -224,8 +231,8 @@ def _pair_texts(rows: "QuerySet[Record]") -> list[PairText]:
 def find_pair_copies(pairs: Collection[PairText]) -> list[int]:
     """Return for each pair, oldest first, the index of an earlier pair that it copies, or -1.
 
-    A pair copies if its inference does, or clue and inference together. A clue alone does not count: two people name
-    the same sort of thing alike.
+    A pair copies if its inference does, or clue and inference together. A clue alone does not count, since
+    people often use the same words for the same thing.
     """
     authors = [worker for worker, _, _ in pairs]
     inference_copies = find_copies([inference for _, _, inference in pairs], authors).source
@@ -241,7 +248,7 @@ class CopiedPair:
     """A pair that copies an earlier one: both assignments, its inference, and whether both have one author."""
 
     assignment: int
-    earlier: int
+    earlier_assignment: int
     inference: str
     is_own: bool
 
@@ -259,7 +266,7 @@ class WorkerCopies:
 
 
 MAX_COMPARED_PAIRS = 10_000  # in a project; all of them are compared within half a second
-MAX_NEWEST_PAIRS = 500  # of a worker's pairs that are compared in larger projects
+MAX_NEWEST_PAIRS = 500  # newest pairs of a worker that are compared in larger projects
 _PAIR_FIELDS = (
     "pk",
     "fields__clue",
@@ -274,7 +281,7 @@ def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
     """Return which of a worker's pairs copy an earlier one, exactly or nearly.
 
     With more than ``MAX_COMPARED_PAIRS`` pairs in the project, only the newest ones are compared, and with other
-    workers' texts only exactly. Worker rules still find near copies of those, since they compare all texts.
+    workers' texts only exactly. Worker rules still find those near copies, since they compare all texts.
     """
     project_pairs = collected.not_rejected_records(project, OBSERVATION)
     rows = list(project_pairs.order_by("pk").values_list(*_PAIR_FIELDS)[: MAX_COMPARED_PAIRS + 1])

@@ -1,4 +1,4 @@
-"""Gold items with the answers to them, and judged units that can become gold items."""
+"""Read gold items with their answers, and judged units that can become gold items."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -20,13 +20,16 @@ from validation.models import GoldItem
 from validation.registry import spec_of, specs
 
 PER_PAGE = 20
-DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = 10, 60
+DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = (
+    10,
+    60,
+)  # a gold item is doubtful if fewer than 60 % of answers are right
 _NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
 class UnitPreview:
-    """A unit as the gold pages show it: the spec's view, the available images, and a label."""
+    """What the gold pages show of a unit: the spec's view, the available images, and a label."""
 
     view: ItemView
     images: Sequence[ImageFacts]

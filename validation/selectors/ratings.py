@@ -34,9 +34,9 @@ def read_judgments(
     """Yield one row per judgment in the order of submission; imported ones come first.
 
     Args:
-        batches, workers: row keys; limit the result to judgments collected there or by them, without imported ones.
+        batches, workers: primary keys, which limit the result to their judgments; imported ones are then left out.
         items: limit the result to these items. roles: the default leaves quality checks out; roles select only those
-            checks, and ``None`` selects both. statuses: the assignment statuses that count.
+            checks, and ``None`` selects judgments and all checks. statuses: the assignment statuses that count.
     """
     if batches is None and workers is None and (roles is None or not roles):
         yield from _read_imported(project, kind, items)

@@ -1,4 +1,4 @@
-"""Read judging reports: the newest one, its age, its workers, and all judgments of one item."""
+"""Read judging reports: the newest one, new judgments since then, its workers, and all judgments of one item."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,8 +56,8 @@ def first_judged_kind(project: Project, kinds: Sequence[str]) -> str:
 def data_fingerprint(project: Project, kind: str) -> list[int]:
     """Return numbers that change when a report's data changes; four queries, no answer is read.
 
-    They are the number of judgments and quality checks with the sum of their keys (one may be rejected while another
-    arrives), the number and last key of imported ones, and the number of images that were taken down.
+    They are the number of judgments and quality checks with the sum of their primary keys (one may be rejected while
+    another arrives), the number and last key of imported ones, and the number of images that were taken down.
     """
     answers = _not_rejected(project, kind, with_checks=True).aggregate(n=Count("pk"), keys=Sum("pk"))
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
@@ -67,13 +67,13 @@ def data_fingerprint(project: Project, kind: str) -> list[int]:
     return [answers["n"], int(answers["keys"] or 0), files["n"], files["last"] or 0, taken_down]
 
 
-def count_since(report: JudgingReport) -> int:
+def count_new_judgments(report: JudgingReport) -> int:
     """Return the number of judgments since the report; negative if some were rejected since."""
     return count_judgments(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
 
 
 def is_behind(report: JudgingReport) -> bool:
-    """Tell whether the report's data has changed since it was computed or checked."""
+    """Return whether the report's data has changed since it was computed or checked."""
     return bool(report.figures.get("standing") != data_fingerprint(report.project, report.kind))
 
 
@@ -108,7 +108,7 @@ def report_workers(report: JudgingReport) -> "QuerySet[WorkerQuality]":
 
 
 def batch_names(ids: Iterable[int]) -> dict[int, str]:
-    """Return the names of batches by row key; one query."""
+    """Return the names of batches by primary key; one query."""
     return dict(Batch.objects.filter(pk__in=list(ids)).values_list("pk", "name"))
 
 
@@ -141,7 +141,7 @@ def boxes_by_image(project: Project, spec: JudgingSpec) -> dict[int, BoxesByAuth
 
 @dataclass(frozen=True, slots=True)
 class ShownItem:
-    """An item as a page shows it: its images, the regions on the first one, and the texts by part."""
+    """What a page shows of an item: its images, the regions on the first one, and the texts by part."""
 
     images: Sequence[ImageFacts]
     groups: list[dict[str, Any]]

@@ -70,7 +70,8 @@ class GradedSubmission:
 class Disagreement:
     """A pair that its graders grade differently.
 
-    The graders' names are present only for a viewer who has graded the pair, since a third grader decides blind, too.
+    ``reasonable`` and ``not_reasonable`` are graders' names, only for a viewer who has graded the pair: a third
+    grader must not know them before.
     """
 
     key: PairKey
@@ -125,7 +126,7 @@ class RoundOverview:
 
 @dataclass(frozen=True, slots=True)
 class RoundRow:
-    """A round in the list, with the numbers of applicants who submitted, were answered, and passed."""
+    """A round in the list, with its numbers of applicants; ``answered`` ones have a decision."""
 
     row: QualificationRound
     assignments: int
@@ -135,12 +136,12 @@ class RoundRow:
 
     @property
     def declined(self) -> int:
-        """The number of applicants who were answered and did not pass."""
+        """The number of applicants who have a decision and did not pass."""
         return self.answered - self.passed
 
     @property
     def unanswered(self) -> int:
-        """The number of applicants who submitted and were not answered."""
+        """The number of applicants who submitted and have no decision."""
         return self.submitted - self.answered
 
 
@@ -219,12 +220,12 @@ def round_rows(project: Project) -> list[RoundRow]:
 
 
 def would_pass(submission: GradedSubmission, rule: PassRule) -> bool:
-    """Tell whether a completely graded applicant would pass."""
+    """Return whether a completely graded applicant would pass."""
     return has_passed(submission.score, rule)
 
 
 def count_unanswered(project: Project) -> int:
-    """Return the number of applicants of a project who wait for an answer."""
+    """Return the number of applicants of a project who wait for a decision."""
     rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     rows = rows.filter(hit__unit__batch__qualification_round__isnull=False, submission__outcome=None)
     return rows.exclude(status=AssignmentStatus.REJECTED).count()

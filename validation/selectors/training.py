@@ -1,4 +1,4 @@
-"""Training submissions that wait for a trainer, and earlier feedback to a worker."""
+"""Read training submissions that wait for a trainer, and earlier feedback to a worker."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hits.models import Assignment, Feedback, Project, Worker
 from hits.selectors.review import AssignmentReview, QueueWindow, load_reviews, window_of_queue
 
 MAX_PHRASES = 8
-_MAX_FEEDBACK_ROWS = 60  # that phrases are taken from
+_MAX_FEEDBACK_ROWS = 60  # newest ones, from which phrases are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def count_unanswered(project: Project) -> int:
 
 
 def training_queue(project: Project, selected: int | None) -> QueueWindow:
-    """Return the trainer's queue around ``selected``, or around its first entry if that one does not wait."""
+    """Return the trainer's queue around ``selected``, or around its first entry if that is not in the queue."""
     return window_of_queue(unanswered_attempts(project), selected)
 
 

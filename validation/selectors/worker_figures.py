@@ -16,7 +16,7 @@ from validation.domain.agreement.votes import Share, verdict_share
 from validation.domain.qualification.worker_status import Measure
 from validation.selectors.judging import review_spec, review_tallies
 
-RECENT_COUNT = 50
+RECENT_COUNT = 50  # submissions in the chart, and verdicts
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from validation.models import GradingOutcome, RuleProposal, StatusChange
 from validation.selectors.training import feedback_for
 
 SUBMISSION_ROUTE = "assignment-detail"
-MAX_DECISIONS = 100  # shown one by one
+MAX_DECISIONS = 100  # newest reviews in the history
 _ACTION_TITLES = {"grant": "Granted", "revoke": "Revoked", "block": "Blocked", "unblock": "Lifted the block"}
-_SINGLE_PURPOSES = (Purpose.QUALIFYING, Purpose.TRAINING)
+_SINGLE_PURPOSES = (Purpose.QUALIFYING, Purpose.TRAINING)  # each submission is an event of its own
 
 
 @dataclass(frozen=True, slots=True)

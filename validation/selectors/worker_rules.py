@@ -1,4 +1,4 @@
-"""The measures that worker rules compare, and the rules' findings and proposals."""
+"""Read the measures of worker rules, and the rules' findings and proposals."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -105,7 +105,7 @@ def state_fingerprint(project: Project) -> list[Any]:
 
 
 def apply_rule(rule: RuleSettings, project: Project) -> RuleResult:
-    """Return a rule's findings now, regardless of earlier decisions."""
+    """Return a rule's current findings, including those about which somebody has decided."""
     return evaluate_rule(rule, measure_series(project, rule.measure))
 
 

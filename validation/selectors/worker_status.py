@@ -29,7 +29,7 @@ class CurrentStatus:
 
     @property
     def is_excluded(self) -> bool:
-        """Tell whether the worker gets no new tasks."""
+        """Whether the worker gets no new tasks."""
         return self.status in EXCLUDED_STATUSES
 
 
@@ -39,9 +39,9 @@ def current_status(worker: Worker, project: Project) -> CurrentStatus:
 
 
 def current_statuses(project: Project, *, workers: Iterable[int] | None = None) -> dict[int, CurrentStatus]:
-    """Return the status of a project's workers by row key; two queries.
+    """Return the status of a project's workers by primary key; two queries.
 
-    A worker who is absent has ``WorkerStatus.NONE``. ``workers`` limits the result to these row keys.
+    A worker who is absent has ``WorkerStatus.NONE``. ``workers`` limits the result to these workers.
     """
     changes = StatusChange.objects.filter(project=project).select_related("decided_by")
     submitted = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
@@ -116,7 +116,7 @@ def _derive_status(
             else CurrentStatus()
         )
     decided = WorkerStatus(change.status)
-    if decided is WorkerStatus.ACTIVE and first_work is None:  # reinstated before having worked
+    if decided is WorkerStatus.ACTIVE and first_work is None:  # reinstated before any work
         return _decided_status(change, WorkerStatus.APPLIED if first_application else WorkerStatus.NONE)
     if first_work is None or decided not in _OPEN_TO_WORK:
         return _decided_status(change, decided)

@@ -1,4 +1,4 @@
-"""The workers of a project: a paged list, and the lookup of one worker."""
+"""Read the workers of a project: a paged list, and the lookup of one worker."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ PER_PAGE = 50
 class WorkerRow:
     """One worker in the list."""
 
-    record: WorkerSummary
-    current: CurrentStatus
+    summary: WorkerSummary
+    current_status: CurrentStatus
     participation: Participation | None
     has_proposal: bool
 
@@ -59,9 +59,9 @@ def worker_page(
     )
     rows = [
         WorkerRow(
-            record, statuses.get(record.worker.pk, CurrentStatus()), agreed, record.worker.pk in proposed
+            summary, statuses.get(summary.worker.pk, CurrentStatus()), agreed, summary.worker.pk in proposed
         )
-        for record, agreed in people.worker_summaries(project, list(page_ids))
+        for summary, agreed in people.worker_summaries(project, list(page_ids))
     ]
     return WorkerPage(page_ids, rows, [(s, counted[s]) for s in WorkerStatus if counted[s]], len(all_workers))
 
@@ -71,9 +71,9 @@ def find_worker(project: Project, pk: int) -> Worker | None:
     worker = Worker.objects.filter(pk=pk).first()
     if worker is None:
         return None
-    known = (
+    is_in_project = (
         Participation.objects.filter(project=project, worker=worker).exists()
         or StatusChange.objects.filter(project=project, worker=worker).exists()
         or Assignment.objects.filter(hit__unit__batch__project=project, worker=worker).exists()
     )
-    return worker if known else None
+    return worker if is_in_project else None

@@ -1,1 +1,1 @@
-"""Write: launch judging, decide about people. Each module one subject."""
+"""Services that write: launch judging rounds, compute reports, decide about items and workers."""

@@ -1,8 +1,8 @@
 """Decide about the applicants of a qualification round: outcome and reason, pay, worker status, qualification.
 
 The decisions about a chunk of applicants are committed together: outcome, approval with its payment call, status,
-grant. Then the calls are made. A submission has one outcome, so a repeated or killed job writes nothing twice; the
-next run settles unpaid decisions.
+grant. Then the marketplace calls are made. A submission has one outcome, so a repeated or killed job writes nothing
+twice; the next run settles unpaid decisions.
 """
 
 import uuid
@@ -37,7 +37,7 @@ from validation.services import notices
 from validation.services.worker_status import change_worker_status
 
 ANSWER_TASK = "validation.answer_applicants"
-APPLICANTS_BATCH_SIZE = 50
+APPLICANTS_CHUNK_SIZE = 50
 PASSED_REASON = "You passed the qualification task."
 
 
@@ -83,7 +83,7 @@ def decide_applicants(
 
     Raises:
         Refused: the round belongs to another marketplace; nothing was decided.
-        TurnOver: in a worker; the next turn continues.
+        TurnOver: the job's turn in a worker process is over; the next turn continues.
     """
     refuse_other_marketplace(qualification_round.batch, marketplace)
     submissions = [applicant.first_key.submission for applicant in _ready_applicants(qualification_round)]
@@ -91,8 +91,8 @@ def decide_applicants(
     for name in ("passed", "declined"):
         counts.setdefault(name, 0)
     paid = 0
-    for start in range(0, len(submissions), APPLICANTS_BATCH_SIZE):
-        chunk = submissions[start : start + APPLICANTS_BATCH_SIZE]
+    for start in range(0, len(submissions), APPLICANTS_CHUNK_SIZE):
+        chunk = submissions[start : start + APPLICANTS_CHUNK_SIZE]
         outcomes = _decide_chunk(qualification_round, chunk, by)
         counts["passed"] += sum(outcome.passed for outcome in outcomes)
         counts["declined"] += sum(not outcome.passed for outcome in outcomes)
@@ -103,10 +103,10 @@ def decide_applicants(
             if progress is not None:
                 progress.step(paid, len(submissions))
             turns.end_if_over()
-    # Also the outstanding calls of earlier runs and turns.
-    last_seen = progress.resume_point.get("after", 0) if progress is not None else 0
+    # Settle the outstanding calls of earlier runs and turns too.
+    last_settled_pk = progress.resume_point.get("after", 0) if progress is not None else 0
     counts.setdefault("outstanding", 0)
-    for decision in _unpaid_decisions(qualification_round).filter(pk__gt=last_seen):
+    for decision in _unpaid_decisions(qualification_round).filter(pk__gt=last_settled_pk):
         counts["outstanding"] += not _settle_payment(decision, marketplace)
         turns.end_if_over(after=decision.pk)
     return ApplicantDecisions(**counts)
@@ -158,7 +158,7 @@ def _decide_applicant(
         reason=describe_outcome(score, rule, applicant.remarks),
         decided_by_id=by.pk if by else None,
     )
-    # A Conflict means that it is approved already, in the review queue or automatically, and so paid.
+    # A Conflict means that the assignment is approved already, in the review queue or automatically, and so paid.
     with suppress(Conflict):
         review.decide_assignment(
             assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=outcome.reason
@@ -181,7 +181,7 @@ def _update_status(
     outcome: GradingOutcome,
     by: AbstractBaseUser | None,
 ) -> None:
-    """Set the worker's status, unless somebody has decided another status before."""
+    """Set the worker's status, unless a status other than declined was decided before."""
     project = qualification_round.batch.project
     rows = StatusChange.objects.filter(project=project, worker=worker).order_by("-pk")
     latest = rows.values_list("status", flat=True).first()

@@ -16,12 +16,12 @@ APPLIED_REASON = "You submitted the qualification task."
 
 
 def record_applicants(*, marketplace: Marketplace) -> int:
-    """Grant the pool of applicants to workers with a confirmed qualification submission; return how many.
+    """Grant the applicants' qualification to workers with a confirmed qualification task; return how many.
 
     A worker gets the grant once, even if it was revoked. Several processes may run this at the same time.
     """
     by_project: dict[int, set[int]] = defaultdict(set)
-    for project, worker in _unrecorded_pairs(marketplace.environment.name):
+    for project, worker in _unrecorded_applicants(marketplace.environment.name):
         by_project[project].add(worker)
     decision_pks: list[int] = []
     for pk, workers in by_project.items():
@@ -35,7 +35,7 @@ def record_applicants(*, marketplace: Marketplace) -> int:
 def _record_workers(project_id: int, workers: Iterable[int], environment: str) -> list[int]:
     # Locks the project, so that the query below sees the grants of other processes.
     project = Project.objects.select_for_update().get(pk=project_id)
-    missing = {worker for _, worker in _unrecorded_pairs(environment, project)} & set(workers)
+    missing = {worker for _, worker in _unrecorded_applicants(environment, project)} & set(workers)
     return [
         qualifications.decide_on_worker(
             project=project,
@@ -49,7 +49,7 @@ def _record_workers(project_id: int, workers: Iterable[int], environment: str) -
     ]
 
 
-def _unrecorded_pairs(environment: str, project: Project | None = None) -> set[tuple[int, int]]:
+def _unrecorded_applicants(environment: str, project: Project | None = None) -> set[tuple[int, int]]:
     submitted = Assignment.objects.filter(
         hit__environment=environment, hit__unit__batch__kind__in=qualifying_kinds(), match=Match.MATCHED
     )

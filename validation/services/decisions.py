@@ -15,7 +15,7 @@ from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
 from validation.domain.reports.decisions import DecisionRule, decide
 from validation.models import DecisionRun, ItemDecision
-from validation.registry import decidable_kinds as decided_kinds
+from validation.registry import decidable_kinds
 from validation.selectors.decisions import (
     DECIDE_TASK,
     OutcomeCounts,
@@ -29,7 +29,7 @@ from validation.selectors.decisions import (
 from validation.selectors.report import count_judgments
 from validation.services.report import HEAVY_JUDGMENTS
 
-MAX_PAGE_JUDGMENTS = 5_000  # larger numbers are decided in a worker process
+MAX_PAGE_JUDGMENTS = 5_000  # with more, a worker process decides, not the web request
 COLUMNS = ("item", "dimension", "outcome", "judges", "support")
 
 
@@ -52,7 +52,7 @@ def decide_items(
     """Decide all judged items of a kind, and store the run; the same rules and judgments return the stored run.
 
     Raises:
-        Refused: a kind without decisions, rules for other dimensions, or no judgments yet.
+        Refused: the kind has no decisions, a rule is for another dimension, or there are no judgments yet.
     """
     _check_rules(kind, rules)
     inputs = judgment_tables(project, kind)
@@ -90,8 +90,8 @@ def decide_items(
     return DecisionResult(run, is_new=True)
 
 
-def is_large(judgments: int) -> bool:
-    """Return whether so many judgments are too many to decide in a page request: a worker process decides them."""
+def needs_worker_process(judgments: int) -> bool:
+    """Return whether there are too many judgments to decide within a web request."""
     return judgments > MAX_PAGE_JUDGMENTS
 
 
@@ -143,8 +143,8 @@ def run_decision_job(*, progress: Progress, by: AbstractBaseUser | None) -> None
 
 
 def _check_rules(kind: str, rules: Mapping[str, DecisionRule]) -> None:
-    if kind not in decided_kinds():
-        kinds = " or ".join(decided_kinds())
+    if kind not in decidable_kinds():
+        kinds = " or ".join(decidable_kinds())
         reason = "its items are not decided, since its spec has no favourable labels"
         raise Refused(f"kind {kind}: {reason}; use {kinds}")
     foreign = sorted(set(rules) - set(default_rules_of_kind(kind)))

@@ -72,7 +72,7 @@ def plan_follow_up(judging_round: JudgingRound) -> FollowUpPlan:
     undecided = selectors.undecided_items(judging_round)
     budget_left, available = _remaining_budget(judging_round)
     kind = registry.get_kind(judging_round.batch.kind)
-    terms = _terms(judging_round.batch)
+    terms = _follow_up_terms(judging_round.batch)
     item_cents = launch_estimate.estimate_cost(kind=kind, terms=terms, units=1).max_cents
     items = undecided[: available // item_cents]
     if not items:
@@ -103,7 +103,7 @@ def launch_follow_up(
         raise Refused("follow-up: no undecided item fits the maximum of judges, the budget and the cap")
     judging_round = plan.round
     project = judging_round.batch.project
-    units = _units(plan)
+    units = _follow_up_units(plan)
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         existing = launch.find_launched_batch(project=project, idempotency_key=plan.idempotency_key)
@@ -121,7 +121,9 @@ def launch_follow_up(
             units=units,
             by=by,
             terms=replace(
-                _terms(judging_round.batch), confirmed_cents=confirmed_cents, available_cents=available_cents
+                _follow_up_terms(judging_round.batch),
+                confirmed_cents=confirmed_cents,
+                available_cents=available_cents,
             ),
             provenance={"asks_again": judging_round.batch_id, "items": len(units)},
             idempotency_key=plan.idempotency_key,
@@ -145,7 +147,7 @@ def launch_due_follow_ups(*, marketplace: Marketplace) -> int:
             continue  # the round changed meanwhile; the next run checks it
         except MarketplaceError as error:
             logger.warning("round %s: no follow-up launched: %s", judging_round.pk, error)
-        turns.end_if_over()  # the checked state is cached
+        turns.end_if_over()  # the next turn skips checked rounds, whose state is cached
     return launched
 
 
@@ -157,7 +159,7 @@ def set_follow_up_limits(
     The round takes over the rules of the newest decision run, so that its undecided items are those of that run.
 
     Raises:
-        Refused: a follow-up round, more judges than allowed, or a number that adds none.
+        Refused: the round is a follow-up, or a number is out of range.
     """
     if judging_round.follows_id is not None:
         raise Refused("follow-up: this batch is a follow-up of another round; change that round")
@@ -195,15 +197,15 @@ def _launch_if_due(judging_round: JudgingRound, marketplace: Marketplace) -> int
         return 0
     if not selectors.is_complete(judging_round):
         return 0
-    launched, refused_with = 0, None
+    launched, refused_at_cents = 0, None
     try:
         launched = _launch_unconfirmed(judging_round, marketplace)
     except Conflict:
         raise
     except Refused as error:
         logger.warning("round %s: no follow-up launched: %s", judging_round.pk, error)
-        refused_with = _available_funds(marketplace)
-    selectors.save_checked_state(judging_round, state, refused_at_cents=refused_with)
+        refused_at_cents = _available_funds(marketplace)
+    selectors.save_checked_state(judging_round, state, refused_at_cents=refused_at_cents)
     return launched
 
 
@@ -220,7 +222,7 @@ def _launch_unconfirmed(judging_round: JudgingRound, marketplace: Marketplace) -
         is not None
     ):
         return 0
-    launch_follow_up(plan=plan, by=None, available_cents=marketplace.get_balance().available_cents)
+    launch_follow_up(plan=plan, by=None, available_cents=_available_funds(marketplace))
     return 1
 
 
@@ -248,8 +250,8 @@ def _remaining_budget(judging_round: JudgingRound) -> tuple[int, int]:
     return budget_left, max(0, min(budget_left, project.budget_cap_cents - committed_cents(project=project)))
 
 
-def _terms(batch: Batch) -> LaunchTerms:
-    """Return the round's own terms with one judge per item."""
+def _follow_up_terms(batch: Batch) -> LaunchTerms:
+    """Return the terms of the round's batch with one judge per item."""
     requirements = tuple(
         PlannedRequirement(
             Pool(row.qualification.slug) if row.qualification else None,
@@ -271,7 +273,7 @@ def _terms(batch: Batch) -> LaunchTerms:
     )
 
 
-def _units(plan: FollowUpPlan) -> list[PlannedUnit]:
+def _follow_up_units(plan: FollowUpPlan) -> list[PlannedUnit]:
     """Return the units of the items, excluding their authors and all workers who judged them."""
     ids = {worker for row in plan.items for worker in row.workers}
     workers = Worker.objects.in_bulk(sorted(ids))

@@ -12,7 +12,7 @@ from hits.services.errors import Conflict, Refused
 from validation.models import Grade, GradingOutcome, QualificationRound
 from validation.selectors.grading import PairKey, gradable_pairs
 
-MAX_NOTE = 500
+MAX_NOTE_LENGTH = 500  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ def save_grade(
     """Save one grade. The same grade again writes nothing and returns ``None``.
 
     Raises:
-        Refused: no such pair in this round, or a note that is too long.
-        Conflict: the applicant has been decided about.
+        Refused: the round has no such pair, or the note is too long.
+        Conflict: the applicant has a decision already.
     """
     note = " ".join(grade.note.split())
-    if len(note) > MAX_NOTE:
-        raise Refused(f"note: has {len(note)} characters; use {MAX_NOTE} or fewer")
+    if len(note) > MAX_NOTE_LENGTH:
+        raise Refused(f"note: has {len(note)} characters; use {MAX_NOTE_LENGTH} or fewer")
     row = _gradable_assignment(qualification_round, grade.key)
     assert row.submission is not None
     if GradingOutcome.objects.filter(submission=row.submission).exists():
@@ -73,7 +73,7 @@ def save_grade(
 
 
 def _gradable_assignment(qualification_round: QualificationRound, key: PairKey) -> Assignment:
-    # Locked, as deciding locks it, so that an outcome counts all stored grades.
+    # Deciding locks this row too, so an outcome counts all stored grades.
     row = (
         Assignment.objects.select_for_update(of=("self",))
         .filter(hit__unit__batch=qualification_round.batch_id, submission=key.submission, match=Match.MATCHED)

@@ -75,8 +75,8 @@ def launch_review(
         idempotency_key: a repeated request with the same key returns the first batch.
 
     Raises:
-        Refused: no pairs, a pair that is not accepted, confirmed and of this project, or what quality checks, the
-            plan or the launch refuse.
+        Refused: there are no pairs, a pair is not accepted, confirmed and of this project, or ``launch_units``
+            refuses.
     """
     plan = plan or RoundPlan()
     existing = find_launch(project=project, idempotency_key=idempotency_key)
@@ -113,13 +113,14 @@ def launch_comparison(
     idempotency_key: str = "",
     plan: RoundPlan | None = None,
 ) -> tuple[Batch, Job]:
-    """Launch the rating of comparison sets.
+    """Launch a rating round of comparison sets.
 
     The authors of a set's own pair and of its candidates may not rate it. ``terms`` are by default the kind's own,
     open to ``default_pool``. A repeated request with the same ``idempotency_key`` returns the first batch.
 
     Raises:
-        Refused: no sets, or a set whose own pair is not accepted, confirmed and of this project.
+        Refused: there are no sets, a set's own pair is not accepted, confirmed and of this project, or
+            ``launch_units`` refuses.
     """
     plan = plan or RoundPlan()
     existing = find_launch(project=project, idempotency_key=idempotency_key)
@@ -162,15 +163,15 @@ def launch_units(
     Each unit already lists its excluded workers. ``launch_options`` go to ``launch_batch``.
 
     Raises:
-        Refused: a maximum redundancy that is too high, or what quality checks and the launch refuse.
+        Refused: the maximum redundancy is out of range, or the quality checks or the launch are not possible.
     """
     redundancy = terms.redundancy or registry.get_kind(kind).redundancy
     if plan.max_redundancy and not redundancy < plan.max_redundancy <= MAX_REDUNDANCY:
         raise Refused(
             f"workers per item: the maximum has to be above {redundancy} and at most {MAX_REDUNDANCY}"
         )
-    # Not the selection's seed, which people reuse: with the same keys, a worker who answered a check of an earlier
-    # round would be refused this one's ("You have done this one"), and so recognise it.
+    # The selection's seed is not used: people reuse it, and equal seeds give equal keys. A worker who had answered a
+    # check before would be refused the same key ("You have done this one"), and so recognise the check.
     rng = np.random.default_rng()
     mixed = quality_checks.mix_quality_checks(
         project=project, kind=kind, units=units, rates=plan.rates, rng=rng
@@ -246,11 +247,11 @@ def _review_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker])
     )
 
 
-def _comparison_unit(item: SetToJudge, gold: Record, excluded: Sequence[Worker]) -> PlannedUnit:
+def _comparison_unit(item: SetToJudge, own_pair: Record, excluded: Sequence[Worker]) -> PlannedUnit:
     return PlannedUnit(
         key=item.id,
         payload=comparison_spec().build_unit(item),
-        excluded_workers=[*_author_list(gold), *excluded],
+        excluded_workers=[*_author_list(own_pair), *excluded],
     )
 
 

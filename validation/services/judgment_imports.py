@@ -30,7 +30,7 @@ INSERT_BATCH_SIZE = 1_000
 READ_CHUNK_SIZE = 2_000
 MAX_NAME_LENGTH = 120
 OPTIONAL_COLUMNS = ("seconds", "simulated")
-_PARQUET = b"PAR1"
+_PARQUET_MAGIC = b"PAR1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class ImportResult:
 def import_judgments(
     *, project: Project, kind: str, path: Path, name: str = "", by: AbstractBaseUser | None = None
 ) -> ImportResult:
-    """Import a file's judgments: an answer key of the leaderboard (JSON), or one rating per row (CSV, Parquet).
+    """Import a file's judgments: a leaderboard answer key (JSON), or one rating per row (CSV, Parquet).
 
     Raters are stored as keyed hashes of their names in the file; a name has the same hash in all files of a project.
     The same file again changes nothing.
 
     Raises:
-        BadFile: another kind, a file or row that cannot be read, or a judgment that an earlier file or this project
-            holds already. The message names file, row, field and correction; nothing is written.
+        BadFile: no judging kind, a file or row that cannot be read, or a judgment that this project or an earlier
+            file already contains. The message names file, row, field and correction; nothing is written.
     """
     if not has_spec(kind):
         raise BadFile(f"kind {kind!r}: is not a judging kind; use {', '.join(sorted(kind_names()))}")
@@ -107,7 +107,7 @@ def _clean_title(name: str) -> str:
 
 
 def _parse(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[ParsedJudgment]:
-    if data.startswith(_PARQUET):
+    if data.startswith(_PARQUET_MAGIC):
         return parse_rows(_read_parquet_rows(data), spec, allow_simulated=allow_simulated)
     try:
         text = data.decode("utf-8-sig")
@@ -172,7 +172,7 @@ def _check_columns(names: Sequence[str]) -> None:
 def _insert_judgments(source: JudgmentImport, judgments: Sequence[ParsedJudgment], path: Path) -> None:
     raters = {row.rater for row in judgments}
     hashes = {rater: rater_hash(source.project, rater) for rater in raters}
-    _check_new(source, judgments, hashes, path)
+    _check_not_stored(source, judgments, hashes, path)
     ImportedJudgment.objects.bulk_create(
         (
             ImportedJudgment(
@@ -188,14 +188,14 @@ def _insert_judgments(source: JudgmentImport, judgments: Sequence[ParsedJudgment
     )
 
 
-def _check_new(
+def _check_not_stored(
     source: JudgmentImport, judgments: Sequence[ParsedJudgment], hashes: Mapping[str, str], path: Path
 ) -> None:
     earlier = ImportedJudgment.objects.filter(source__project=source.project_id, source__kind=source.kind)
-    stored, imported = set(hashes.values()), {}
+    file_raters, imported = set(hashes.values()), {}
     exported = _exported_judgments(source, hashes)
     for item, rater, name in earlier.values_list("item", "rater", "source__name").iterator(READ_CHUNK_SIZE):
-        if rater in stored:
+        if rater in file_raters:
             imported[item, rater] = name
         if rater in hashes:  # the file contains rater hashes of this project's exports
             exported.add((item, rater))

@@ -21,7 +21,7 @@ QUERY_CHUNK_SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class AnswerKey:
-    """An answer key and its counts: ``left_out`` sets have no two raters of the same candidate."""
+    """An answer key and its counts: ``left_out`` sets have no candidate with two raters."""
 
     key: dict[str, Any]
     sets: int

@@ -24,7 +24,7 @@ from validation.domain.judging.sampling import (
     select_pairs,
 )
 from validation.models import JudgingRound
-from validation.selectors.localization import MatchableImage, Pair, matchable_images, matching_spec
+from validation.selectors.localization import MatchableImage, MatchablePair, matchable_images, matching_spec
 from validation.services.judging import default_pool
 
 
@@ -39,7 +39,7 @@ def launch_localization(
     include_judged: bool = False,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch the matching of ``n`` images drawn with ``seed``; ``None`` takes all images that can be matched.
+    """Launch a matching round of ``n`` images drawn with ``seed``; ``None`` takes all images that can be matched.
 
     Authors of an image's pairs do not get that image. ``include_judged`` also draws from images that earlier rounds
     used; a worker matches an image once, in any round. ``terms`` are by default the kind's own, open to
@@ -57,9 +57,9 @@ def launch_localization(
     selected_ids = {
         item.id for item in select_pairs([Candidate(str(row.image), 0) for row in available], selection)
     }
-    chosen = [row for row in available if str(row.image) in selected_ids]
-    authors = Worker.objects.in_bulk({pair.author for row in chosen for pair in row.pairs})
-    units = [_planned_unit(row, authors) for row in chosen]
+    selected = [row for row in available if str(row.image) in selected_ids]
+    authors = Worker.objects.in_bulk({pair.author for row in selected for pair in row.pairs})
+    units = [_planned_unit(row, authors) for row in selected]
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
@@ -113,7 +113,7 @@ def matching_set_id(instance_ids: Iterable[str]) -> str:
     return sha256("/".join(sorted(instance_ids)).encode()).hexdigest()[:32]
 
 
-def _opaque_id(field: str, pair: Pair) -> str:
+def _opaque_id(field: str, pair: MatchablePair) -> str:
     """Return a pair's region or inference as 16 hex digits that do not reveal the other.
 
     The hash is keyed, so a worker who knows published instance ids cannot compute it.

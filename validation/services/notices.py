@@ -1,4 +1,4 @@
-"""Notify workers of the result of their qualification task or training, as messages of the marketplace.
+"""Notify workers of the result of their qualification or training task by marketplace messages.
 
 A message is planned as a call of the outbox, in the transaction of the result: it survives a crash, and is repeated
 if the marketplace does not respond. The result does not depend on it.

@@ -27,7 +27,7 @@ from validation.models import GoldItem, QualityCheck
 from validation.registry import spec_of
 from validation.selectors.quality_checks import usable_gold_items
 
-MAX_NOTE = 400
+MAX_NOTE_LENGTH = 400  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,10 @@ def _author_pks(ids: Sequence[str]) -> dict[str, int]:
 
 @transaction.atomic
 def record_quality_checks(*, batch: Batch, mixed: MixedUnits) -> int:
-    """Record which units of a batch are quality checks; return the number of new rows. Repeatable.
+    """Record which units of a batch are quality checks; return the number of new rows.
 
-    Call it in the transaction of the launch. A batch that an earlier request launched has its checks already; then
-    nothing is written.
+    Call it in the transaction of the launch. If an earlier request launched the batch, it has its checks already
+    and nothing is written.
     """
     if not mixed.checks or QualityCheck.objects.filter(unit__batch=batch).exists():
         return 0
@@ -163,16 +163,16 @@ def add_gold_item(
 
     Args:
         unit: a unit of a judging round of the project, not a quality check. expected: allowed labels by dimension or
-            candidate; any label is right for a name that is left out.
+            candidate; for a name that is left out, any label is right.
 
     Raises:
-        Refused: no expected label, a label that the kind does not know, or a note that is too long.
+        Refused: no label is expected, a label is not one of the unit's, or the note is too long.
         Conflict: the unit is a quality check, or the item is a gold item already.
     """
     batch = unit.batch
     labels = _validate_expected(batch.kind, unit.payload, expected)
-    if len(note.strip()) > MAX_NOTE:
-        raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE} or fewer")
+    if len(note.strip()) > MAX_NOTE_LENGTH:
+        raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE_LENGTH} or fewer")
     if QualityCheck.objects.filter(unit=unit).exists():
         raise Conflict("This unit is a quality check; choose the item that it is made from.")
     # Locks the project, so that an item is not added twice.
@@ -204,10 +204,10 @@ def change_gold_item(
     """Change the right labels of a gold item. Launched units keep their expected labels.
 
     Raises:
-        Refused: no expected label, a label that the kind does not know, or a note that is too long.
+        Refused: no label is expected, a label is not one of the unit's, or the note is too long.
     """
-    if len(note.strip()) > MAX_NOTE:
-        raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE} or fewer")
+    if len(note.strip()) > MAX_NOTE_LENGTH:
+        raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE_LENGTH} or fewer")
     gold.expected, gold.note = _validate_expected(gold.kind, gold.payload, expected), note.strip()
     gold.save(update_fields=["expected", "note"])
     audit.record(project=gold.project, actor=by, action="gold.change", subject=gold.pk)

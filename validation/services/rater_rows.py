@@ -31,12 +31,12 @@ from validation.services.report import HEAVY_JUDGMENTS, check_kind
 
 CSV, PARQUET, MANIFEST = "rows.csv", "rows.parquet", "manifest.json"
 FILE_NAMES = (CSV, PARQUET)
-ROWS_CHUNK_SIZE = 20_000  # rows in memory
+ROWS_CHUNK_SIZE = 20_000  # rows in memory at a time
 
 
 @dataclass(frozen=True, slots=True)
 class RowsFile:
-    """An exported file."""
+    """An exported file; ``bytes`` is its size."""
 
     name: str
     bytes: int
@@ -45,7 +45,7 @@ class RowsFile:
 
 @dataclass(frozen=True, slots=True)
 class RaterRowFiles:
-    """The files of one export, with their numbers of rows and judgments, and the time."""
+    """The files of one export, their numbers of rows and judgments, and when they were made."""
 
     rows: int
     judgments: int
@@ -218,7 +218,7 @@ def _row_chunks(
 
 
 def worker_hashes(project: Project, kind: str) -> dict[int, str]:
-    """Return the hashes that replace the workers of a kind in exports, by row key; one query."""
+    """Return the hashes that replace the workers of a kind in exports, by primary key; one query."""
     workers = Worker.objects.filter(
         assignments__hit__unit__batch__project=project, assignments__hit__unit__batch__kind=kind
     ).distinct()

@@ -1,4 +1,4 @@
-"""Compute judging reports: read all judgments of a kind once, and store figures, workers and fingerprint together."""
+"""Compute judging reports: read all judgments of a kind, and store the figures, also of each worker."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,9 +32,9 @@ from validation.selectors.ratings import read_judgments
 HEAVY_JUDGMENTS = 10_000  # judgments; a larger report runs in the queue of long jobs
 PROGRESS_STEP = 5_000  # judgments between two progress reports
 PERCENT = 100
-READ, DIMENSIONS, ROUNDS, PEOPLE, REST = 40, 70, 80, 90, 98  # percent done after each phase
-BOXES_STREAM, PAIRS_STREAM = 100, 101
-MAX_REPORTS = 50
+READ_DONE, DIMENSIONS_DONE, ROUNDS_DONE, RATERS_DONE, QUALITY_DONE = 40, 70, 80, 90, 98  # percent
+BOXES_STREAM, PAIRS_STREAM = 100, 101  # added to the seed; dimensions use 0, 1, 2 …
+MAX_REPORTS = 50  # stored reports of a kind
 INSERT_BATCH_SIZE = 500
 ReportProgress = Callable[[int], None]
 
@@ -94,19 +94,18 @@ def compute_report(
 ) -> JudgingReport:
     """Compute the report of a kind from all its judgments, and store it.
 
-    The same judgments give the same figures, so a report of unchanged data is only marked as checked.
+    The same judgments give the same figures, so if the data is unchanged, the stored report is only marked as
+    checked.
 
     Raises:
-        Refused: no such kind, no judgments, or an answer that is not on its scale.
+        Refused: the kind does not exist or has no judgments, or an answer is not on its scale.
     """
     check_kind(kind)
     spec = spec_of(kind)
     started = time.monotonic()
     report_progress = _progress_reporter(progress)
-    judgment_count, current_key = (
-        selectors.count_judgments(project, kind),
-        selectors.data_fingerprint(project, kind),
-    )
+    judgment_count = selectors.count_judgments(project, kind)
+    data_fingerprint = selectors.data_fingerprint(project, kind)
     all_rows = _read_judgments(project, kind, judgment_count, report_progress)
     rows = [row for row in all_rows if row.role is None]
     if not rows:
@@ -119,7 +118,7 @@ def compute_report(
     sha256 = report.fingerprint(all_rows, kind, target, *context)
     newest = selectors.newest_report(project, kind)
     if newest is not None and newest.data_sha256 == sha256:
-        return _mark_checked(newest, judgment_count, current_key)
+        return _mark_checked(newest, judgment_count, data_fingerprint)
     try:
         rating_tables = build_tables(rows, spec)
     except RatingError as error:
@@ -129,12 +128,16 @@ def compute_report(
     by_rater = report.rater_figures(rows, rating_tables, spec, target)
     if spec.has_truth:
         report.add_accuracy(by_rater, rows, truth, spec)
-    report_progress(PEOPLE)
+    report_progress(RATERS_DONE)
     quality = collect_evidence(
         all_rows, expected=expected, originals=originals, spec=spec, floor_seconds=min_seconds(kind)
     )
-    report_progress(REST)
-    figures |= {"counted": judgment_count, "standing": current_key, "controls": len(all_rows) - len(rows)}
+    report_progress(QUALITY_DONE)
+    figures |= {
+        "counted": judgment_count,
+        "standing": data_fingerprint,
+        "controls": len(all_rows) - len(rows),
+    }
     figures["sentence"] = spec.summary(figures)
     new_report = JudgingReport(
         project=project,
@@ -157,7 +160,7 @@ def check_kind(kind: str) -> None:
         Refused: it is not; the message lists the judging kinds.
     """
     if not has_spec(kind):
-        raise Refused(f"kind {kind}: is not judged; use one of {', '.join(kind_names())}")
+        raise Refused(f"kind {kind}: is not a judging kind; use one of {', '.join(kind_names())}")
 
 
 def _progress_reporter(progress: Progress | None) -> ReportProgress:
@@ -175,9 +178,9 @@ def _read_judgments(
     rows: list[JudgmentRow] = []
     for row in read_judgments(project=project, kind=kind, roles=None):
         if len(rows) % PROGRESS_STEP == 0:
-            report_progress(min(READ, READ * len(rows) // max(1, judgment_count)))
+            report_progress(min(READ_DONE, READ_DONE * len(rows) // max(1, judgment_count)))
         rows.append(row)
-    report_progress(READ)
+    report_progress(READ_DONE)
     return rows
 
 
@@ -192,7 +195,8 @@ def _report_figures(
     dimensions = {}
     for number, (name, table) in enumerate(rating_tables.items()):
         dimensions[name] = dimension_report.dimension_figures(spec.dimension(name), table, stream=number)
-        report_progress(READ + (DIMENSIONS - READ) * (number + 1) // len(rating_tables))
+        done = (DIMENSIONS_DONE - READ_DONE) * (number + 1) // len(rating_tables)
+        report_progress(READ_DONE + done)
     for dimension in spec.dimensions:
         if dimension.scale is Scale.TEXT:
             dimensions[dimension.name] = dimension_report.text_figures(dimension, rows, spec)
@@ -201,10 +205,12 @@ def _report_figures(
     for row in rows:
         if row.batch is not None:
             by_batch.setdefault(row.batch, []).append(row)
-    batches = [report.batch_figures(pk, own, spec, target) for pk, own in sorted(by_batch.items())]
-    report_progress(ROUNDS)
+    batches = [
+        report.batch_figures(pk, batch_rows, spec, target) for pk, batch_rows in sorted(by_batch.items())
+    ]
+    report_progress(ROUNDS_DONE)
     return {
-        "format": report.FORMAT,
+        "format": report.FIGURES_FORMAT,
         "kind": spec.name,
         "seed": dimension_report.SEED,
         "replicates": dimension_report.REPLICATES,
@@ -237,7 +243,7 @@ def _pairwise_figures(spec: JudgingSpec, rating_tables: Mapping[str, RatingTable
 def _baseline_figures(
     spec: JudgingSpec, rows: Sequence[JudgmentRow], truth: Mapping[str, Mapping[str, Label]]
 ) -> dict[str, Any] | None:
-    """Return the accuracy of people; ``None`` for kinds whose units do not contain the right answer."""
+    """Return the accuracy of human raters; ``None`` for kinds whose units do not contain the right answer."""
     if not spec.has_truth:
         return None
     answers = [
@@ -253,7 +259,7 @@ def _baseline_figures(
 
 
 def _box_figures(regions: Mapping[int, selectors.BoxesByAuthor]) -> dict[str, Any] | None:
-    """Return the agreement of several authors' boxes on one image; ``None`` if no image has two authors."""
+    """Return the agreement of different authors' boxes on the same images; ``None`` if no image has two authors."""
     if not regions:
         return None
     ratings = [
@@ -270,7 +276,7 @@ def _worker_figures(
     by_rater: Mapping[str, dict[str, Any]],
     quality: Mapping[int, Mapping[str, Any]],
 ) -> dict[int, dict[str, Any]]:
-    """Return the figures of each worker by row key; raters of imported judgments have no row."""
+    """Return the figures of each worker by primary key, without raters of imported judgments."""
     raters = {row.worker: row.rater for row in rows if row.worker is not None}
     return {worker: {**by_rater[rater], **quality.get(worker, {})} for worker, rater in raters.items()}
 
@@ -299,12 +305,12 @@ def _save_report(new_report: JudgingReport, workers: Mapping[int, dict[str, Any]
     return new_report
 
 
-def _mark_checked(existing: JudgingReport, judgment_count: int, current_key: list[int]) -> JudgingReport:
-    """Mark an unchanged report as compared with the judgments now."""
+def _mark_checked(existing: JudgingReport, judgment_count: int, data_fingerprint: list[int]) -> JudgingReport:
+    """Record that a report still has the figures of the current judgments."""
     existing.figures |= {
         "checked_at": timezone.now().isoformat(),
         "counted": judgment_count,
-        "standing": current_key,
+        "standing": data_fingerprint,
         "unchanged": True,
     }
     existing.save(update_fields=["figures"])

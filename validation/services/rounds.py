@@ -64,7 +64,7 @@ def launch_qualification_round(
         idempotency_key: a repeated request with the same key returns the first round.
 
     Raises:
-        Refused: a set of another size, a rule that nobody can pass, an unknown country, or what a launch refuses.
+        Refused: a set of another size, a rule that nobody can pass, an unknown country, or an impossible launch.
     """
     admission, terms = admission or Admission(), terms or LaunchTerms()
     rule, questions = admission.rule, admission.questions
@@ -83,7 +83,7 @@ def launch_qualification_round(
     eligibility = replace(
         terms.eligibility,
         worker_limit=1,
-        requirements=(not_applied, *_country_conditions(admission.countries)),
+        requirements=(not_applied, *_country_requirements(admission.countries)),
     )
     with transaction.atomic():
         batch, job = launch_batch(
@@ -116,10 +116,10 @@ def launch_training_round(
 ) -> tuple[Batch, Job]:
     """Launch training tasks for qualified workers who are not trained yet, with at least ``slots`` assignments.
 
-    HITs get the images in turn. A worker may train again, on another HIT, until a trainer says ready.
+    HITs get the images in turn. A worker may train again, on another HIT, until a trainer finds them ready.
 
     Raises:
-        Refused: no image or no slot, an unknown country, or what a launch refuses.
+        Refused: no image or no slot, an unknown country, or an impossible launch.
     """
     terms = terms or LaunchTerms()
     slot_plan = _plan_slots(slots, variants=len(images), noun="images")
@@ -131,7 +131,7 @@ def launch_training_round(
     requirements = (
         PlannedRequirement(Pool.QUALIFIED, Comparator.EXISTS),
         PlannedRequirement(Pool.TRAINED, Comparator.DOES_NOT_EXIST),
-        *_country_conditions(countries),
+        *_country_requirements(countries),
     )
     return launch_batch(
         project=project,
@@ -187,7 +187,7 @@ def _check_rule(rule: PassRule, questions: Sequence[ExamQuestion]) -> None:
         raise Refused("graders: use 1 or 2")
 
 
-def _country_conditions(countries: Sequence[str]) -> tuple[PlannedRequirement, ...]:
+def _country_requirements(countries: Sequence[str]) -> tuple[PlannedRequirement, ...]:
     unknown = [code for code in countries if code not in COUNTRIES]
     if unknown:
         raise Refused(f"countries: {unknown[0]} is not an ISO 3166-1 code; use codes such as US, CA")
@@ -208,6 +208,6 @@ def plan_round_slots(*, slots: int, variants: int, noun: str = "image sets") -> 
     """Return how the slots of a round are spread over HITs, for an estimate.
 
     Raises:
-        Refused: as the launch.
+        Refused: there is no variant or no slot, or there are more variants than slots.
     """
     return _plan_slots(slots, variants=variants, noun=noun)

@@ -1,4 +1,4 @@
-"""A trainer's feedback on a training submission: remarks, approval, perhaps the trained status; all or nothing."""
+"""Save a trainer's feedback on a training submission, approve it, and update the worker's status; all or nothing."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,9 +18,9 @@ from validation.selectors.worker_status import current_status
 from validation.services import notices
 from validation.services.worker_status import change_worker_status
 
-MAX_SUMMARY = 1000  # characters; MTurk's limit for feedback on an approval
-READY = "A trainer says that you are ready for this project's tasks."
-SEE_REMARKS = "Your trainer left remarks on what you wrote; your next training task shows them."
+MAX_SUMMARY_LENGTH = 1000  # characters; MTurk's limit for feedback on an approval
+READY_MESSAGE = "A trainer says that you are ready for this project's tasks."
+REMARKS_MESSAGE = "Your trainer left remarks on what you wrote; your next training task shows them."
 
 
 @transaction.atomic
@@ -34,11 +34,11 @@ def give_feedback(
 ) -> Feedback:
     """Save feedback on a training submission, approve it, and with ``COMPLETE`` set the worker's status to trained.
 
-    The payment and the grant are only planned. Repeating the same feedback returns the first.
+    The payment and the grant are only planned. Repeating the same feedback returns the stored one.
 
     Raises:
-        Refused: no text, a remark without a target, or ``COMPLETE`` for a worker who gets no tasks.
-        Conflict: somebody else has answered it.
+        Refused: the feedback has no text, a remark has no target, or a worker who gets no tasks would be
+        ``COMPLETE``. Conflict: somebody else has answered it.
     """
     summary = summary.strip()
     submission = assignment.submission
@@ -47,8 +47,8 @@ def give_feedback(
     # Locks the assignment, so that a second trainer sees the first one's feedback.
     Assignment.objects.select_for_update().get(pk=assignment.pk)
     earlier = Feedback.objects.filter(submission=submission).order_by("-pk").first()
-    if len(summary) > MAX_SUMMARY:
-        raise Refused(f"summary: has {len(summary)} characters; use {MAX_SUMMARY} or fewer")
+    if len(summary) > MAX_SUMMARY_LENGTH:
+        raise Refused(f"summary: has {len(summary)} characters; use {MAX_SUMMARY_LENGTH} or fewer")
     if earlier is not None:
         return _matching_feedback(earlier, outcome, summary, remarks, by)
     if outcome is TrainingOutcome.RETRY and not summary and not remarks:
@@ -56,10 +56,10 @@ def give_feedback(
     written = feedback.write_feedback(
         submission=submission, outcome=outcome, summary=summary, remarks=list(remarks), by=by
     )
-    _approve(assignment, summary or (SEE_REMARKS if remarks else READY), by)
+    _approve(assignment, summary or (REMARKS_MESSAGE if remarks else READY_MESSAGE), by)
     notices.plan_feedback_notice(assignment=assignment, feedback=written)
     if outcome is TrainingOutcome.COMPLETE:
-        _grant_trained(assignment, summary or READY, by)
+        _grant_trained(assignment, summary or READY_MESSAGE, by)
     return written
 
 
@@ -74,7 +74,12 @@ def _matching_feedback(
         cleaned = [
             row | {"text": clean_text(row["text"], maximum=MAX_REMARK_LENGTH, path="text")} for row in remarks
         ]
-        new_values = (outcome.value, clean_text(summary, maximum=MAX_SUMMARY, path="summary"), cleaned, by.pk)
+        new_values = (
+            outcome.value,
+            clean_text(summary, maximum=MAX_SUMMARY_LENGTH, path="summary"),
+            cleaned,
+            by.pk,
+        )
     except RemarkError as error:
         raise Refused(str(error)) from error
     if (earlier.outcome, earlier.summary, earlier.remarks, earlier.written_by_id) == new_values:

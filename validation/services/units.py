@@ -23,11 +23,11 @@ from validation.registry import spec_of
 from validation.services.judging import QUERY_CHUNK_SIZE, RoundPlan, launch_units
 
 
-def kind_from_units(name: str) -> HitKind:
-    """Return the kind of that name if it can be launched from units.
+def find_unit_file_kind(name: str) -> HitKind:
+    """Return the kind of that name if it can be launched from a file of units.
 
     Raises:
-        Refused: no such kind, or it cannot be launched from units; the message lists the kinds that can.
+        Refused: no such kind, or it cannot be launched from a file; the message lists the kinds that can.
     """
     for kind in kinds_launched_from_files():
         if kind.name == name:
@@ -35,7 +35,7 @@ def kind_from_units(name: str) -> HitKind:
     known = ", ".join(sorted(kind.name for kind in kinds_launched_from_files()))
     is_kind = name in registry.kind_names()
     reason = "has its own page or command" if is_kind else "there is no such kind"
-    raise Refused(f"kind {name}: {reason}; from a file of units: {known}")
+    raise Refused(f"kind {name}: {reason}; use a kind that is launched from a file: {known}")
 
 
 def read_unit_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str) -> ParsedUnits:
@@ -54,7 +54,7 @@ def read_unit_file(*, project: Project, kind: HitKind, file: BinaryIO, name: str
 def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -> Iterator[tuple[int, str]]:
     """Yield position and message of units whose item id is not valid, or that differ from their record.
 
-    Judgments of an item count for the record of that id, so a unit about a record has to equal the record's own unit.
+    Judgments of an item count for the record with its id, so a unit with a record's id must equal that record's unit.
     """
     uses_records = spec.material is Material.RECORDS
     rows = _records(project, [spec.item(unit) for _, unit in units]) if uses_records else {}
@@ -110,9 +110,9 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     ``idempotency_key`` returns the first batch.
 
     Raises:
-        Refused: the kind cannot be launched from units, or what quality checks and the launch refuse.
+        Refused: the kind cannot be launched from a file, or the quality checks or the launch are not possible.
     """
-    kind_from_units(kind.name)
+    find_unit_file_kind(kind.name)
     terms, rates = terms or LaunchTerms(), rates or CheckRates()
     existing = find_launch(project=project, idempotency_key=idempotency_key)
     if existing is not None:
@@ -120,7 +120,7 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     provenance = {"unit_file": {**(source or {}), "units": len(units)}}
     is_judging = kind.purpose is Purpose.JUDGING
     if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
-        reason = "knows each unit's answer" if is_judging else "is not judged"
+        reason = "has the right answer in each unit" if is_judging else "is not a judging kind"
         raise Refused(f"quality checks: kind {kind.name} {reason}, so it takes none; use 0")
     if is_judging:
         return launch_units(

@@ -20,8 +20,8 @@ from validation.selectors.worker_rules import preview_rule, rule_from_row, state
 from validation.selectors.worker_status import current_status
 from validation.services.worker_status import change_worker_status
 
-CACHE_SECONDS = 24 * 3600  # seconds
-PROPOSABLE = (WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED)
+CACHE_SECONDS = 24 * 3600
+PROPOSABLE_STATUSES = (WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED)
 
 
 @transaction.atomic
@@ -41,7 +41,7 @@ def save_rule(
     """
     if not 1 <= rule.at_least <= rule.window:
         raise Refused(f"minimum items: use a number from 1 to {rule.window}, the length of the window")
-    if proposes not in PROPOSABLE:
+    if proposes not in PROPOSABLE_STATUSES:
         raise Refused("proposes: use paused or dequalified")
     row = existing or WorkerRule(project=project)
     row.name, row.measure, row.proposes = name.strip(), rule.measure.value, proposes.value
@@ -63,7 +63,7 @@ def set_rule_active(*, rule: WorkerRule, is_active: bool, by: AbstractBaseUser |
 def evaluate_rules(*, project: Project | None = None) -> int:
     """Evaluate all active rules of one project or of all; return the number of new proposals.
 
-    For all projects it runs every few minutes: a project without changes since the last run is skipped.
+    A periodic task evaluates all projects; it skips a project without changes since the last run.
     """
     rules = WorkerRule.objects.filter(is_active=True).select_related("project").order_by("project_id", "pk")
     if project is not None:
@@ -71,7 +71,7 @@ def evaluate_rules(*, project: Project | None = None) -> int:
     new = 0
     for _, project_rules in groupby(rules, key=lambda rule: rule.project_id):
         new += _evaluate_project(list(project_rules))
-        turns.end_if_over()  # the checked state is cached
+        turns.end_if_over()  # the next turn skips evaluated projects, whose state is cached
     return new
 
 
@@ -81,12 +81,14 @@ def _evaluate_project(rules: Sequence[WorkerRule]) -> int:
     if cache.get(key) == state:
         return 0
     new = sum(create_proposals(rule=rule) for rule in rules)
-    cache.set(key, state, CACHE_SECONDS)  # the state before: the next run sees newer items
+    cache.set(
+        key, state, CACHE_SECONDS
+    )  # read before the evaluation: items that arrive meanwhile trigger the next one
     return new
 
 
 def create_proposals(*, rule: WorkerRule) -> int:
-    """Save what a rule proposes now; return the number of new proposals. Repeatable, also in parallel."""
+    """Save what a rule proposes now; return the number of new proposals. Parallel runs are safe."""
     result = preview_rule(rule_from_row(rule), rule.project, proposes=WorkerStatus(rule.proposes), saved=rule)
     open_workers = set(rule.proposals.filter(state=ProposalState.OPEN).values_list("worker", flat=True))
     rows = [
@@ -94,14 +96,14 @@ def create_proposals(*, rule: WorkerRule) -> int:
         for finding in result.proposed
         if finding.worker not in open_workers
     ]
-    # A parallel process may have saved one: the database allows one open proposal.
+    # A parallel process may have saved a proposal: the database allows one open proposal per rule and worker.
     RuleProposal.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
 
 
 @transaction.atomic
 def accept_proposal(*, proposal: RuleProposal, reason: str, by: AbstractBaseUser) -> StatusChange:
-    """Set the proposed status, with a person's reason.
+    """Set the proposed status with the reason that a person gives.
 
     Repeating the same acceptance returns the first change.
 

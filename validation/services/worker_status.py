@@ -1,7 +1,7 @@
-"""Change a worker's status and carry out what it means for their tasks.
+"""Change a worker's status, and decide on the qualification grants, revocations and blocks that follow from it.
 
-The change and the decisions that carry it out are committed together, without calls to the marketplace. The caller
-then runs ``settle_worker_calls``; a periodic task repeats outstanding calls.
+The change and these decisions are committed together, without calls to the marketplace. The caller then runs
+ ``settle_worker_calls``; a periodic task repeats outstanding calls.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -43,12 +43,12 @@ def change_worker_status(
     by: AbstractBaseUser | None,
     proposal: RuleProposal | None = None,
 ) -> StatusChange:
-    """Save a worker's new status and the decisions that it means; the worker reads the reason.
+    """Save a worker's new status and the decisions that follow from it; the worker reads the reason.
 
     Repeating the same change (status and reason) returns the first one and writes nothing.
 
     Raises:
-        Refused: no reason, a derived status, or a block by somebody who is not an admin.
+        Refused: the reason is empty, the status is a derived one, or somebody who is not an admin blocks the worker.
         Conflict: the worker has this status already, for another reason.
     """
     reason = _validate_reason(status, reason)
@@ -61,8 +61,8 @@ def change_worker_status(
         raise Conflict(f"{worker} is {status.value} already: {latest.reason}")
     before = WorkerStatus(latest.status) if latest is not None else WorkerStatus.NONE
     if WorkerStatus.BLOCKED in {status, before} and (by is None or not has_role(by, project, Role.ADMIN)):
-        raise Refused("Only an admin of the project blocks a worker, or lifts a block.")
-    for action, pool in _steps(worker, project, before, status):
+        raise Refused("Only an admin of the project can block a worker or lift a block.")
+    for action, pool in _plan_steps(worker, project, before, status):
         qualifications.decide_on_worker(
             project=project, worker=worker, action=action, pool=pool, reason=reason, by=by
         )
@@ -83,7 +83,7 @@ def change_worker_status(
 def settle_worker_calls(*, project: Project, worker: Worker, marketplace: Marketplace) -> list[str]:
     """Make the outstanding calls about the worker; return a message for each that stays outstanding.
 
-    Repeatable; the worker process repeats it too.
+    It can be repeated; a periodic task repeats it too.
     """
     decisions = WorkerDecision.objects.filter(
         project=project, worker=worker, call__state__in=OPEN_CALL_STATES
@@ -101,7 +101,7 @@ def settle_worker_calls(*, project: Project, worker: Worker, marketplace: Market
 
 
 def _close_proposals(change: StatusChange) -> None:
-    """Close the open proposals that this change covers."""
+    """Dismiss the open proposals that this change makes unnecessary."""
     others = RuleProposal.objects.filter(
         worker=change.worker, rule__project=change.project, state=ProposalState.OPEN
     )
@@ -128,11 +128,11 @@ def _validate_reason(status: WorkerStatus, reason: str) -> str:
     return reason
 
 
-def _steps(worker: Worker, project: Project, before: WorkerStatus, after: WorkerStatus) -> Steps:
-    """Return the decisions that the change means, in order."""
+def _plan_steps(worker: Worker, project: Project, before: WorkerStatus, after: WorkerStatus) -> Steps:
+    """Return the decisions that follow from the change, in order."""
     if after is WorkerStatus.BLOCKED:
         return [(WorkerAction.BLOCK, None)]
-    held, revoked = _pools(worker, project)
+    held, revoked = _held_and_revoked_pools(worker, project)
     steps: Steps = [(WorkerAction.UNBLOCK, None)] if before is WorkerStatus.BLOCKED else []
     if after in EXCLUDED_STATUSES:
         # Granted again even if held, so that the worker reads the new reason.
@@ -149,7 +149,7 @@ def _steps(worker: Worker, project: Project, before: WorkerStatus, after: Worker
     return steps
 
 
-def _pools(worker: Worker, project: Project) -> tuple[set[Pool], set[Pool]]:
+def _held_and_revoked_pools(worker: Worker, project: Project) -> tuple[set[Pool], set[Pool]]:
     """Return the pools that the worker holds, and those that were revoked."""
     rows = WorkerDecision.objects.filter(project=project, worker=worker).exclude(qualification=None)
     # Oldest first, so that the newest decision about each pool remains.

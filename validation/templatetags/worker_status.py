@@ -8,7 +8,7 @@ from hits.templatetags.console import icon
 from validation.domain.qualification.worker_status import WorkerStatus
 
 register = template.Library()
-_BADGES = {
+_BADGES = {  # tone, icon, label
     WorkerStatus.NONE: ("", "", "New"),
     WorkerStatus.APPLIED: ("info", "clock", "Applied"),
     WorkerStatus.DECLINED: ("", "x", "Not passed"),

@@ -56,7 +56,7 @@ class RuleForm(PageForm):
         min_value=0.5,
         max_value=1,
         label="Probability",
-        help_text="Posterior probability that decides, 0.5 to 1. For weighted decisions.",
+        help_text="Items are accepted from this posterior probability, 0.5 to 1. For weighted decisions.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     at_least = forms.IntegerField(
@@ -86,7 +86,7 @@ class RuleForm(PageForm):
         self.rule: DecisionRule | None = None
 
     def clean(self) -> dict[str, Any]:
-        """Build the rule; show a contradiction at its field."""
+        """Build the rule; if values contradict each other, add an error to the field."""
         cleaned: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
@@ -106,8 +106,8 @@ class RuleForm(PageForm):
     @property
     def positive_options(self) -> list[tuple[str, str, bool]]:
         """The labels with their titles, and whether each counts as positive."""
-        chosen = set(self["positive"].value() or ())
-        return [(label, title, label in chosen) for label, title in self.titles.items()]
+        positive = set(self["positive"].value() or ())
+        return [(label, title, label in positive) for label, title in self.titles.items()]
 
     @property
     def listed_errors(self) -> list[tuple[str, str, str]]:
@@ -124,7 +124,7 @@ def rule_forms(kind: str, rules: Mapping[str, DecisionRule], data: Any = None) -
     return [RuleForm(kind, name, rule, data) for name, rule in rules.items()]
 
 
-class LimitsForm(PageForm):
+class FollowUpLimitsForm(PageForm):
     """The limits of a round's follow-ups: workers per item, and the total budget."""
 
     max_redundancy = forms.IntegerField(
@@ -136,7 +136,7 @@ class LimitsForm(PageForm):
     ask_budget = SumField(label="Follow-up budget", help_text="US dollars for all follow-ups of this round.")
 
     @classmethod
-    def for_round(cls, first: JudgingRound, data: Any = None) -> "LimitsForm":
+    def for_round(cls, first: JudgingRound, data: Any = None) -> "FollowUpLimitsForm":
         """Return the form with a round's limits."""
         default_redundancy = first.max_redundancy or first.batch.redundancy + 2
         return cls(data, initial={"max_redundancy": default_redundancy, "ask_budget": first.ask_budget_cents})

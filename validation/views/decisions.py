@@ -42,7 +42,7 @@ from validation.services.follow_ups import (
 )
 from validation.views.decision_form import (
     SHORT_METHOD_LABELS,
-    LimitsForm,
+    FollowUpLimitsForm,
     describe_rule,
     label_titles,
     rule_forms,
@@ -55,7 +55,7 @@ PreviewRow = tuple[str, selectors.OutcomeCounts, Chart | None]
 
 @dataclass(frozen=True, slots=True)
 class UndecidedPart:
-    """One undecided decision about an item: its dimension, its text, and the votes as (label, count)."""
+    """One undecided decision about an item: the dimension's title, the part's text, and votes as (label, count)."""
 
     title: str
     text: str
@@ -73,7 +73,7 @@ class UndecidedRow:
     parts: list[UndecidedPart] = field(default_factory=list)
 
     @property
-    def pair(self) -> str:
+    def inference(self) -> str:
         """The inference of a pair; empty for sets."""
         texts = self.shown.texts if self.shown else {}
         return texts.get("", "")
@@ -87,7 +87,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
         request.POST.get("kind") or request.GET.get("kind") or first_judged_kind(project, decidable_kinds())
     )
     judgments = count_judgments(project, kind)
-    large = services.is_large(judgments)
+    large = services.needs_worker_process(judgments)
     jobs, run = _job_context(project, kind), selectors.newest_run(project, kind)
     rules = _form_rules(project, kind, jobs["preview_job"] if large else None, run)
     forms = rule_forms(kind, rules, request.POST or None)
@@ -154,13 +154,12 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
     if first.batch.kind not in decidable_kinds():
         raise Http404("There is no such page.")
     earlier_batch = find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
-    if (
-        earlier_batch is not None
-    ):  # a repeated request, such as a double click: launched once, both get the same reply
+    # A repeated request, such as a double click, gets the reply of the first one.
+    if earlier_batch is not None:
         _report_launched(request, earlier_batch)
         return redirect(_decisions_url(project, first.batch.kind))
     step = request.POST.get("step")
-    form = LimitsForm.for_round(first, request.POST if step == "limits" else None)
+    form = FollowUpLimitsForm.for_round(first, request.POST if step == "limits" else None)
     context: dict[str, Any] = {}
     status = 200
     if step == "limits":
@@ -242,7 +241,7 @@ def _job_context(project: Project, kind: str) -> dict[str, Any]:
 def _form_rules(
     project: Project, kind: str, job: Job | None, run: DecisionRun | None
 ) -> dict[str, DecisionRule]:
-    """Return the form's initial rules: those that ``job`` counted, unless the newest run is newer."""
+    """Return the form's initial rules: those of the preview ``job``, unless the newest run is newer."""
     rules = selectors.current_rules(project, kind)
     if job is not None and (run is None or run.decided_at < job.created_at):
         rules |= selectors.parse_rules(kind, job.args["rules"])
@@ -252,7 +251,7 @@ def _form_rules(
 def _load_preview(
     project: Project, kind: str, rules: dict[str, DecisionRule], job: Job | None, *, large: bool
 ) -> dict[str, Any] | None:
-    """Return the counts of each method by the current rules; with many judgments, those of the last job."""
+    """Return the counts of each method by the current rules; with many judgments, those that the last job stored."""
     if large:
         return job.result["counts"] if job is not None and job.state == JobState.DONE else None
     found = selectors.judgment_tables(project, kind)
@@ -325,7 +324,7 @@ def _undecided_part(
     )
 
 
-def _save_limits(request: HttpRequest, first: JudgingRound, form: LimitsForm) -> bool:
+def _save_limits(request: HttpRequest, first: JudgingRound, form: FollowUpLimitsForm) -> bool:
     if not form.is_valid():
         return False
     try:

@@ -15,14 +15,12 @@ from validation.selectors import quality
 MAX_LINKS = 12  # links per row
 MAX_QUOTE_LENGTH = 60  # characters of a quoted text
 _ALL_COMPARED_NOTE = "pairs that copy no earlier text, exactly or nearly"
-_EXACT_COMPARED_NOTE = (
-    "of the newest pairs; compared nearly with their own texts, and exactly with other workers’ texts"
-)
+_EXACT_COMPARED_NOTE = "of the newest pairs; near copies are searched only among the worker’s own texts"
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceRow:
-    """One sort of evidence: a count of a total, its meaning, and the assignments behind it as (label, key)."""
+    """One sort of evidence: ``count`` of ``total``, what is counted, and assignments as (label, primary key)."""
 
     name: str
     count: int
@@ -59,7 +57,8 @@ def _describe_copy(pair: quality.CopiedPair) -> str:
         if len(pair.inference) <= MAX_QUOTE_LENGTH
         else f"{pair.inference[: MAX_QUOTE_LENGTH - 1]}…"
     )
-    return f"{pair.assignment}: “{text}”, as in {'their own' if pair.is_own else 'another worker’s'} {pair.earlier}"
+    whose = "their own" if pair.is_own else "another worker’s"
+    return f"{pair.assignment}: “{text}”, as in {whose} submission {pair.earlier_assignment}"
 
 
 def _judging_section(row: WorkerQuality) -> EvidenceSection:
@@ -76,7 +75,7 @@ def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Ev
         count, total = figures.get(key) or (0, 0)
         return EvidenceRow(name, count, total, note, links[-MAX_LINKS:])
 
-    yield build_row("Agreement", "agreement", "labels of other workers on the same items that match", ())
+    yield build_row("Agreement", "agreement", "labels of other workers on the same items that are equal", ())
     yield build_row(
         "Gold items",
         "gold",

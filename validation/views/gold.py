@@ -1,4 +1,4 @@
-"""Gold items: units with a known answer, which rounds mix in."""
+"""Pages about gold items: units with a known answer that rounds use as quality checks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,11 +140,11 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
 def gold_switch(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Retire or reactivate a gold item."""
     row = _get_gold_item(project, gold_id)
-    on = request.POST.get("on") == "yes"
-    if services.set_gold_active(gold=row, is_active=on, by=signed_in_user(request)):
+    activate = request.POST.get("on") == "yes"
+    if services.set_gold_active(gold=row, is_active=activate, by=signed_in_user(request)):
         message = (
             "Gold item reactivated for later rounds."
-            if on
+            if activate
             else "Gold item retired. Rounds that were launched before keep it."
         )
         messages.success(request, message)
@@ -190,7 +190,7 @@ def _base_context(project: Project, kind: str) -> dict[str, Any]:
 
 
 def _suggest_answers(unit: JudgedUnit) -> dict[str, list[str | int]]:
-    """Return the judges' answers as suggestions, if they are adjacent on the scale and not all of it.
+    """Return the labels that judges gave as suggestions, if they are adjacent and not the whole scale.
 
     Subjective dimensions get no suggestion, since they have no wrong answer.
     """
@@ -233,5 +233,5 @@ def _build_questions(
             )
             for label in labels
         ]
-        result.append(Question(name, spec.gold_text(payload, name), choices))
+        result.append(Question(name, spec.gold_question(payload, name), choices))
     return result

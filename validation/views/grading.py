@@ -1,4 +1,4 @@
-"""The grading page: one pair at a time. Its script prefetches pairs; without it, each grade is a plain form."""
+"""The grading page: one pair at a time. Its script prefetches pairs; without it, each grade is a form post."""
 
 import json
 from typing import Any
@@ -15,18 +15,18 @@ from hits.views.access import project_page
 from hits.views.users import signed_in_user
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import PairKey, grading_queue
-from validation.services.grading import MAX_NOTE, GradeInput, save_grade, save_grades
+from validation.services.grading import MAX_NOTE_LENGTH, GradeInput, save_grade, save_grades
 from validation.views.rounds import get_round
 
-MAX_GRADES = 100
+MAX_GRADES = 100  # in one request
 MAX_PHRASES = 8
-_VERDICTS = {"yes": True, "no": False, "back": None}
+_GRADES_BY_CODE = {"yes": True, "no": False, "back": None}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def grading(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Show the next pair; save one grade from a page without the script."""
+    """Show the next pair, or save one grade that was posted without JavaScript."""
     qualification_round = get_round(project, round_id)
     if request.method == "POST":
         return _record_form_grade(request, qualification_round)
@@ -38,9 +38,8 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
         after=after,
     )
     if not queue.cards and after is not None:
-        queue = grading_queue(
-            qualification_round, signed_in_user(request)
-        )  # from the beginning, for pairs that were skipped
+        # Restart from the beginning, for pairs that were skipped.
+        queue = grading_queue(qualification_round, signed_in_user(request))
     context = {
         "project": project,
         "section": "people",
@@ -55,7 +54,7 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
             "url": reverse("grades", args=[project.slug, qualification_round.pk]),
             "name": f"{qualification_round.pk}:{signed_in_user(request).pk}",
         },
-        "max_note": MAX_NOTE,
+        "max_note": MAX_NOTE_LENGTH,
         "phrases": _recent_notes(request, project),
     }
     return render(request, "validation/qualification/grading.html", context)
@@ -64,10 +63,10 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
 def _record_form_grade(request: HttpRequest, qualification_round: QualificationRound) -> HttpResponse:
     url = reverse("grading", args=[qualification_round.batch.project.slug, qualification_round.pk])
     key, code = PairKey.parse(request.POST.get("key", "")), request.POST.get("grade", "")
-    if key is None or code not in _VERDICTS:
+    if key is None or code not in _GRADES_BY_CODE:
         messages.error(request, "Choose reasonable or not reasonable.")
         return redirect(url)
-    grade = GradeInput(key, _VERDICTS[code], request.POST.get("note", ""))
+    grade = GradeInput(key, _GRADES_BY_CODE[code], request.POST.get("note", ""))
     try:
         save_grade(qualification_round=qualification_round, grade=grade, by=signed_in_user(request))
     except Refused as error:
@@ -78,7 +77,7 @@ def _record_form_grade(request: HttpRequest, qualification_round: QualificationR
 
 @require_POST
 @project_page()
-def grades(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+def grades_save(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Save several grades in one request, and return the next pairs."""
     qualification_round = get_round(project, round_id)
     try:
@@ -102,7 +101,7 @@ def _parse_grade(row: dict[str, Any]) -> GradeInput:
     key = PairKey.parse(str(row["key"]))
     if key is None:
         raise ValueError("no such key")
-    return GradeInput(key, _VERDICTS[str(row["grade"])], str(row.get("note") or ""))
+    return GradeInput(key, _GRADES_BY_CODE[str(row["grade"])], str(row.get("note") or ""))
 
 
 def _recent_notes(request: HttpRequest, project: Project) -> list[str]:

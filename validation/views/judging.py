@@ -1,4 +1,4 @@
-"""The judging page with figures, rounds and judged pairs; and the page with a round's ratings."""
+"""Pages about judging: the overview with figures, rounds and judged pairs; and a round's ratings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class SetRow:
 @require_safe
 @project_page()
 def judging(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the newest figures, all rounds, and one page of judged pairs; only that page is tallied."""
+    """Show the newest figures, all rounds, and one page of judged pairs; only the pairs on that page are tallied."""
     rounds = round_rows(project)
     page = Paginator(judged_pair_ids(project), PER_PAGE).get_page(request.GET.get("page"))
     judges_pairs = selectors.has_pairs(project)
@@ -65,7 +65,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         "pair_progress": pair_progress(project, rounds),
         "judged": sum(row.received for row in rounds),
         "report": report,
-        "behind": max(0, reports.count_since(report)) if report else 0,
+        "behind": max(0, reports.count_new_judgments(report)) if report else 0,
         "headline": _headline_shares(spec, report.figures) if report else [],
         "headings": [dimension.title for dimension in review_spec().decided_dimensions],
         "page": page,
@@ -78,9 +78,11 @@ def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[s
     """Return (title, share, note) of each dimension with a share in the report."""
     found = figures.get("dimensions", {})
     return [
-        (dimension.share[0], share, dimension.share[1])
+        (dimension.share_heading[0], share, dimension.share_heading[1])
         for dimension in spec.dimensions
-        if dimension.share and (share := found.get(dimension.name, {}).get("share")) and share.get("of")
+        if dimension.share_heading
+        and (share := found.get(dimension.name, {}).get("share"))
+        and share.get("of")
     ]
 
 

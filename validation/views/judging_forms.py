@@ -35,7 +35,7 @@ from validation.domain.judging.sampling import (
 from validation.selectors.judging import Author, review_spec
 from validation.services.judging import RoundPlan
 
-SEED_RANGE = 1_000_000  # drawn seeds are below, so that they are short
+SEED_RANGE = 1_000_000  # random default seeds are below this, so that they are short
 DEFAULT_SAMPLE_SIZE = 200
 _STRATUM_LABELS = {
     Stratum.WORKER: "author",
@@ -125,7 +125,7 @@ def _percent_field(label: str) -> forms.IntegerField:
 
 
 class QualityChecksForm(RoundTermsForm):
-    """A round with quality checks; ``check_help`` is the help text of each sort by field."""
+    """A round with quality checks; ``check_help`` is each check's help text by field."""
 
     check_help: ClassVar[Mapping[str, str]]
     gold = _percent_field("Gold items, %")
@@ -187,7 +187,7 @@ class ReviewRoundForm(QualityChecksForm):
         max_value=MAX_REDUNDANCY,
         required=False,
         label="Maximum workers per item",
-        help_text="Undecided pairs get one more worker at a time, up to this number. Leave empty for none.",
+        help_text="Undecided pairs get one more worker at a time, up to this number. Leave empty for no follow-ups.",
     )
     ask_budget = SumField(
         required=False, label="Follow-up budget", help_text="US dollars for all follow-ups together."
@@ -209,7 +209,7 @@ class ReviewRoundForm(QualityChecksForm):
         workers_field.choices = [(str(author.worker), f"W-{author.worker}") for author in authors]
 
     def clean(self) -> dict[str, Any]:
-        """Build the selection; show each error at its field."""
+        """Build the selection; add each error to its field."""
         data = super().clean() or {}
         if data.get("gold") and not self.gold_count:
             self.add_error("gold", "No gold item is in use. Add gold items first, or use 0.")
@@ -217,7 +217,7 @@ class ReviewRoundForm(QualityChecksForm):
         if max_redundancy and redundancy and max_redundancy <= redundancy:
             self.add_error(
                 "max_redundancy",
-                f"Each pair gets {redundancy} anyway. Use a larger number, or leave this empty.",
+                f"Each pair gets {redundancy} workers anyway. Use a larger number, or leave this empty.",
             )
         if max_redundancy and not data.get("ask_budget") and "ask_budget" not in self.errors:
             self.add_error("ask_budget", "Enter the budget of the follow-ups.")
@@ -248,12 +248,13 @@ class ReviewRoundForm(QualityChecksForm):
         """Whether to open the section of follow-ups: it has a value or an error."""
         return self._has_input("max_redundancy", "ask_budget")
 
-    def check_gold_supply(self, pairs: int) -> bool:
-        """Tell whether a round of ``pairs`` pairs needs more gold items, and show that at the field."""
+    def lacks_gold_items(self, pairs: int) -> bool:
+        """Return whether a round of ``pairs`` pairs needs more gold items; if so, add an error to the field."""
         required = self.rates.counts(pairs)[CheckRole.GOLD]
         if required <= MAX_GOLD_USES * self.gold_count:
             return False
-        available = f"{self.gold_count} {'is' if self.gold_count == 1 else 'are'} in use, each at most twice"
+        verb = "is" if self.gold_count == 1 else "are"
+        available = f"{self.gold_count} {verb} in use, and a round uses each at most twice"
         self.add_error(
             "gold", f"This needs {required} gold items; {available}. Lower the percentage, or add gold items."
         )

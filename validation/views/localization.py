@@ -33,7 +33,7 @@ from validation.services.localization import launch_localization
 from validation.views.judging_forms import SEED_RANGE, RoundTermsForm
 
 PER_PAGE = 10
-TAG_SIDE_DIVISOR = 30  # a letter takes about 1/30 of a photo's side
+TAG_SIDE_DIVISOR = 30  # a letter is about 1/30 of the photo's longer side
 TAG_WIDTH = 22  # CSS pixels from one letter to the next
 DEFAULT_IMAGES = 101  # of the human baseline in Hessel et al. 2022
 
@@ -77,7 +77,7 @@ class MatchingRoundForm(RoundTermsForm):
 
 @dataclass(frozen=True, slots=True)
 class MarkedRegion:
-    """A region as drawn; ``tags`` are (left, top, offset to the right in CSS pixels) of its letters."""
+    """A region on the page; ``tags`` are its letters' positions: (left, top, offset to the right in CSS pixels)."""
 
     letter: str
     colour: int
@@ -87,7 +87,7 @@ class MarkedRegion:
 
 @dataclass(frozen=True, slots=True)
 class MatchedImage:
-    """One image as the page shows it; ``correct`` and ``total`` are sums over its raters."""
+    """What the page shows of one image; ``correct`` and ``total`` are sums over its raters."""
 
     image: ImageFacts
     regions: list[MarkedRegion]
@@ -151,7 +151,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> HttpResponse | Refused:
-    """Launch and redirect to the page, or return the error."""
+    """Launch a matching round and redirect to the page, or return the error."""
     data = form.cleaned_data
     try:
         batch, _ = launch_localization(
@@ -174,7 +174,7 @@ def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> 
 def _results_context(project: Project, number: str | None) -> dict[str, Any]:
     """Return the score and one page of images, most errors first."""
     rows, found = selectors.load_baseline(project)
-    hardest = sorted(found.by_image, key=lambda image: image.share)
+    hardest = sorted(found.by_image, key=lambda image: image.accuracy)
     page = Paginator(hardest, PER_PAGE).get_page(number)
     return {
         "score": found,
@@ -196,21 +196,21 @@ def _matched_images(project: Project, shown: list[ImageScore], rows: list[Judgme
         (image_row,) = unit.images.all()
         inferences = selectors.inference_rows(unit.payload, answers[image.item])
         regions = _mark_regions(
-            unit.payload["regions"], near=max(image_row.width, image_row.height) // TAG_SIDE_DIVISOR
+            unit.payload["regions"], min_distance=max(image_row.width, image_row.height) // TAG_SIDE_DIVISOR
         )
         result.append(MatchedImage(image_facts(image_row), regions, image, inferences))
     return result
 
 
-def _mark_regions(rows: list[dict[str, Any]], *, near: int) -> list[MarkedRegion]:
-    """Return the regions with their marks; letters closer than ``near`` image pixels are drawn side by side."""
+def _mark_regions(rows: list[dict[str, Any]], *, min_distance: int) -> list[MarkedRegion]:
+    """Return the regions with their marks; letters closer than ``min_distance`` pixels are drawn side by side."""
     corners: list[tuple[int, int]] = []
     found = []
     for index, row in enumerate(rows):
         tags = []
         for box in row["boxes"]:
             left, top = box["left"], box["top"]
-            beside = sum(abs(left - x) < near and abs(top - y) < near for x, y in corners)
+            beside = sum(abs(left - x) < min_distance and abs(top - y) < min_distance for x, y in corners)
             corners.append((left, top))
             tags.append((left, top, TAG_WIDTH * beside))
         found.append(MarkedRegion(*region_mark(index), row["boxes"], tags))

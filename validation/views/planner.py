@@ -36,9 +36,9 @@ from validation.selectors.judging import review_spec
 from validation.selectors.report import newest_report
 
 CHART_HEIGHT = 150  # pixels
-DEFAULT_WIDTH, DEFAULT_RATE = 5, 90
+DEFAULT_WIDTH, DEFAULT_RATE = 5, 90  # percentage points, percent
 MAX_PERCENT = 100
-ALPHA = "alpha_ordinal"
+ALPHA_KEY = "alpha_ordinal"  # in a report's coefficients
 
 
 class PlannerForm(PageForm):
@@ -118,7 +118,7 @@ def planner(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _default_values(project: Project, report: JudgingReport | None) -> dict[str, Any]:
-    """Return the form's initial values: the newest report's share, and the number of approved pairs."""
+    """Return the form's initial values, from the newest report's share of acceptable pairs and the approved pairs."""
     kind = review_spec().kind
     share = report.figures["dimensions"]["reasonable"]["share"]["percent"] if report else None
     pairs = collected.approved_records(project, OBSERVATION).count()
@@ -185,15 +185,17 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
         dots=[replace(dot, name=Name(text, -10 if is_right else 10, -8, "end" if is_right else "start"))],
         x_ticks=plane.x_ticks(4, min_step=1, text=lambda n: f"{n:,.0f}"),
         y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
-        table=Table(("Pairs", "Width, points"), [(f"{n:,}", f"{one:.1f}") for n, one in points[::6]]),
+        table=Table(
+            ("Pairs", "Width, points"), [(f"{n:,}", f"{points_wide:.1f}") for n, points_wide in points[::6]]
+        ),
     )
 
 
 def _expected_alphas(report: JudgingReport | None, items: int) -> list[AlphaRow]:
-    """Return the agreement to expect from the pilot's report, for coefficients with an interval."""
+    """Return the expected width of each alpha that has an interval in the pilot's report."""
     rows = []
     for name, found in report.figures["dimensions"].items() if report else ():
-        row = found.get("coefficients", {}).get(ALPHA) or {}
+        row = found.get("coefficients", {}).get(ALPHA_KEY) or {}
         low, high, value = row.get("low"), row.get("high"), row.get("value")
         if low is None or high is None or value is None or not row.get("items"):
             continue

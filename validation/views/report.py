@@ -1,4 +1,4 @@
-"""The judging report of a kind: figures with their age, the items behind them, and files to download."""
+"""The judging report of a kind: its figures, the judged items, and files to download."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,7 +27,7 @@ from validation.selectors.report import JudgedItem
 from validation.services import rater_rows, report
 from validation.views import report_sections as sections
 
-COLOUR_COUNT = 5  # of observations, as hits.templatetags.photo colours regions
+COLOUR_COUNT = 5  # of regions, as in hits.templatetags.photo
 WORKERS_PER_PAGE = 25
 _CONTENT_TYPES = {
     rater_rows.CSV: "text/csv; charset=utf-8",
@@ -44,7 +44,7 @@ def _check_kind(name: str) -> str:
 @require_safe
 @project_page()
 def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the newest report of a kind, its age, and the button for a new one."""
+    """Show the newest report of a kind, whether it is outdated, and the button for a new one."""
     kind = _check_kind(request.GET.get("kind") or selectors.first_judged_kind(project, kind_names()))
     newest = selectors.newest_report(project, kind)
     jobs = selectors.newest_jobs(project, kind)
@@ -126,7 +126,7 @@ def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def rows_make(request: HttpRequest, project: Project) -> HttpResponse:
+def rows_create(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the creation of the files with per-rater rows."""
     kind = _check_kind(request.POST.get("kind", ""))
     try:

@@ -35,7 +35,7 @@ def dimension_section(
     spec: JudgingSpec, dimension: Dimension, figures: Mapping[str, Any], shown: Mapping[str, ShownItem]
 ) -> dict[str, Any]:
     """Return the section of one dimension: bar, coefficients, heat table and hardest items, as its scale allows."""
-    words = [dimension.label_text(label) for label, _ in figures["labels"]]
+    label_titles = [dimension.label_text(label) for label, _ in figures["labels"]]
     is_multiple, is_text = dimension.scale is Scale.MULTIPLE, dimension.scale is Scale.TEXT
     percent = figures["coefficients"].get("percent") or {}
     return {
@@ -47,9 +47,11 @@ def dimension_section(
         "median_words": figures.get("median_words"),
         "bar": ""
         if is_multiple or is_text
-        else _label_bar(dimension.title, list(zip(words, (n for _, n in figures["labels"]), strict=True))),
-        "low": words[0] if words else "",
-        "high": words[-1] if words else "",
+        else _label_bar(
+            dimension.title, list(zip(label_titles, (n for _, n in figures["labels"]), strict=True))
+        ),
+        "low": label_titles[0] if label_titles else "",
+        "high": label_titles[-1] if label_titles else "",
         "is_ordered": dimension.is_ordered,
         "items": figures["items"],
         "ratings": figures["ratings"],
@@ -59,8 +61,8 @@ def dimension_section(
         | {"items": percent.get("items", 0)},
         "unanimity": figures.get("unanimity"),
         "by_label": [_label_row(dimension, row) for row in figures.get("by_label", ())],
-        "heat": heat_table(figures["confusion"], words, figures["examples"]),
-        "label_titles": words,
+        "heat": heat_table(figures["confusion"], label_titles, figures["examples"]),
+        "label_titles": label_titles,
         "hardest": [_hardest_row(dimension, row, shown.get(row["item"])) for row in figures["hardest"]],
         "kind": spec.name,
     }
@@ -68,14 +70,15 @@ def dimension_section(
 
 def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | None:
     """Return one bar of all labels from low to high, and its legend."""
-    kinds = shades(len(counts))
-    parts = [(name, count, kind) for (name, count), kind in zip(counts, kinds, strict=True)]
+    segments = [
+        (name, count, shade) for (name, count), shade in zip(counts, shades(len(counts)), strict=True)
+    ]
     summary = f"{title}: {', '.join(f'{count} {name}' for name, count in counts)}"
-    strip, total = stacked_strip(parts, summary=summary), sum(count for _, count in counts)
+    strip, total = stacked_strip(segments, summary=summary), sum(count for _, count in counts)
     return (
         None
         if strip is None
-        else {"strip": strip, "legend": [(*part, 100 * part[1] / total) for part in parts]}
+        else {"strip": strip, "legend": [(*segment, 100 * segment[1] / total) for segment in segments]}
     )
 
 
@@ -120,7 +123,7 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
     tiles = []
     for dimension in spec.dimensions:
         found = figures["dimensions"].get(dimension.name) or {}
-        share, (title, note) = found.get("share"), dimension.share or ("", "")
+        share, (title, note) = found.get("share"), dimension.share_heading or ("", "")
         if share and share["percent"] is not None:
             undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
             interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}%"
@@ -134,8 +137,8 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
             )
         if dimension.is_numeric and found.get("ratings") and found["mean"] is not None:
             low, high = dimension.labels[0], dimension.labels[-1]
-            whole, note = f"of {low} to {high}", f"{found['ratings']:,} ratings."
-            tiles.append(_tile(f"Mean {dimension.title.lower()}", f"{found['mean']:.2f}", whole, note))
+            denominator, note = f"of {low} to {high}", f"{found['ratings']:,} ratings."
+            tiles.append(_tile(f"Mean {dimension.title.lower()}", f"{found['mean']:.2f}", denominator, note))
     pairwise = figures.get("pairwise")
     if pairwise and pairwise["value"] is not None:
         note = f"Agreement between raters as the leaderboard measures it. Chance is 0; {_describe_interval(pairwise)}"
@@ -158,8 +161,8 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
     return tiles
 
 
-def _tile(title: str, figure: str, whole: str, note: str) -> dict[str, str]:
-    return {"title": title, "figure": figure, "whole": whole, "note": note}
+def _tile(title: str, figure: str, denominator: str, note: str) -> dict[str, str]:
+    return {"title": title, "figure": figure, "denominator": denominator, "note": note}
 
 
 def _describe_interval(row: Mapping[str, Any], *, unit: str = "") -> str:
@@ -266,7 +269,7 @@ def _denominator(pair: Sequence[int] | None) -> int:
 
 
 def _meter_width(reliability: float | None) -> Chart | None:
-    """Return a bar for a reliability; one below chance leaves it empty."""
+    """Return a bar for a reliability; the bar is empty if the reliability is below chance."""
     return None if reliability is None else share_strip(reliability, summary="", kind="meter")
 
 
@@ -275,8 +278,8 @@ def _pair_percent(pair: Sequence[int] | None) -> float | None:
 
 
 def report_age(report: JudgingReport, project: Project) -> dict[str, Any]:
-    """Return the age of the figures and whether they are outdated."""
-    behind = selectors.count_since(report)
+    """Return how many judgments the report lacks, and whether its data or the project's target pay changed."""
+    behind = selectors.count_new_judgments(report)
     target = bool(report.figures.get("time")) and (report.figures["time"]["pay"] or {}).get("target")
     return {
         "behind": behind,

@@ -27,7 +27,7 @@ from validation.selectors.quality_checks import usable_gold_items
 from validation.services.judging import default_pool, launch_review
 from validation.views.judging_forms import ReviewRoundForm
 
-_NOT_CARRIED = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost", "found"}
+_NOT_REPEATED_FIELDS = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost", "found"}
 _CHECK_LABELS = {CheckRole.GOLD: "gold", CheckRole.ATTENTION: "attention", CheckRole.REPEAT: "repeated"}
 
 
@@ -58,7 +58,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         if found is not None and not found.pairs:
             form.add_error(None, "No pair matches this selection.")
             found = None
-        elif found is not None and form.check_gold_supply(len(found.pairs)):
+        elif found is not None and form.lacks_gold_items(len(found.pairs)):
             found = None
         if found is None:
             status = 400
@@ -96,7 +96,7 @@ def _initial_from_query(query: QueryDict) -> dict[str, Any]:
 def _launch(
     request: HttpRequest, project: Project, form: ReviewRoundForm, found: SelectedPairs
 ) -> HttpResponse | Refused:
-    """Launch and redirect to the judging page, or return the error."""
+    """Launch the round and redirect to the judging page, or return the error."""
     expected = request.POST.get("found", "")
     if expected and expected != str(len(found.pairs)):
         return Refused(
@@ -149,4 +149,6 @@ def _count_judges(project: Project, pool: Pool | None) -> int | None:
 
 def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
     """Return the form's values as hidden fields of the confirmation step."""
-    return [(name, value) for name, values in data.lists() if name not in _NOT_CARRIED for value in values]
+    return [
+        (name, value) for name, values in data.lists() if name not in _NOT_REPEATED_FIELDS for value in values
+    ]

@@ -17,15 +17,17 @@ from validation.services.rounds import IMAGES_PER_SET, PAIRS_PER_SUBMISSION, Adm
 MAX_ASSIGNMENTS = 5000
 MAX_QUESTIONS = 6  # rows of the question editor
 MAX_CHOICES = 6
-EXAMPLE_COUNTRIES = ("US", "CA", "GB", "AU")
+PUBLISHED_COUNTRIES = ("US", "CA", "GB", "AU")
 
 
 class CountriesField(forms.CharField):
     """Countries by code or name, separated by commas; empty means all."""
 
     def __init__(self, **kwargs: Any) -> None:
-        paper = ", ".join(EXAMPLE_COUNTRIES)
-        help_text = f"Codes or names, separated by commas. Empty means all. Hessel et al. 2022 used {paper}."
+        published = ", ".join(PUBLISHED_COUNTRIES)
+        help_text = (
+            f"Codes or names, separated by commas. Empty means all. Hessel et al. 2022 used {published}."
+        )
         super().__init__(max_length=2000, required=False, label="Countries", help_text=help_text, **kwargs)
 
     def clean(self, value: Any) -> tuple[str, ...]:
@@ -37,7 +39,7 @@ class CountriesField(forms.CharField):
 
 
 class PhotosField(forms.MultipleChoiceField):
-    """Check boxes for photos of the project."""
+    """Checkboxes for photos of the project."""
 
     def __init__(self, images: Sequence[Image], **kwargs: Any) -> None:
         choices = [(str(image.pk), image.name) for image in images]
@@ -99,7 +101,7 @@ class QualificationForm(RoundForm):
     graders = forms.ChoiceField(
         choices=[("1", "One grader"), ("2", "Two graders, blind to each other")],
         label="Graders per pair",
-        help_text="Two graders also give their agreement (Cohen’s κ).",
+        help_text="With two graders, the round’s page shows their agreement (Cohen’s κ).",
     )
     exam_needed = forms.IntegerField(
         min_value=0,
@@ -150,7 +152,7 @@ class QualificationForm(RoundForm):
         return bool(self["exam_needed"].errors) or any(_has_input(fields) for _, fields, _ in self.questions)
 
     def clean(self) -> dict[str, Any]:
-        """Check the photos against sets of three and applicants, and check each question."""
+        """Check that the photos form sets of three, at most one per applicant, and check each question."""
         data = super().clean() or {}
         ticked = len(data.get("photos") or ())
         if ticked < IMAGES_PER_SET or ticked % IMAGES_PER_SET:

@@ -1,4 +1,4 @@
-"""Qualification and training rounds: the list, starting one, one round's page, and answering its applicants."""
+"""Pages about qualification and training rounds: the list, new rounds, and one round with its applicants."""
 
 import uuid
 from collections import Counter
@@ -185,11 +185,11 @@ def _launch_in_steps(
 
 
 def _confirm_context(project: Project, form: RoundForm, variants: int, slots: int) -> dict[str, Any]:
-    spread = services.plan_round_slots(slots=slots, variants=variants)
-    terms = replace(form.terms, redundancy=spread.redundancy)
+    slot_plan = services.plan_round_slots(slots=slots, variants=variants)
+    terms = replace(form.terms, redundancy=slot_plan.redundancy)
     reward: int = form.cleaned_data["reward"]
-    estimate = launch_estimate.estimate_cost(kind=form.kind, terms=terms, units=spread.hits)
-    rewards = f"Rewards, {_pluralize(spread.hits, 'task')} × {_pluralize(spread.redundancy, 'worker')}"
+    estimate = launch_estimate.estimate_cost(kind=form.kind, terms=terms, units=slot_plan.hits)
+    rewards = f"Rewards, {_pluralize(slot_plan.hits, 'task')} × {_pluralize(slot_plan.redundancy, 'worker')}"
     return cost_context(
         project=project,
         cost=cost_table(estimate, rewards=rewards, reward_cents=reward),
@@ -198,7 +198,7 @@ def _confirm_context(project: Project, form: RoundForm, variants: int, slots: in
     ) | {
         "estimate": estimate,
         "terms": terms,
-        "spread": spread,
+        "slot_plan": slot_plan,
         "variants": variants,
         "slots": slots,
         "forecast": forecast_launch_pay(
@@ -206,8 +206,8 @@ def _confirm_context(project: Project, form: RoundForm, variants: int, slots: in
             kind=form.kind,
             reward_cents=reward,
             bonus_cents=0,
-            redundancy=spread.redundancy,
-            units=spread.hits,
+            redundancy=slot_plan.redundancy,
+            units=slot_plan.hits,
         ),
         "idempotency_key": uuid.uuid4().hex,
     }
@@ -281,7 +281,7 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
 
 
 def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
-    """Return how many applicants have which score, with the pass line."""
+    """Return a chart of how many applicants have each score, with the minimum to pass."""
     passed = sum(counts[needed:])
     with_scores = ", ".join(f"{count} with {score}" for score, count in enumerate(counts) if count)
     return bar_chart(
@@ -297,7 +297,7 @@ def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
 @require_POST
 @project_page()
 def answer_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
-    """Queue the answers to all completely graded applicants."""
+    """Queue the decisions about all completely graded applicants."""
     round_row = get_round(project, round_id)
     try:
         applicant_decisions.request_applicant_decisions(
@@ -306,5 +306,5 @@ def answer_round(request: HttpRequest, project: Project, round_id: int) -> HttpR
     except Refused as error:
         messages.warning(request, str(error))
     else:
-        messages.success(request, "The applicants are being answered and paid one by one.")
+        messages.success(request, "The applicants are being paid and informed of the result one by one.")
     return redirect("qualification-round", project.slug, round_row.pk)

@@ -23,7 +23,7 @@ def apply_status_change(request: HttpRequest, project: Project, worker: Worker, 
         messages.warning(
             request,
             f"{worker} is {status_text}. The marketplace was not updated: {outstanding[0]} This is retried every "
-            "30 seconds. Meanwhile our own pages turn the worker away.",
+            "30 seconds. Until then, the task pages of this site refuse the worker.",
         )
     else:
         messages.success(request, f"{worker} is {status_text}. The worker can read your reason.")

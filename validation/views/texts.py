@@ -1,4 +1,4 @@
-"""The free texts of judges, page by page, each with links to its item and its submission."""
+"""The page of judges' free texts, each with links to its item and its submission."""
 
 from dataclasses import dataclass, replace
 from typing import Any

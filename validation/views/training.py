@@ -1,4 +1,4 @@
-"""The training queue: attempts on the left, one attempt with remark fields in the middle, the answer on the right."""
+"""The training queue: attempts on the left, an attempt with remark fields in the middle, feedback on the right."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _NO_INPUT: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class RemarkField:
-    """A field for a remark: its form name, its label, and the text typed before an error."""
+    """A field for a remark: ``field`` is its form name, ``name`` its target, ``text`` what was typed."""
 
     field: str
     name: str
@@ -137,14 +137,15 @@ def _pair_remark_fields(pair: ObservationPair, typed: Mapping[str, str]) -> Pair
     def remark_field(target: RemarkTarget, label: str = "") -> RemarkField:
         return RemarkField(target.field, describe_target(target, label), typed.get(target.field, ""), label)
 
-    tabs = box_labels(len(pair.boxes), pair.index)
+    labels = box_labels(len(pair.boxes), pair.index)
     return PairRemarkFields(
         pair=pair,
         clue=remark_field(RemarkTarget(pair.index, "clue")),
         inference=remark_field(RemarkTarget(pair.index, "inference")),
         confidence=remark_field(RemarkTarget(pair.index, "confidence")),
         boxes=[
-            remark_field(RemarkTarget(pair.index, "boxes", n), tab) for n, tab in enumerate(tabs, start=1)
+            remark_field(RemarkTarget(pair.index, "boxes", n), label)
+            for n, label in enumerate(labels, start=1)
         ],
         whole=remark_field(RemarkTarget(pair.index)),
     )
@@ -159,7 +160,7 @@ def _remark_rows(row: training.EarlierAttempt) -> list[tuple[str, str]]:
 
 
 def _pay_and_grant(request: HttpRequest, project: Project, row: Assignment, outcome: TrainingOutcome) -> None:
-    """Pay and grant now; report failures, which stay stored and are retried."""
+    """Make the calls for payment and grant; show failed ones, which are retried later."""
     failures = settle_worker_calls(project=project, worker=row.worker, marketplace=marketplace())
     decision = row.decisions.first()
     try:

@@ -59,7 +59,7 @@ class UnitsForm(BatchTermsForm):
             field.widget.attrs["class"] = "input"
             self.fields[name] = field
         if kind.purpose is Purpose.JUDGING:
-            del self.fields["unit_scope"]  # a judge answers about an item once, in all rounds
+            del self.fields["unit_scope"]  # a judge judges an item at most once in all rounds
 
     @property
     def rates(self) -> CheckRates:
@@ -73,7 +73,7 @@ def _available_checks(kind: HitKind) -> tuple[str, ...]:
         return ()
     spec = spec_of(kind.name)
     if spec.has_truth:
-        return ()  # each unit's answer is known
+        return ()  # units contain the right answer, so no checks are needed
     gold, attention = ["gold"] if spec.can_be_gold else [], ["attention"] if spec.has_attention_checks else []
     return (*gold, *attention, "repeat")
 
@@ -170,7 +170,7 @@ def _save_upload(
 def _launch(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: ParsedUnits
 ) -> HttpResponse | Refused:
-    """Launch and redirect to the batch, or return the error."""
+    """Launch the units and redirect to the batch, or return the error."""
     try:
         batch, _ = launch_from_file(
             project=project,

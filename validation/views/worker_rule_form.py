@@ -37,11 +37,13 @@ class RuleForm(PageForm):
     """A worker rule."""
 
     name = forms.CharField(max_length=120, help_text="For example “Reasonable pairs, last 50”.")
-    measure = forms.ChoiceField(choices=[(m.value, words) for m, words in MEASURE_LABELS.items()])
+    measure = forms.ChoiceField(choices=[(measure.value, label) for measure, label in MEASURE_LABELS.items()])
     below = forms.CharField(
         max_length=10,
         label="Limit",
-        help_text="Shares in percent: finds workers below it. Pay in US dollars per hour: finds workers above it.",
+        help_text=(
+            "Shares in percent: the rule finds workers below it. Pay in US dollars per hour: it finds workers above."
+        ),
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     window = forms.IntegerField(
@@ -49,7 +51,7 @@ class RuleForm(PageForm):
         max_value=MAX_ITEMS,
         initial=50,
         label="Window",
-        help_text="How many of the newest items count. Default 50.",
+        help_text="Number of newest items that count. Default 50.",
     )
     at_least = forms.IntegerField(
         min_value=1,

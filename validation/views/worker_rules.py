@@ -1,4 +1,4 @@
-"""Worker rules: the list, the form with a preview, and the rules' proposals."""
+"""Pages about worker rules: the list, the form with a preview, and the rules' proposals."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -77,11 +77,11 @@ def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None
                 request, "Rule saved. It is applied every five minutes and only makes proposals."
             )
             return redirect("worker-rules", project.slug)
-        context["outlook"] = selectors.preview_rule(
+        context["preview"] = selectors.preview_rule(
             form.rule, project, proposes=form.proposed_status, saved=rule
         )
         context["found"] = [
-            (finding.worker, summarise_finding(finding.figures)) for finding in context["outlook"].proposed
+            (finding.worker, summarise_finding(finding.figures)) for finding in context["preview"].proposed
         ]
     return render(request, "validation/workers/rule.html", context, status=400 if form.errors else 200)
 

@@ -56,7 +56,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_safe
 @project_page()
 def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
-    """Show one worker's status, figures and history, and the actions on them."""
+    """Show one worker's status, figures and history, and forms to change the status."""
     worker = _get_worker(project, worker_id)
     admin = visitor_has_role(request, project, Role.ADMIN)
     context: dict[str, Any] = {
@@ -92,7 +92,7 @@ def worker_status_change(request: HttpRequest, project: Project, worker_id: int)
         messages.error(request, "Choose a status.")
         return back
     current = worker_status.current_status(worker, project)
-    # Workers become qualified or trained on other pages; here they are only reinstated to it.
+    # Workers become qualified or trained on other pages; here they can only be reinstated to these statuses.
     if requested not in {
         *EXCLUDED_STATUSES,
         current.status,

@@ -22,7 +22,7 @@ class PhotoVerdictSpec(JudgingSpec):
             scale=Scale.NOMINAL,
             labels=("people", "things", "place"),
             favourable=frozenset({"people", "things"}),
-            share=("About people or things", "To most judges"),
+            share_heading=("About people or things", "To most judges"),
         ),
         Dimension(
             name="faults",

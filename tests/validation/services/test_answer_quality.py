@@ -324,7 +324,7 @@ def test_a_page_finds_near_copies_of_others(
     assert (found.total, found.near_copies_compared, pair.is_own) == (6, True, False)
     earlier = Assignment.objects.get(worker__worker_id="FIRST")
     later = Pair.objects.get(fields__inference=text.replace("breakfast", "lunch"))
-    assert (pair.assignment, pair.earlier) == (later.submission.assignment.pk, earlier.pk)
+    assert (pair.assignment, pair.earlier_assignment) == (later.submission.assignment.pk, earlier.pk)
     for name in ("FIRST", "OTHER"):
         other = quality.worker_copies(Worker.objects.get(worker_id=name), work.project)
         assert (other.pairs, other.total) == ((), 3), name

@@ -26,7 +26,7 @@ from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge
 from validation.models import JudgingRound, QualityCheck
 from validation.selectors.judging import review_spec
-from validation.services.units import kind_from_units, launch_from_file, read_unit_file
+from validation.services.units import find_unit_file_kind, launch_from_file, read_unit_file
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakeImage = Callable[..., Image]
@@ -154,7 +154,7 @@ def test_each_kinds_example_can_be_launched_unchanged(
 )
 def test_kinds_with_their_own_launch_are_refused(name: str, project: Project) -> None:
     with pytest.raises(Refused, match="has its own page or command"):
-        kind_from_units(name)
+        find_unit_file_kind(name)
     with pytest.raises(CommandError, match="has its own page"):
         call_command("launch_units", name, "--project", project.slug, "--example")
 
@@ -235,7 +235,7 @@ def test_file_with_a_bad_line_launches_nothing(project: Project, tmp_path: Path)
 def test_quality_checks_are_refused_for_collecting_kinds(project: Project) -> None:
     market.fund()
     found = read(project, lines({"topic": "rain"}))
-    with pytest.raises(Refused, match="quality checks: kind word_list is not judged"):
+    with pytest.raises(Refused, match="quality checks: kind word_list is not a judging kind"):
         launch_from_file(
             project=project, kind=registry.get_kind(WORDS), units=found, by=None, rates=CheckRates(repeat=50)
         )

@@ -285,7 +285,7 @@ def test_deciding_twice_changes_nothing(scenario: ApplicantScenario) -> None:
 def test_cancelled_job_leaves_complete_decisions_and_resumes(
     scenario: ApplicantScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(applicant_decisions, "APPLICANTS_BATCH_SIZE", 2)
+    monkeypatch.setattr(applicant_decisions, "APPLICANTS_CHUNK_SIZE", 2)
     found = scenario.opened(6)
     scenario.apply(found, 6, right=lambda n: None)
     scenario.grade(found, reasonable=lambda n: 9)

@@ -95,7 +95,7 @@ def test_the_same_judgments_give_no_new_report(work: Work, image: Image) -> None
     assert again.figures["unchanged"]
     assert JudgingReport.objects.count() == 1
     work.answered(hits[0], "JUDGE9", review())
-    assert selectors.count_since(first) == 1
+    assert selectors.count_new_judgments(first) == 1
     third = compute_report(project=work.project, kind=REVIEW)
     assert third.pk != first.pk
     assert third.data_sha256 != first.data_sha256
@@ -115,7 +115,7 @@ def test_a_rejection_and_another_target_make_new_figures(work: Work, image: Imag
     reviewed(work, image, [review(), review("un")])
     first = compute_report(project=work.project, kind=REVIEW)
     Assignment.objects.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
-    assert selectors.count_since(first) == -1
+    assert selectors.count_new_judgments(first) == -1
     second = compute_report(project=work.project, kind=REVIEW)
     assert (second.judgments, second.pk != first.pk) == (1, True)
     work.project.target_cents_per_hour += 100
@@ -151,7 +151,7 @@ def test_imported_judgments_count_and_have_no_worker(work: Work, image: Image) -
 def test_without_judgments_there_is_no_report(work: Work) -> None:
     with pytest.raises(Refused, match="there are no judgments yet"):
         compute_report(project=work.project, kind=REVIEW)
-    with pytest.raises(Refused, match="is not judged; use one of"):
+    with pytest.raises(Refused, match="is not a judging kind; use one of"):
         request_report(project=work.project, kind="sherlock_observation", by=None)
 
 
@@ -198,7 +198,7 @@ def test_exchanged_judgment_makes_the_report_outdated(
     assert "are outdated" not in client.get(address).content.decode()
     hits[0].assignments.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
     work.answered(hits[1], "JUDGE7", review())
-    assert selectors.count_since(report) == 0
+    assert selectors.count_new_judgments(report) == 0
     assert selectors.is_behind(report)
     page = client.get(address).content.decode()
     assert "are outdated" in page
@@ -338,7 +338,10 @@ def test_the_command_prints_and_writes_rows(work: Work, image: Image, tmp_path: 
 def test_the_command_refuses_in_one_line(work: Work, tmp_path: Any) -> None:
     for wrong, message in (
         ({"project": "nowhere"}, "there is no such project"),
-        ({"project": work.project.slug, "kind": "nonsense"}, "is not judged; use one of observation_review"),
+        (
+            {"project": work.project.slug, "kind": "nonsense"},
+            "is not a judging kind; use one of observation_review",
+        ),
         ({"project": work.project.slug}, "there are no judgments yet"),
     ):
         with pytest.raises(CommandError, match=message) as error:

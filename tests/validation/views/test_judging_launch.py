@@ -182,7 +182,7 @@ def test_too_few_gold_items_are_reported_before_the_cost(client: Client, work: W
     values = VALUES | {"how": "all", "step": "estimate"}
     reply = client.post(url, values | {"again": "on", "gold": "50"})
     assert reply.status_code == 400
-    assert "This needs 3 gold items; 1 is in use, each at most twice." in plain(reply)
+    assert "This needs 3 gold items; 1 is in use, and a round uses each at most twice." in plain(reply)
     assert client.post(url, values | {"again": "on", "gold": "40"}).status_code == 200
 
 
@@ -207,7 +207,7 @@ def test_follow_up_needs_higher_redundancy_and_a_budget(client: Client, work: Wo
     market.fund()
     work.observed(work.image())
     page = plain(client.post(url, VALUES | {"max_redundancy": "3", "step": "estimate"}))
-    assert "Each pair gets 3 anyway" in page
+    assert "Each pair gets 3 workers anyway" in page
     assert "Enter the budget of the follow-ups." in page
     reply = client.post(url, VALUES | {"max_redundancy": "5", "ask_budget": "12.50", "step": "launch"})
     assert reply.status_code == 302

@@ -2,8 +2,9 @@
 
 A region is one person's set of boxes for one unit, in fractions of its image, so that regions of images of different
 sizes are comparable. The distance of two regions is 1 - IoU of their areas; overlapping boxes count once. In
-Krippendorff's general form (2011), alpha is 1 less the mean distance within units over the mean distance of any two
-regions. Matching follows the localization measure of Hessel et al. 2022 §4.2: IoU strictly over 0.5.
+Krippendorff's general form (2011), alpha is 1 minus a ratio: the mean distance within units, divided by the mean
+distance of any two regions. Matching follows the localization measure of Hessel et al. 2022 §4.2: IoU strictly over
+0.5.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -16,9 +17,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 IOU_THRESHOLD = 0.5
-MAX_EXACT_REGIONS = 3_000  # up to this number, all nine million pairs of regions are measured
+MAX_EXACT_REGIONS = 3_000  # up to this number, all pairs of regions are measured: nine million
 SAMPLED_PAIRS = 1_000_000
-_CHUNK_SIZE = 500_000  # rectangles, or drawn units, in memory
+_CHUNK_SIZE = 500_000  # pairs of rectangles, or counts of drawn units, in memory at a time
 MIN_RATERS = 2
 _ROUNDING = 1e-12  # far below one pixel of any photograph
 
@@ -48,7 +49,7 @@ class BoxMatch:
     """Two people's boxes, matched one to one with the maximum sum of IoU.
 
     ``mean_iou`` is over all matched boxes, including those that do not overlap: ``None`` if a region has no box.
-    ``accepted`` counts matches with an IoU over 0.5; ``f1`` is twice that over all boxes, ``None`` without boxes.
+    ``accepted`` counts matches with an IoU over 0.5; ``f1`` is ``2 * accepted`` / all boxes; ``None`` without boxes.
     """
 
     mean_iou: float | None
@@ -81,7 +82,7 @@ def region(boxes: Iterable[tuple[float, float, float, float]], *, width: float, 
     """Return a region from ``(left, top, width, height)`` boxes in pixels of an image of ``width`` × ``height``.
 
     Raises:
-        BoxError: a box without area, or one that leaves the image.
+        BoxError: a box has no area or leaves the image.
     """
     rows = np.array(list(boxes), dtype=np.float64).reshape(-1, 4)
     corners = np.column_stack([rows[:, :2], rows[:, :2] + rows[:, 2:]])
@@ -92,14 +93,14 @@ def region(boxes: Iterable[tuple[float, float, float, float]], *, width: float, 
 
 
 def iou_matrix(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return the IoU of each of (m, 4) with each of (k, 4) boxes, left, top, right, bottom: (m, k)."""
+    """Return the IoU of each box in ``first`` (m, 4) with each in ``second`` (k, 4): (m, k); both hold corners."""
     shared = _intersection_areas(first[:, None, :], second[None, :, :])
     total = _areas(first)[:, None] + _areas(second)[None, :]
     return shared / (total - shared)
 
 
 def match_boxes(first: Region, second: Region) -> BoxMatch:
-    """Match two people's boxes one to one by the largest sum of IoU."""
+    """Match two people's boxes one to one so that the sum of their IoU is largest."""
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - the web process never loads scipy
 
     overlap = iou_matrix(first.boxes, second.boxes)
@@ -123,8 +124,8 @@ def iou_alpha(
 ) -> float | None:
     """Return Krippendorff's alpha with the distance 1 - IoU of areas.
 
-    Units with one region are left out. ``None`` if no unit has two regions, or if all regions are equal. Above
-    ``max_exact_regions`` regions the expected distance is estimated from a million random pairs.
+    Units with one region are left out. The result is ``None`` if no unit has two regions, or if all are equal. Above
+    ``max_exact_regions`` regions, the expected distance is estimated from a million random pairs.
     """
     return _alpha(_RegionDistances(ratings, rng, max_exact_regions))
 
@@ -140,10 +141,11 @@ def box_agreement(
     """Return alpha over areas and the matched measures, with a percentile bootstrap interval of alpha over units.
 
     Units are drawn with replacement. Up to ``max_exact_regions`` regions each draw has its own expected distance;
-    above, it is estimated once from a sample of pairs.
+    above that number, it is estimated once from a sample of pairs.
 
     Args:
-        ratings: one per person and unit. rng: draws pairs and units. replicates: draws of units. level: 0 to 1.
+        ratings: one per person and unit. rng: draws pairs and units. replicates: number of bootstrap samples.
+        level: confidence level of the interval, 0 to 1.
     """
     distances = _RegionDistances(ratings, rng, max_exact_regions)
     matches = [_match_unit([ratings[index].region for index in rows]) for rows in distances.units]
@@ -177,7 +179,7 @@ class _DisjointRegions:
         owners = np.repeat(np.arange(len(parts)), self.counts)
         self.areas = _sum_by_group(owners, _areas(self.rectangles), len(parts))
 
-    def rows(self, start: int, stop: int) -> FloatArray:
+    def distance_rows(self, start: int, stop: int) -> FloatArray:
         """Return 1 - IoU of the regions from ``start`` to ``stop`` with all: (stop - start, regions)."""
         first, last = self.starts[start], self.starts[stop - 1] + self.counts[stop - 1]
         shared = _intersection_areas(self.rectangles[first:last, None, :], self.rectangles[None, :, :])
@@ -186,7 +188,7 @@ class _DisjointRegions:
         return _distance(shared, self.areas[start:stop, None] + self.areas[None, :])
 
     def distances(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Return 1 - IoU of each pair of regions, by their indexes: (n,) of two (n,)."""
+        """Return 1 - IoU of the regions with indexes ``first[i]`` and ``second[i]`` for each i: (n,) of two (n,)."""
         distances = np.empty(first.size)
         max_products = max(1, int(self.counts.max(initial=1))) ** 2
         rows = max(1, _CHUNK_SIZE // max_products)
@@ -221,7 +223,7 @@ class _RegionDistances:
         disjoint = _DisjointRegions([ratings[index].region for rows in self.units for index in rows])
         self.estimated = self.unit_of_region.size > max_exact_regions
         self.within = self._sum_within(disjoint)
-        self.between: FloatArray | None = None  # (units, units) summed differences of ordered pairs
+        self.between: FloatArray | None = None  # (units, units) summed distances of ordered pairs of regions
         if self.estimated:
             self.expected = self._estimate_expected(disjoint, rng)
         elif self.unit_of_region.size:
@@ -232,7 +234,7 @@ class _RegionDistances:
             self.expected = 0.0
 
     def _sum_within(self, regions: _DisjointRegions) -> FloatArray:
-        """Sum the distances of ordered pairs of a unit, divided by the unit's regions less one: (units,)."""
+        """Return each unit's summed distances of ordered pairs / (its number of regions - 1): (units,)."""
         starts = np.cumsum(self.sizes) - self.sizes
         pair_counts = self.sizes**2
         unit = np.repeat(np.arange(self.sizes.size), pair_counts)
@@ -248,7 +250,7 @@ class _RegionDistances:
         summed = np.zeros((self.sizes.size, self.sizes.size))
         rows = max(1, _CHUNK_SIZE // regions.rectangles.shape[0] // int(regions.counts.max()))
         for start in range(0, self.unit_of_region.size, rows):
-            distances = regions.rows(start, min(start + rows, self.unit_of_region.size))
+            distances = regions.distance_rows(start, min(start + rows, self.unit_of_region.size))
             np.add.at(
                 summed, self.unit_of_region[start : start + rows], np.add.reduceat(distances, starts, axis=1)
             )
@@ -287,7 +289,7 @@ def _interval(
 
 
 def _bootstrap_alphas(distances: _RegionDistances, draws: IntArray) -> FloatArray:
-    """Return alpha of each draw (b, units) in which it is defined."""
+    """Return alpha for each draw of units (b, units); draws without a defined alpha are left out."""
     weights = draws.astype(np.float64)
     regions = weights @ distances.sizes
     expected = np.full(len(weights), distances.expected)
@@ -344,9 +346,8 @@ def _distance(shared: FloatArray, total: FloatArray) -> FloatArray:
     """Return 1 - IoU from intersection areas and sums of areas; 0 for two regions without area."""
     union = total - shared
     distance = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)
-    return np.where(
-        distance < _ROUNDING, 0.0, distance
-    )  # the same area drawn with other boxes has distance 0
+    # The same area drawn with other boxes has distance 0.
+    return np.where(distance < _ROUNDING, 0.0, distance)
 
 
 def _areas(boxes: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from validation.domain.agreement.fleiss import fleiss, percent
+from validation.domain.agreement.fleiss import fleiss_of_profiles, percent_of_profiles
 from validation.domain.agreement.krippendorff import alpha_interval, alpha_nominal, alpha_ordinal
 from validation.domain.agreement.label_profiles import (
     FloatArray,
@@ -19,10 +19,10 @@ from validation.domain.agreement.label_profiles import (
     none_if_nan,
     profiles_of,
 )
-from validation.domain.agreement.pairwise import MIN_VALUES
+from validation.domain.agreement.pairwise import MIN_BOOTSTRAP_VALUES
 from validation.domain.judging.ratings import IntArray, RatingTable
 
-_CELLS_CHUNK_SIZE = 2_000_000
+_CELLS_CHUNK_SIZE = 2_000_000  # array cells in memory at a time
 
 
 class Statistic(StrEnum):
@@ -39,8 +39,8 @@ _STATISTIC_FUNCTIONS: dict[Statistic, WeightedCoefficient] = {
     Statistic.ALPHA_NOMINAL: alpha_nominal,
     Statistic.ALPHA_ORDINAL: alpha_ordinal,
     Statistic.ALPHA_INTERVAL: alpha_interval,
-    Statistic.FLEISS: fleiss,
-    Statistic.PERCENT: percent,
+    Statistic.FLEISS: fleiss_of_profiles,
+    Statistic.PERCENT: percent_of_profiles,
 }
 
 
@@ -69,7 +69,7 @@ def coefficient_with_interval(
     replicates: int = 1000,
     level: float = 0.95,
 ) -> Coefficient:
-    """Return one coefficient with its interval; ``coefficients`` computes several with shared work."""
+    """Return one coefficient with its interval; ``coefficients`` computes several at once and faster."""
     return coefficients(table, [name], rng=rng, replicates=replicates, level=level)[name]
 
 
@@ -83,19 +83,20 @@ def coefficients(
 ) -> dict[Statistic, Coefficient]:
     """Return coefficients with percentile bootstrap intervals over items (Zapf et al. 2016).
 
-    Items are drawn with replacement, items with one rating separately, and each draw gives a coefficient with its own
-    chance term; draws in which it is undefined are left out. Items of one set (see ``RatingTable.sets``) share an
-    image and their raters, so whole sets are drawn. Hayes and Krippendorff (2007) resample pairs around a fixed
-    chance term instead. Raters are fixed: the interval is about other items and the same crowd.
+    Items are drawn with replacement; items with one rating are drawn separately. Each draw recomputes the
+    coefficient, including its expected agreement; draws with an undefined coefficient are left out. Items of one set
+    (see ``RatingTable.sets``) share an image and raters, so whole sets are drawn. Hayes and Krippendorff (2007)
+    resample pairs with a fixed expected agreement instead. Raters are not drawn: the interval is for other items,
+    same raters.
 
     Args:
-        names: the coefficients. rng: draws the items. replicates: number of draws. level: of the interval, 0 to 1.
+        names: the coefficients. rng: draws the items. replicates: number of draws. level: confidence level, 0 to 1.
     """
     statistics = list(names)
     if not table.size:
         return {name: Coefficient(None, None, None, 0, 0, 0) for name in statistics}
     profiles = profiles_of(table)
-    weights = profiles.times.astype(np.float64)
+    weights = profiles.item_counts.astype(np.float64)
     pairable_items = int(weights[profiles.pairable].sum())
     replicate_values: dict[Statistic, list[FloatArray]] = {name: [] for name in statistics}
     for draws in _bootstrap_draws(profiles, table.sets(), rng, replicates):
@@ -110,8 +111,9 @@ def coefficients(
     for name in statistics:
         value = none_if_nan(_STATISTIC_FUNCTIONS[name](profiles, weights[None, :])[0])
         low, high = _percentile_interval(replicate_values[name], level) if value is not None else (None, None)
-        if name is Statistic.PERCENT and (low == high or _count_pairable_sets(table, profiles) < MIN_VALUES):
-            low = high = None  # a share: see ``pairwise.can_bootstrap``
+        has_few_sets = _count_pairable_sets(table, profiles) < MIN_BOOTSTRAP_VALUES
+        if name is Statistic.PERCENT and (low == high or has_few_sets):
+            low = high = None  # a mean of too few or equal shares, as in ``pairwise.can_bootstrap``
         results[name] = Coefficient(value, low, high, *base_counts)
     return results
 
@@ -137,7 +139,7 @@ def _bootstrap_draws(
 def _draw_items(profiles: Profiles, rng: np.random.Generator, size: int) -> FloatArray:
     draws = np.zeros((size, profiles.sizes.size))
     for mask in (profiles.pairable, ~profiles.pairable):
-        times = profiles.times[mask]
+        times = profiles.item_counts[mask]
         if times.size:
             draws[:, mask] = rng.multinomial(times.sum(), times / times.sum(), size=size)
     return draws

@@ -1,4 +1,4 @@
-"""Agreement of two raters: Cohen's kappa, plain with its standard error and weighted, and the confusion matrix.
+"""Agreement of two raters: Cohen's kappa (unweighted with an interval, or weighted), and the confusion matrix.
 
 Cohen, J. (1960). A coefficient of agreement for nominal scales. doi:10.1177/001316446002000104; weighted: Cohen, J.
 (1968). doi:10.1037/h0026256. The standard error is the large-sample one of Fleiss, J. L., Cohen, J. and Everitt,
@@ -19,7 +19,7 @@ Z_95 = 1.959964
 
 
 class Weights(StrEnum):
-    """The weight of a disagreement of two raters by the steps between the labels on their scale."""
+    """How much a disagreement counts: always 1, the steps between the two labels on the scale, or their square."""
 
     NONE = "none"
     LINEAR = "linear"
@@ -28,7 +28,7 @@ class Weights(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraderAgreement:
-    """The agreement of two graders over the same ``total`` items.
+    """The agreement of two graders: ``same`` of ``total`` items have equal labels.
 
     ``kappa`` is ``None`` if the expected agreement is 1: both used the same single label. ``low`` and ``high`` bound
     its 95 % interval, clipped to −1 and 1.
@@ -42,7 +42,7 @@ class GraderAgreement:
 
     @property
     def percent(self) -> float | None:
-        """The share of equal grades, or ``None`` without items."""
+        """The share of equal labels, 0 to 100; ``None`` without items."""
         return 100 * self.same / self.total if self.total else None
 
 
@@ -59,8 +59,8 @@ def grader_agreement(pairs: Sequence[tuple[Hashable, Hashable]]) -> GraderAgreem
     if expected == 1:
         return GraderAgreement(total, same)
     kappa = (observed - expected) / (1 - expected)
-    error = _standard_error(pairs, first_counts, second_counts, kappa, expected)
-    low, high = kappa - Z_95 * error, kappa + Z_95 * error
+    standard_error = _standard_error(pairs, first_counts, second_counts, kappa, expected)
+    low, high = kappa - Z_95 * standard_error, kappa + Z_95 * standard_error
     return GraderAgreement(total, same, kappa, max(-1.0, low), min(1.0, high))
 
 

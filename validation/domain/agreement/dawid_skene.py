@@ -11,13 +11,14 @@ Expectation and maximisation:
 2. M: ``p[k]`` is the mean of ``q[:, k]``; ``e[r, k, l]`` is the sum of ``q[i, k]`` over the items that ``r`` labelled
    ``l``, divided by the same sum over all items of ``r``.
 3. E: ``q[i, k]`` is ``p[k]`` times the product of ``e[r, k, l]`` over the labels of ``i``, normalised to sum to 1.
-4. Repeat from 2 until the bound (below) grows by less than the tolerance, or the maximum of iterations is reached.
+4. Repeat from 2 until the bound (below) grows by less than the tolerance, or ``iterations`` repetitions are done.
 
 This is the maximum likelihood procedure of Dawid and Skene. It finds a local maximum; the start from the votes
-selects the one in which most raters are better than chance. Start, floors and stop are those of crowd-kit 1.4.2
-(Ustalov, Pavlichenko and Tseitlin), so both give the same figures for a table. Its bound, divided by the number of
-ratings, counts ``log p`` once per rating; the evidence lower bound of the model counts it once per item. The bound
-can therefore fall, and iterations then end slightly early. Only the stop depends on it.
+selects the one in which most raters are better than chance. The start, the floors and the stopping criterion are
+those of crowd-kit 1.4.2 (Ustalov, Pavlichenko and Tseitlin), so both give the same figures for a table. Its bound,
+divided by the number of ratings, counts ``log p`` once per rating; the evidence lower bound of the model counts it
+once per item. The bound can therefore fall, and iterations then end slightly early. Only the stopping criterion uses
+the bound.
 
 References:
     Dawid, A. P. and Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
@@ -47,12 +48,11 @@ from numpy.typing import NDArray
 from validation.domain.judging.ratings import IntArray, RatingTable
 
 FloatArray = NDArray[np.float64]
-SMOOTHING = (
-    0.3  # for decisions and rankings: maximum likelihood is overconfident on few ratings (docs/decisions.md)
-)
+# For decisions and rankings: maximum likelihood is overconfident on few ratings (docs/decisions.md).
+SMOOTHING = 0.3
 FLOOR = 1e-10  # minimum expected count and prior, so that logarithms exist; crowd-kit's value
 MAX_LAYERS = 50  # more than the ratings of any item in practice; affects only speed
-PRIOR_RATINGS = 10.0  # ratings in the crowd's proportions added to a rater's own; see reliability
+PRIOR_RATINGS = 10.0  # ratings in the crowd's proportions added to a rater's own; see ``reliability``
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class DawidSkene:
 
 @dataclass(frozen=True, slots=True)
 class _Ratings:
-    """The ratings, with (rater, given label) as one number, a cell; items are numbered by falling count of ratings.
+    """The ratings; a cell is one (rater, given label) as a number, and items with the most ratings come first.
 
     ``layers[j]`` holds the cell of rating ``j`` of each item with more than ``j`` ratings. Those are the first items,
     so sums by item are sums of whole arrays, and sums by cell read the items in order. Ratings beyond ``MAX_LAYERS``
@@ -86,24 +86,23 @@ class _Ratings:
     rest_items: IntArray
     rest_cells: IntArray
     per_item: IntArray  # (items,) how many ratings
-    used: NDArray[np.bool_]  # (cells,) whether anything is in them
+    used: NDArray[np.bool_]  # (cells,) whether a rating has this cell
     raters: int
     labels: int
 
-    def by_item(self, cell_rows: FloatArray) -> FloatArray:
+    def sum_by_item(self, cell_rows: FloatArray) -> FloatArray:
         """Sum (labels, cells) over the ratings of each item: (labels, items)."""
         n = len(self.per_item)
         sums = np.zeros((len(cell_rows), n))
         for label, row in enumerate(cell_rows):
             for layer in self.layers:
-                sums[label, : layer.size] += row.take(
-                    layer, mode="clip"
-                )  # the quick mode; nothing is clipped
+                # "clip" is the fastest mode of take; no index is out of range.
+                sums[label, : layer.size] += row.take(layer, mode="clip")
             if self.rest_items.size:
                 sums[label] += np.bincount(self.rest_items, row[self.rest_cells], n)
         return sums
 
-    def by_cell(self, item_rows: FloatArray) -> FloatArray:
+    def sum_by_cell(self, item_rows: FloatArray) -> FloatArray:
         """Sum (labels, items) over the ratings in each cell: (labels, cells)."""
         n = self.used.size
         sums = np.zeros((len(item_rows), n))
@@ -121,26 +120,28 @@ def fit(
     """Fit the model to all ratings of ``table``.
 
     Args:
-        iterations: at most so many; at least 1. tolerance: least growth of the bound per rating that is worth another
-            one, in nats; ``-inf`` runs all iterations. smoothing: ratings added to each (true, given) pair of each
+        iterations: the maximum number, at least 1. tolerance: the fit stops if the bound per rating grows by less, in
+            nats; ``-inf`` runs all iterations. smoothing: ratings added to each (true, given) pair of each
             rater, whether or not they ever gave that label; 0 gives the plain maximum likelihood.
 
     Raises:
         ValueError: fewer than one iteration, or smoothing below 0.
     """
     if iterations < 1 or smoothing < 0:
-        raise ValueError(f"iterations {iterations}, smoothing {smoothing}: use at least 1 and at least 0")
+        raise ValueError(
+            f"iterations {iterations}, smoothing {smoothing}: use at least 1 iteration and a smoothing of at least 0"
+        )
     if not table.size:
         return _empty_fit(table)
     seen, rated, ratings = _compact(table)
-    q = ratings.by_item(_one_hot(ratings)) / ratings.per_item  # (labels, items)
-    priors, counts = q.mean(axis=1), ratings.by_cell(q)
+    q = ratings.sum_by_item(_one_hot(ratings)) / ratings.per_item  # (labels, items)
+    priors, counts = q.mean(axis=1), ratings.sum_by_cell(q)
     errors = _maximisation_step(counts, ratings, smoothing)
     bound, completed = -np.inf, 0
     while completed < iterations:
         completed += 1
         q, entropy, _ = _expectation_step(ratings, errors, priors)
-        priors, counts = q.mean(axis=1), ratings.by_cell(q)
+        priors, counts = q.mean(axis=1), ratings.sum_by_cell(q)
         errors = _maximisation_step(counts, ratings, smoothing)
         label_term = float(np.einsum("kc,kc->", counts, _logs(errors)))
         prior_term = float(_logs(priors, FLOOR) @ (q @ ratings.per_item))
@@ -180,7 +181,8 @@ def _one_hot(ratings: _Ratings) -> FloatArray:
 def _maximisation_step(counts: FloatArray, ratings: _Ratings, smoothing: float) -> FloatArray:
     """Turn expected counts (true, cells) into probabilities that sum to 1 for each rater and true label.
 
-    Without smoothing, a label that a rater never gave has probability 0; the floor is only for vanished true labels.
+    Without smoothing, a label that a rater never gave has probability 0; the floor only changes true labels without
+    counts.
     """
     floored = np.maximum(counts + smoothing, FLOOR)
     if not smoothing:
@@ -198,7 +200,7 @@ def _expectation_step(
     ratings: _Ratings, errors: FloatArray, priors: FloatArray
 ) -> tuple[FloatArray, float, float]:
     """Return the posteriors (labels, items), their entropy in nats, and the log-likelihood of all labels."""
-    logs = ratings.by_item(_logs(errors))
+    logs = ratings.sum_by_item(_logs(errors))
     logs += _logs(priors, FLOOR)[:, None]
     max_log = logs.max(axis=0)
     logs -= max_log  # the greatest term becomes 1, so that products of many small numbers do not vanish
@@ -231,11 +233,11 @@ def _expand(
     full_priors[seen] = priors
     posteriors = np.tile(full_priors, (len(table.item_ids), 1))
     posteriors[np.ix_(rated, seen)] = q.T
-    judging = np.unique(table.raters)
+    active_raters = np.unique(table.raters)
     rows = errors.reshape(len(seen), -1, len(seen)).transpose(1, 0, 2)  # (raters, true, given)
     full = empty.errors
-    full[np.ix_(judging, seen)] = 0.0
-    full[np.ix_(judging, seen, seen)] = rows[judging]
+    full[np.ix_(active_raters, seen)] = 0.0
+    full[np.ix_(active_raters, seen, seen)] = rows[active_raters]
     return DawidSkene(posteriors, full, full_priors, iterations, likelihood)
 
 
@@ -244,14 +246,14 @@ def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
 
     1: always right. 0: no better than giving the same labels equally often without looking: raters who answer at
     random or always give one label are near 0, even if that label is common. Below 0: wrong more often than chance.
-    nan: no other rater rated the rater's items (their label would be compared with itself), or chance is always
-    right.
+    nan: no other rater rated the rater's items (their label would be compared with itself), or the expected
+    agreement by chance is 1.
 
     It is Cohen's kappa of the rater and the true label, whose probabilities are the posteriors: ``(a - c) / (1 - c)``
     with ``a`` the expected share of right labels and ``c`` that share if the rater's labels were permuted at random.
     The expected share ``a`` itself would rank a rater who always answers "good" above careful raters if nine of ten
-    pairs are good (docs/decisions.md has figures). The rater's table is first mixed with ``PRIOR_RATINGS`` ratings in
-    the crowd's proportions, so few ratings have little effect: a new rater starts near the crowd.
+    pairs are good (docs/decisions.md has figures). The rater's confusion table is first mixed with ``PRIOR_RATINGS``
+    ratings in the crowd's proportions, so few ratings have little effect: a new rater starts near the crowd.
 
     Raises:
         ValueError: a fit of another table.
@@ -270,5 +272,5 @@ def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
     shares /= (own_counts + PRIOR_RATINGS)[:, None, None]
     agreement = np.trace(shares, axis1=1, axis2=2)
     chance = (shares.sum(axis=1) * shares.sum(axis=2)).sum(axis=1)
-    known = (own_counts > 0) & (1 - chance > FLOOR)
-    return np.divide(agreement - chance, 1 - chance, out=np.full(m, np.nan), where=known)
+    is_defined = (own_counts > 0) & (1 - chance > FLOOR)
+    return np.divide(agreement - chance, 1 - chance, out=np.full(m, np.nan), where=is_defined)

@@ -24,27 +24,27 @@ def fleiss_kappa(table: RatingTable) -> float | None:
     of the labels' mean shares over all rated items. ``None`` if no item has two ratings, or if all ratings have one
     label.
     """
-    return coefficient_of_table(table, fleiss)
+    return coefficient_of_table(table, fleiss_of_profiles)
 
 
-def fleiss(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Fleiss' kappa in Gwet's form for missing ratings: (B,) for weights (B, P)."""
+def fleiss_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
+    """Return Fleiss' kappa in Gwet's form for missing ratings: (B,) for weights (B, P)."""
     items = weights.sum(axis=1)
     shares = (
         profiles.totals(weights, cell_values=profiles.cell_count / profiles.sizes[profiles.cell_profile])
         / np.maximum(1, items)[:, None]
     )
     by_chance = np.where((shares > 0).sum(axis=1) > 1, (shares**2).sum(axis=1), 1.0)
-    return one_minus_ratio(1 - percent(profiles, weights), 1 - by_chance)
+    return one_minus_ratio(1 - percent_of_profiles(profiles, weights), 1 - by_chance)
 
 
 def percent_agreement(table: RatingTable) -> float | None:
     """Return the mean over items of the share of their pairs that agree, 0 to 1; ``None`` without a pair."""
-    return coefficient_of_table(table, percent)
+    return coefficient_of_table(table, percent_of_profiles)
 
 
-def percent(profiles: Profiles, weights: FloatArray) -> FloatArray:
-    """Mean over pairable items of the share, 0 to 1, of an item's pairs that agree: (B,) for weights (B, P)."""
+def percent_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
+    """Return the mean share of agreeing pairs over pairable items, 0 to 1: (B,) for weights (B, P)."""
     weights = weights * profiles.pairable
     share = profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1))
     items = weights.sum(axis=1)

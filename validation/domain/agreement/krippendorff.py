@@ -20,7 +20,7 @@ from validation.domain.judging.ratings import RatingTable
 
 
 class Metric(StrEnum):
-    """The difference of two labels: equal or unequal, the ratings between them, or squared differences."""
+    """How the difference of two labels is measured: equal or not, by the ratings between them, or squared."""
 
     NOMINAL = "nominal"
     ORDINAL = "ordinal"
@@ -28,7 +28,7 @@ class Metric(StrEnum):
 
 
 def krippendorff_alpha(table: RatingTable, metric: Metric) -> float | None:
-    """Return Krippendorff's alpha, 1 less the observed over the expected disagreement (Krippendorff 2011).
+    """Return Krippendorff's alpha: 1 - observed / expected disagreement (Krippendorff 2011).
 
     Items with one rating are left out. ``None`` if no item has two ratings, or all ratings have one label (for
     ``INTERVAL``: one value), so that no disagreement is possible. ``ORDINAL`` uses the order of ``table.scale``,
@@ -51,15 +51,15 @@ def alpha_interval(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha with squared differences of the labels' values: (B,) for weights (B, P)."""
     weights = weights * profiles.pairable
     return _alpha_of_values(
-        profiles, weights, profiles.totals(weights), profiles.values[profiles.present][None, :]
+        profiles, weights, profiles.totals(weights), profiles.values[profiles.given_labels][None, :]
     )
 
 
 def alpha_ordinal(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for ordered labels: (B,) for weights (B, P).
 
-    His ordinal difference, the ratings between two labels with half of those at the ends, is the difference of the
-    labels' mean ranks among all pairable ratings; so this is the interval form over ranks.
+    Krippendorff's ordinal difference counts the ratings between two labels, and half of the ratings of either label.
+    That is the difference of the labels' mean ranks among all pairable ratings: the interval form over ranks.
     """
     weights = weights * profiles.pairable
     totals = profiles.totals(weights)
@@ -84,16 +84,18 @@ def coincidence_matrix(table: RatingTable) -> FloatArray:
     profiles = profiles_of(table)
     counts = np.zeros((profiles.sizes.size, scale))
     counts[profiles.cell_profile, profiles.cell_label] = profiles.cell_count
-    weights = np.where(profiles.pairable, profiles.times / np.maximum(1, profiles.sizes - 1), 0.0)[:, None]
+    weights = np.where(profiles.pairable, profiles.item_counts / np.maximum(1, profiles.sizes - 1), 0.0)[
+        :, None
+    ]
     return counts.T @ (weights * counts) - np.diag((weights * counts).sum(axis=0))
 
 
 def hardest_items(table: RatingTable, metric: Metric, n: int) -> list[tuple[Hashable, float]]:
     """Return the ``n`` items with the most disagreement, in falling order: ``(item id, disagreement)``.
 
-    The disagreement is the mean difference of an item's pairs of ratings over that of any two ratings in the table:
-    0 is agreement, 1 is chance; alpha is 1 less its mean weighted by ratings. Items without disagreement are left
-    out; ties keep the order of the table.
+    An item's disagreement is the mean difference of its pairs of ratings, divided by that of any two ratings in the
+    table: 0 is agreement, 1 is chance. Alpha is 1 minus the mean disagreement, weighted by ratings. Items without
+    disagreement are left out; ties keep the order of the table.
     """
     if not table.size:
         return []
@@ -127,18 +129,20 @@ def _squared_differences(totals: FloatArray, values: FloatArray) -> FloatArray:
 
 
 def _relative_disagreement(profiles: Profiles, metric: Metric) -> FloatArray:
-    """Return the mean difference of a profile's pairs of ratings over that of any two ratings: (P,).
+    """Return the mean difference of each profile's pairs of ratings, divided by that of any two ratings: (P,).
 
-    0 where all agree, where there is one rating alone, and where nothing in the table could disagree.
+    It is 0 if the ratings agree, if there is only one, or if all ratings in the table are equal.
     """
-    weights = (profiles.times * profiles.pairable).astype(np.float64)[None, :]
+    weights = (profiles.item_counts * profiles.pairable).astype(np.float64)[None, :]
     totals = profiles.totals(weights)
     ratings = totals.sum()
     pairs = np.maximum(1, profiles.sizes * (profiles.sizes - 1))
     if metric is Metric.NOMINAL:
         within, expected = 1 - profiles.agreeing_pairs / pairs, ratings**2 - (totals**2).sum()
     else:
-        values = _midranks(totals) if metric is Metric.ORDINAL else profiles.values[profiles.present][None, :]
+        values = (
+            _midranks(totals) if metric is Metric.ORDINAL else profiles.values[profiles.given_labels][None, :]
+        )
         within = 2 * profiles.sizes * profiles.squared_deviations(values)[0] / pairs
         expected = 2 * _squared_differences(totals, values)[0]
     if not expected > 0:

@@ -2,7 +2,7 @@
 
 Items with equal counts form one *profile*: a table of 121,000 items with three ratings on a scale of four has at most
 twenty profiles. Coefficients are computed from weighted profiles, so a thousand bootstrap replicates are one array of
-weights and cost only as much as the profiles.
+weights (replicates, profiles), whose size does not depend on the number of items.
 """
 
 from collections.abc import Callable
@@ -16,21 +16,21 @@ from numpy.typing import NDArray
 from validation.domain.judging.ratings import IntArray, RatingTable
 
 FloatArray = NDArray[np.float64]
-PAIRABLE = 2  # ratings of one item that can be compared  # ratings of one item that can be compared
+MIN_PAIRABLE_RATINGS = 2  # of one item, so that they can be compared
 
 
 @dataclass(frozen=True)
 class Profiles:
     """The distinct label counts of a table's items.
 
-    ``sizes`` (P,) ratings of an item with that profile; ``times`` (P,) items that have it; ``profile_of_item``
-    (items,) each item's profile, -1 without ratings. A cell is a label that a profile holds: ``cell_profile``,
-    ``cell_label`` and ``cell_count`` are (C,), sorted by profile, then by label. ``values`` (labels,) are the labels
-    as numbers.
+    P is the number of profiles, C of cells. ``sizes`` (P,): ratings of an item with the profile; ``item_counts``
+    (P,): items with the profile; ``profile_of_item`` (items,): each item's profile, -1 without ratings. A cell is a
+    label that a profile holds: ``cell_profile``, ``cell_label`` and ``cell_count`` are (C,), sorted by profile, then
+    by label. ``values`` (labels,) are the labels as numbers.
     """
 
     sizes: IntArray
-    times: IntArray
+    item_counts: IntArray
     profile_of_item: IntArray
     cell_profile: IntArray
     cell_label: IntArray
@@ -40,17 +40,17 @@ class Profiles:
     @property
     def pairable(self) -> NDArray[np.bool_]:
         """(P,) profiles of items with two ratings or more."""
-        return self.sizes >= PAIRABLE
+        return self.sizes >= MIN_PAIRABLE_RATINGS
 
     @cached_property
-    def starts(self) -> IntArray:
+    def first_cells(self) -> IntArray:
         """(P,) the first cell of each profile."""
         return np.searchsorted(self.cell_profile, np.arange(self.sizes.size))
 
     @cached_property
     def agreeing_pairs(self) -> FloatArray:
         """(P,) ordered pairs of ratings of an item that are equal."""
-        return np.add.reduceat(self.cell_count**2, self.starts) - self.sizes.astype(np.float64)
+        return np.add.reduceat(self.cell_count**2, self.first_cells) - self.sizes.astype(np.float64)
 
     @cached_property
     def _by_label(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -59,14 +59,14 @@ class Profiles:
         return order, present, starts
 
     @property
-    def present(self) -> IntArray:
+    def given_labels(self) -> IntArray:
         """(K,) codes of the labels that were given, ascending."""
         return self._by_label[1]
 
     def totals(self, weights: FloatArray, *, cell_values: FloatArray | None = None) -> FloatArray:
-        """Sum cells over profiles: (B, K) for ``weights`` (B, P) and the labels in ``present``.
+        """Sum cells over profiles: (B, K) for ``weights`` (B, P) and the labels in ``given_labels``.
 
-        ``cell_values`` (C,) is what a cell counts for; by default its ratings.
+        ``cell_values`` (C,) are the summed values, by default each cell's number of ratings.
         """
         order, _, starts = self._by_label
         counted = self.cell_count.astype(np.float64) if cell_values is None else cell_values
@@ -74,10 +74,10 @@ class Profiles:
 
     def squared_deviations(self, values: FloatArray) -> FloatArray:
         """Sum squared deviations from the mean within each profile: (B, P) for ``values`` (B, K) of the labels."""
-        cell_values = values[:, np.searchsorted(self.present, self.cell_label)]
-        means = np.add.reduceat(cell_values * self.cell_count, self.starts, axis=1) / self.sizes
+        cell_values = values[:, np.searchsorted(self.given_labels, self.cell_label)]
+        means = np.add.reduceat(cell_values * self.cell_count, self.first_cells, axis=1) / self.sizes
         deviations = (cell_values - means[:, self.cell_profile]) ** 2
-        return np.add.reduceat(deviations * self.cell_count, self.starts, axis=1)
+        return np.add.reduceat(deviations * self.cell_count, self.first_cells, axis=1)
 
 
 def profiles_of(table: RatingTable) -> Profiles:
@@ -89,19 +89,19 @@ def profiles_of(table: RatingTable) -> Profiles:
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes.size else sizes
     keys = _number_equal_items(codes, first, sizes, labels)
     rated = np.flatnonzero(sizes)
-    _, example, inverse, times = np.unique(
+    _, example, inverse, item_counts = np.unique(
         keys[rated], return_index=True, return_inverse=True, return_counts=True
     )
     profile_of_item = np.full(sizes.size, -1, dtype=np.int64)
     profile_of_item[rated] = inverse
-    chosen = rated[example]
-    lengths = sizes[chosen]
-    positions = np.repeat(first[chosen], lengths) + _ranges(lengths)
-    profile = np.repeat(np.arange(chosen.size), lengths)
+    examples = rated[example]  # one item of each profile
+    lengths = sizes[examples]
+    positions = np.repeat(first[examples], lengths) + _ranges(lengths)
+    profile = np.repeat(np.arange(examples.size), lengths)
     cells, counts = np.unique(profile * labels + codes[positions], return_counts=True)
     return Profiles(
         sizes=lengths,
-        times=times,
+        item_counts=item_counts,
         profile_of_item=profile_of_item,
         cell_profile=cells // labels,
         cell_label=cells % labels,
@@ -130,16 +130,16 @@ def _ranges(lengths: IntArray) -> IntArray:
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - lengths, lengths)
 
 
-# A coefficient: (B,) for weights (B, P) of the profiles, NaN where it is undefined.
+# A coefficient for B sets of weights (B, P) of the P profiles: (B,), NaN where it is undefined.
 WeightedCoefficient = Callable[[Profiles, FloatArray], FloatArray]
 
 
 def coefficient_of_table(table: RatingTable, coefficient: WeightedCoefficient) -> float | None:
-    """Return a coefficient of all ratings; ``None`` if it is undefined."""
+    """Return the coefficient of a table's ratings; ``None`` if it is undefined."""
     if not table.size:
         return None
     profiles = profiles_of(table)
-    return none_if_nan(coefficient(profiles, profiles.times.astype(np.float64)[None, :])[0])
+    return none_if_nan(coefficient(profiles, profiles.item_counts.astype(np.float64)[None, :])[0])
 
 
 def none_if_nan(value: float) -> float | None:

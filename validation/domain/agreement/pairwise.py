@@ -18,8 +18,8 @@ TIE_BREAK_SEED = 1
 TIE_BREAK_SCALE = 1e-9
 PUBLISHED_CANDIDATES = 10  # length of the published draw, even for fewer candidates
 CHANCE = 0.5
-MIN_VALUES = 10  # for a bootstrap of a mean
-_CHUNK_SIZE = 1_000_000  # comparisons in memory
+MIN_BOOTSTRAP_VALUES = 10  # fewer values give no meaningful interval of their mean
+_CHUNK_SIZE = 1_000_000  # comparisons in memory at a time
 
 FloatArray = NDArray[np.float64]
 GeneratorFactory = Callable[[], np.random.RandomState]
@@ -50,10 +50,10 @@ def published_generator() -> np.random.RandomState:
 
 def tie_break_noise(generator: np.random.RandomState, n: int) -> FloatArray:
     """Draw the published noise for ``n`` candidates: (n,), far below any difference of ratings."""
-    return draw_published(generator, n) * TIE_BREAK_SCALE
+    return draw_published_numbers(generator, n) * TIE_BREAK_SCALE
 
 
-def draw_published(generator: np.random.RandomState, n: int) -> FloatArray:
+def draw_published_numbers(generator: np.random.RandomState, n: int) -> FloatArray:
     """Draw ``n`` numbers from 0 to 1 as the published scorer does, which always draws ten: (n,)."""
     return generator.random_sample(max(PUBLISHED_CANDIDATES, n))[:n]
 
@@ -79,15 +79,15 @@ def pairwise_accuracy(
 
     In each set every ordered pair of raters who share a candidate counts: the second rater's ratings with the
     published noise are the ranking for the first rater. The result is the mean over a set's pairs, then over sets.
-    With two raters in each set it is the leaderboard's ``human`` figure.
+    With two raters in each set it is the human accuracy of the Sherlock leaderboard.
 
     Args:
         table: items are ``(set, candidate)``; a set's candidates get the noise in the order of ``item_ids``.
-        generator: returns a new generator for the noise. rng: draws the bootstrap over sets; there is no interval
-            without it, or if ``can_bootstrap`` is false.
-        replicates: bootstrap samples. level: of the interval, 0 to 1.
+        generator: returns a new generator for the noise. rng: draws sets for the bootstrap; without ``rng``, or if
+            ``can_bootstrap`` is false, there is no interval.
+        replicates: number of bootstrap samples. level: confidence level, 0 to 1.
     """
-    agreements = _by_set(table, generator)
+    agreements = _agreements_by_set(table, generator)
     values = np.array(list(agreements.values()), dtype=np.float64).reshape(-1, 2)
     by_set = {key: 100 * value for key, (value, _) in agreements.items()}
     pairs = int(values[:, 1].sum())
@@ -105,7 +105,7 @@ def can_bootstrap(values: FloatArray) -> bool:
 
     With fewer than ten values, or equal ones, the interval is too narrow: all draws are nearly the same.
     """
-    return len(values) >= MIN_VALUES and float(np.min(values)) < float(np.max(values))
+    return len(values) >= MIN_BOOTSTRAP_VALUES and float(np.min(values)) < float(np.max(values))
 
 
 def mean_interval(
@@ -128,7 +128,7 @@ def bootstrap_means(values: FloatArray, *, rng: np.random.Generator, replicates:
     return np.concatenate(sums) / values.size
 
 
-def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, tuple[float, int]]:
+def _agreements_by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, tuple[float, int]]:
     """Return each set's agreement, -1 to 1, and its number of ordered rater pairs, in the table's order of sets."""
     if not table.size:
         return {}
@@ -141,13 +141,13 @@ def _by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, t
     block_set = block_keys // max(1, len(table.rater_ids))
     total, pairs = np.zeros(len(set_ids)), np.zeros(len(set_ids), dtype=np.int64)
     for size in np.unique(sizes[np.unique(block_set)]):
-        chosen = np.flatnonzero(sizes[block_set] == size)
+        blocks = np.flatnonzero(sizes[block_set] == size)
         row_of = np.full(block_set.size, -1)
-        row_of[chosen] = np.arange(chosen.size)
+        row_of[blocks] = np.arange(blocks.size)
         selected = row_of[block_of] >= 0
-        dense = np.full((chosen.size, int(size)), np.nan)
+        dense = np.full((blocks.size, int(size)), np.nan)
         dense[row_of[block_of[selected]], rank[table.items[selected]]] = table.values[table.labels[selected]]
-        _add_pairs(dense, block_set[chosen], tie_break_noise(generator(), int(size)), total, pairs)
+        _add_pairs(dense, block_set[blocks], tie_break_noise(generator(), int(size)), total, pairs)
     return {
         set_ids[index]: (float(total[index] / pairs[index]), int(pairs[index]))
         for index in np.flatnonzero(pairs)

@@ -1,4 +1,4 @@
-"""Plain tallies of judgments: counts, majorities, shares and means. No model of the judges.
+"""Counts, majorities, shares and means of judgments, without a model of the judges.
 
 Source: Hessel et al. 2022, doi:10.1007/978-3-031-20059-5_32. §3 reports the share of acceptable pairs, of accurate
 boxes and of interesting inferences over 17K pairs with three judges each (supplement A.3); supplement E has two
@@ -72,7 +72,7 @@ def is_favoured(counts: Mapping[str, int], positive: Iterable[str]) -> bool | No
     votes = sum(counts.values())
     if votes == 0:
         return None
-    share = sum(counts.get(str(word), 0) for word in positive) / votes
+    share = sum(counts.get(str(label), 0) for label in positive) / votes
     return None if share == HALF else share > HALF
 
 

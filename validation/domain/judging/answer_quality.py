@@ -1,9 +1,9 @@
-"""Evidence about a worker's answers: haste, long runs of one answer, quality checks. Numbers for people, no verdicts.
+"""Evidence about a worker's answers: haste, long runs of one answer, quality checks. People draw the conclusions.
 
-*Haste* compares the logarithm of active seconds with all answers of the kind, by median and median absolute
-deviation, which are robust to outliers (Leys et al. 2013, doi:10.1016/j.jesp.2013.03.013; three scaled deviations are
-their conservative choice). *Straight-lining* is a run of one answer that is too long for how often all others give
-that answer (Johnson 2005, doi:10.1016/j.jrp.2004.09.009, counts such runs by their length only).
+*Haste* compares the logarithm of an answer's active seconds with all answers of the kind, by median and median
+absolute deviation, which are robust to outliers (Leys et al. 2013, doi:10.1016/j.jesp.2013.03.013; three scaled
+deviations are their conservative choice). *Straight-lining* is a run of one answer that is too long for how often all
+others give that answer (Johnson 2005, doi:10.1016/j.jrp.2004.09.009, counts such runs by their length only).
 """
 
 from collections import Counter, defaultdict
@@ -22,20 +22,22 @@ from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 
 MAD_SCALE = 1.4826  # makes the median absolute deviation a standard deviation if times are log-normal
 MAX_DEVIATIONS = 3.0
-MAX_MEDIAN_SHARE = 0.5  # of the median: in a very steady crowd, a little faster is not hasty
-MIN_TIMES = 20  # to estimate the usual time
+MAX_MEDIAN_SHARE = (
+    0.5  # only answers faster than this share of the median are hasty, even if all times are close
+)
+MIN_TIMED_ANSWERS = 20  # to estimate the usual time
 MIN_OTHER_ANSWERS = 20  # by other workers, to estimate how often a label is given
-MAX_EXPECTED_RUNS = 0.001  # runs of that length expected by chance among as many answers
-MAX_SHOWN = 20  # newest assignments listed for each sort of evidence
+MAX_EXPECTED_RUNS = 0.001  # a run is too long if fewer such runs are expected by chance
+MAX_SHOWN_ASSIGNMENTS = 20  # newest ones, listed for each sort of evidence
 ALL_QUESTIONS = "all questions"
 ALL_STATEMENTS = "all statements"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class LabelRun:
     """``length`` answers in a row with one label, from position ``start`` of a worker's answers.
 
-    ``share`` is how often the label is given; ``expected`` is the number of such runs expected by chance.
+    ``share`` is how often the label is given, 0 to 1; ``expected`` is the number of such runs expected by chance.
     """
 
     dimension: str
@@ -57,20 +59,20 @@ class CheckResult:
     at: datetime | None = None
 
 
-def compute_pace_limit(seconds: Sequence[float], floor: float) -> float:
-    """Return the active seconds under which an answer is far faster than those of all workers.
+def compute_pace_limit(seconds: Sequence[float], floor_seconds: float) -> float:
+    """Return the active seconds below which an answer is far faster than the usual answer.
 
     Args:
-        seconds: of all answers of one kind; only values above 0 count. floor: seconds in which nobody can read the
-            task, a lower bound of the result.
+        seconds: of all answers of one kind; only values above 0 count. floor_seconds: nobody can read the task in
+            less; the result is never lower.
     """
     times = np.asarray(seconds, np.float64)
     logs = np.log(times[times > 0])
-    if logs.size < MIN_TIMES:
-        return floor
+    if logs.size < MIN_TIMED_ANSWERS:
+        return floor_seconds
     median = float(np.median(logs))
     deviation = MAD_SCALE * float(np.median(np.abs(logs - median)))
-    return max(floor, min(exp(median - MAX_DEVIATIONS * deviation), MAX_MEDIAN_SHARE * exp(median)))
+    return max(floor_seconds, min(exp(median - MAX_DEVIATIONS * deviation), MAX_MEDIAN_SHARE * exp(median)))
 
 
 def run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, str | None]:
@@ -118,15 +120,15 @@ def _run_label(dimension: Dimension, labels: Sequence[Any]) -> str | None:
 
 def find_long_runs(
     answers: Mapping[int, Sequence[Mapping[str, Any]]], spec: JudgingSpec
-) -> dict[int, list[Run]]:
-    """Return each worker's runs that are too long for chance: fewer than ``MAX_EXPECTED_RUNS`` are expected.
+) -> dict[int, list[LabelRun]]:
+    """Return each worker's runs that are too long to be chance: fewer than ``MAX_EXPECTED_RUNS`` are expected.
 
     Args:
         answers: each worker's answers in the order of submission.
 
-    With ``n`` answers and a label of probability ``p``, at most ``n * p**L`` runs of ``L`` are expected. ``p`` is the
-    share of the label among the other workers' answers, smoothed by one answer for each label seen, or its share
-    among all answers if that is larger: a small round has too few other workers for a good estimate.
+    With ``n`` answers and a label of probability ``p``, at most ``n * p**L`` runs of length ``L`` are expected. ``p``
+    is the share of the label among the other workers' answers, smoothed by one answer for each label seen, or its
+    share among all answers if that is larger: a small round has too few other workers for a good estimate.
     """
     labels = {
         worker: [run_labels(answer, spec) for answer in sequence] for worker, sequence in answers.items()
@@ -135,7 +137,7 @@ def find_long_runs(
     for worker, sequence in labels.items():
         for dimension in sequence[0] if sequence else ():
             counts[dimension][worker] = Counter(answer[dimension] for answer in sequence)
-    runs: dict[int, list[Run]] = defaultdict(list)
+    runs: dict[int, list[LabelRun]] = defaultdict(list)
     for dimension, by_worker in counts.items():
         all_counts: Counter[str | None] = Counter()
         for own_counts in by_worker.values():
@@ -158,7 +160,7 @@ def find_long_runs(
 
 def _find_runs(
     sequence: Sequence[str | None], shares: Mapping[str | None, float], dimension: str
-) -> Iterator[Run]:
+) -> Iterator[LabelRun]:
     start = 0
     for position in range(1, len(sequence) + 1):
         if position < len(sequence) and sequence[position] == sequence[start]:
@@ -167,11 +169,11 @@ def _find_runs(
         if label is not None:
             expected = len(sequence) * shares[label] ** length
             if expected < MAX_EXPECTED_RUNS:
-                yield Run(dimension, label, start, length, shares[label], expected)
+                yield LabelRun(dimension, label, start, length, shares[label], expected)
         start = position
 
 
-def mark_runs(runs: Iterable[Run], size: int) -> list[bool]:
+def mark_runs(runs: Iterable[LabelRun], size: int) -> list[bool]:
     """Return for each of ``size`` answers whether it is part of one of the runs."""
     marks = [False] * size
     for run in runs:
@@ -222,14 +224,14 @@ def collect_evidence(
     spec: JudgingSpec,
     floor_seconds: float,
 ) -> dict[int, dict[str, Any]]:
-    """Return the evidence about each worker (by row key) from answers of one kind, as plain data.
+    """Return the evidence about each worker (by primary key) from answers of one kind, as plain data.
 
     Args:
         rows: judgments and answers to quality checks in the order of submission; imported ones are left out.
-            expected, originals: as for ``compare_checks``. floor_seconds: ``floor`` of ``compute_pace_limit``.
+            expected, originals: as for ``compare_checks``. floor_seconds: see ``compute_pace_limit``.
 
-    Each of ``gold``, ``attention``, ``repeat``, ``pace`` and ``varied`` is ``[count, total]``: of units, units,
-    labels, judgments, judgments. ``shown`` lists the assignments that lack in the count, ``limits`` the limits used.
+    ``gold`` and ``attention`` are [passed, total] units; ``repeat`` is [equal, total] labels; ``pace`` and ``varied``
+    are [not suspicious, total] judgments. ``shown`` lists the assignments of all others, ``limits`` the limits used.
     """
     own_rows = [row for row in rows if row.worker is not None]
     judgments: dict[int, list[JudgmentRow]] = defaultdict(list)
@@ -273,11 +275,13 @@ def _check_counts(answers: Sequence[CheckResult]) -> dict[str, list[int]]:
 def _missed_checks(answers: Sequence[CheckResult]) -> dict[str, list[Any]]:
     missed = [row for row in answers if not row.match.passed]
     return {
-        "gold": [row.assignment for row in missed if row.role is CheckRole.GOLD][-MAX_SHOWN:],
-        "attention": [row.assignment for row in missed if row.role is CheckRole.ATTENTION][-MAX_SHOWN:],
+        "gold": [row.assignment for row in missed if row.role is CheckRole.GOLD][-MAX_SHOWN_ASSIGNMENTS:],
+        "attention": [row.assignment for row in missed if row.role is CheckRole.ATTENTION][
+            -MAX_SHOWN_ASSIGNMENTS:
+        ],
         "repeat": [
             [row.original_assignment, row.assignment] for row in missed if row.role is CheckRole.REPEAT
-        ][-MAX_SHOWN:],
+        ][-MAX_SHOWN_ASSIGNMENTS:],
     }
 
 
@@ -292,16 +296,16 @@ def _pace_counts(rows: Sequence[JudgmentRow], limit: float) -> dict[str, list[in
 
 def _fast_assignments(rows: Sequence[JudgmentRow], limit: float) -> list[list[Any]]:
     fast = [[assignment, round(seconds, 1)] for assignment, seconds in _timed_rows(rows) if seconds < limit]
-    return fast[-MAX_SHOWN:]
+    return fast[-MAX_SHOWN_ASSIGNMENTS:]
 
 
-def _varied_counts(rows: Sequence[JudgmentRow], runs: Iterable[Run]) -> dict[str, list[int]]:
+def _varied_counts(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> dict[str, list[int]]:
     marks = mark_runs(runs, len(rows))
     return {"varied": [len(marks) - sum(marks), len(marks)]}
 
 
-def _longest_runs(rows: Sequence[JudgmentRow], runs: Iterable[Run]) -> list[dict[str, Any]]:
-    longest = sorted(runs, key=lambda run: (-run.length, run.start, run.dimension))[:MAX_SHOWN]
+def _longest_runs(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> list[dict[str, Any]]:
+    longest = sorted(runs, key=lambda run: (-run.length, run.start, run.dimension))[:MAX_SHOWN_ASSIGNMENTS]
     return [
         {
             "dimension": run.dimension,
@@ -309,7 +313,9 @@ def _longest_runs(rows: Sequence[JudgmentRow], runs: Iterable[Run]) -> list[dict
             "length": run.length,
             "share": round(run.share, 4),
             "expected": run.expected,
-            "assignments": [row.assignment for row in rows[run.start : run.start + run.length]][:MAX_SHOWN],
+            "assignments": [row.assignment for row in rows[run.start : run.start + run.length]][
+                :MAX_SHOWN_ASSIGNMENTS
+            ],
         }
         for run in longest
     ]

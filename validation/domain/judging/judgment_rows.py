@@ -48,7 +48,7 @@ def parse_json(text: str) -> Any:
     except ValueError as error:
         raise JudgmentFileError(f"invalid JSON ({error}); correct the file") from error
     except RecursionError as error:
-        raise JudgmentFileError("nested too deeply; use the leaderboard's format of an answer key") from error
+        raise JudgmentFileError("nested too deeply; use the leaderboard's answer key format") from error
 
 
 def read_id(entry: Any, name: str, where: str) -> str:
@@ -60,7 +60,7 @@ def read_id(entry: Any, name: str, where: str) -> str:
 
 
 def validate_id(value: str, where: str) -> str:
-    """Return a valid id, or raise: pages, addresses and files contain it, and a slash separates set and candidate."""
+    """Return the id if it fits URLs and files, or raise; a slash would separate set and candidate."""
     if len(value) > MAX_ID_LENGTH:
         raise JudgmentFileError(
             f"{where}: has {len(value)} characters; an id has at most {MAX_ID_LENGTH}, shorten it"

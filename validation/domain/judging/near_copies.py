@@ -47,7 +47,7 @@ def normalise_text(text: str) -> str:
 
 
 def is_long(text: str) -> bool:
-    """Return whether a text has so many words that two people hardly write the same by chance."""
+    """Return whether a text has so many words that two people hardly ever write it by chance."""
     return normalise_text(text).count(" ") + 1 >= MIN_WORDS
 
 
@@ -119,7 +119,7 @@ def _encode_words(texts: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _bitmaps(words: IntArray, starts: IntArray, sizes: IntArray) -> NDArray[np.uint64]:
-    """Return 64 bits for each set: each of its words sets one, by a multiplicative hash."""
+    """Return 64 bits for each set: a multiplicative hash of each word sets one of them."""
     hashed = (words.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(58)
     bits = np.bitwise_or.reduceat(np.uint64(1) << hashed, starts)
     return np.where(sizes > 0, bits, np.uint64(0))
@@ -133,7 +133,7 @@ def _candidate_pairs(
     owner = np.repeat(np.arange(sizes.size), prefix)
     offset = np.arange(int(prefix.sum())) - np.repeat(np.cumsum(prefix) - prefix, prefix)
     keys = words[starts[owner] + offset]
-    # Within a word by size: the possible partners of an entry follow it directly.
+    # Entries of one word are sorted by set size, so an entry's possible partners follow it directly.
     order = np.lexsort((owner, sizes[owner], keys))
     keys, owner = keys[order], owner[order]
     size = sizes[owner]

@@ -34,7 +34,7 @@ class CheckRates:
     repeat: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse rates that no round may have."""
+        """Refuse rates outside 0 to ``MAX_PERCENT``."""
         for name, percent in (("gold", self.gold), ("attention", self.attention), ("repeat", self.repeat)):
             if not 0 <= percent <= MAX_PERCENT:
                 raise QualityCheckError(f"{name}: use 0 to {MAX_PERCENT} percent of the round")
@@ -68,7 +68,7 @@ class LabelMatch:
 
 @dataclass(frozen=True, slots=True)
 class RoundUnit:
-    """A unit of the round that is no quality check. ``authors`` are row keys of workers who may not get it."""
+    """A unit that is no quality check. ``authors`` are primary keys of workers who may not get it."""
 
     key: str
     payload: Mapping[str, Any]
@@ -77,7 +77,7 @@ class RoundUnit:
 
 @dataclass(frozen=True, slots=True)
 class GoldUnit:
-    """A gold item that a round may use; ``pk`` is its row key."""
+    """A gold item that a round may use; ``pk`` is its primary key."""
 
     pk: int
     payload: Mapping[str, Any]
@@ -109,5 +109,5 @@ class AttentionCheck:
 
 
 def content_words(*texts: str | None) -> set[str]:
-    """Return the words of at least four letters, in lower case: the shared content of two texts without grammar."""
+    """Return the texts' words of at least four letters, in lower case: short words carry little content."""
     return set(_CONTENT_WORD.findall(" ".join(text for text in texts if text).lower()))

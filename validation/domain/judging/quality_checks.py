@@ -66,7 +66,7 @@ def plan_round_units(
     Args:
         units: the round's units, with distinct keys. gold: usable gold items; each is used once before any is used
             twice, none more often. rates: how many checks. rng: draws everything random, keys included, so two
-            rounds must not share its seed.
+            rounds must not share a seed.
         spec: decides what gold items and attention checks look like.
 
     Raises:
@@ -110,7 +110,7 @@ def _gold_checks(
         raise QualityCheckError(
             "gold: no active gold item looks like the units of this round; add gold items, or use 0"
         )
-    # An item that the round asks about anyway would be shown twice.
+    # A gold item that is also an item of the round would be shown twice.
     round_items = {spec.item(unit.payload) for unit in units}
     usable = [row for row in usable if spec.item(row[0].payload) not in round_items] or usable
     if target > MAX_GOLD_USES * len(usable):
@@ -134,7 +134,7 @@ def _attention_checks(
     if not spec.has_attention_checks:
         raise QualityCheckError(f"attention checks: there are none for {spec.name}; use 0")
     subjects = {unit.key: spec.subject(unit.payload) for unit in units}
-    if len(set(subjects.values())) < 2:  # noqa: PLR2004 - another one
+    if len(set(subjects.values())) < 2:  # noqa: PLR2004 - a check needs a second subject
         raise QualityCheckError(
             "attention checks: they need units about at least two different photos; use 0"
         )
@@ -156,7 +156,7 @@ def _attention_checks(
 def _donor_candidates(
     host: RoundUnit, units: Sequence[RoundUnit], subjects: Mapping[str, str], rng: np.random.Generator
 ) -> list[RoundUnit]:
-    """Return a few random units about other subjects."""
+    """Return a few random units about other subjects than the host's."""
     donors: dict[str, RoundUnit] = {}
     for position in rng.integers(0, len(units), 4 * MAX_DONORS):
         unit = units[int(position)]
@@ -187,7 +187,7 @@ def _shuffle_units(
         for unit in checks
         if unit.role is CheckRole.REPEAT and unit.original_key is not None
     }
-    partner = repeats | {of: key for key, of in repeats.items()}
+    partner = repeats | {original: key for key, original in repeats.items()}
     gap = min(MIN_REPEAT_GAP, len(units) // 4)
 
     def is_apart(key: str, position: int) -> bool:

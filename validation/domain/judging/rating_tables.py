@@ -26,15 +26,15 @@ def build_tables(rows: Iterable[JudgmentRow], spec: JudgingSpec) -> dict[str, Ra
     """
     dimensions = [dimension for dimension in spec.dimensions if dimension.scale is not Scale.TEXT]
     materialised = list(rows) if any(not dimension.is_fixed for dimension in dimensions) else rows
-    columns = {
+    builders = {
         dimension.name: RatingTableBuilder(_scale(dimension, materialised, spec)) for dimension in dimensions
     }
     for row in materialised:
         for name, item, label in item_labels(row, spec):
-            if name in columns:
-                columns[name].add(item, row.rater, label)
+            if name in builders:
+                builders[name].add(item, row.rater, label)
     return {
-        dimension.name: columns[dimension.name].table(_values(dimension)).without_duplicates()
+        dimension.name: builders[dimension.name].table(_values(dimension)).without_duplicates()
         for dimension in dimensions
     }
 

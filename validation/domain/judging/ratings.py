@@ -1,7 +1,7 @@
 """Rating tables: which rater gave which label to which item, and how answers become such tables.
 
-The schema is the standard one, (task, worker, label), as in crowd-kit. A missing rating is an absent row, so no value
-marks it.
+The schema is the standard one, (task, worker, label), as in crowd-kit. A missing rating is an absent row; there is
+no value for it.
 """
 
 from array import array
@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 
 
 class RatingError(ValueError):
-    """Ratings that make no table; the message names item, rater and label, and how to correct them."""
+    """The ratings form no valid table; the message names item, rater and label, and how to correct them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +166,9 @@ class RatingTableBuilder:
 class JudgmentRow:
     """One person's answer to one unit of a judging kind, independent of Django.
 
-    ``rater`` is ``w<row key>`` of a marketplace worker, or ``i<keyed hash>`` of a rater of imported judgments; only
-    the former has a ``worker`` (row key). ``item`` is the id of the judged item, the same in every batch. ``unit``,
-    ``batch``, ``assignment`` are row keys; ``cents`` is the reward; ``at`` is aware UTC.
+    ``rater`` is ``w<primary key>`` of a marketplace worker, or ``i<keyed hash>`` of a rater of imported judgments;
+    only the former has a ``worker`` (primary key). ``item`` is the id of the judged item, the same in every batch.
+    ``unit``, ``batch``, ``assignment`` are primary keys; ``cents`` is the reward; ``at`` is aware UTC.
     """
 
     kind: str

@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class RecordToJudge:
-    """A collected record. ``images`` are row keys in order; the record's type defines ``fields``."""
+    """A collected record. ``images`` are primary keys in order; the record's type defines ``fields``."""
 
     instance_id: str
     index: int

@@ -61,7 +61,7 @@ class Allocation(StrEnum):
 
 
 class Candidate(NamedTuple):
-    """A pair that can be selected. ``worker`` is its author's row key, ``confidence`` is 1 to 3.
+    """A pair that can be selected. ``worker`` is its author's primary key, ``confidence`` is 1 to 3.
 
     A corpus has hundreds of thousands of pairs; a named tuple takes a third of a frozen dataclass's time to make.
     """
@@ -78,7 +78,7 @@ class Selection:
     """A selection of pairs as plain data.
 
     ``n`` is the size of a sample: in all, or from each stratum (see ``allocation``); ``None`` takes all pairs.
-    ``workers`` are row keys of authors. ``include_judged`` also selects pairs that were sent to judges before.
+    ``workers`` are primary keys of authors. ``include_judged`` also selects pairs that were sent to judges before.
     """
 
     method: SelectionMethod = SelectionMethod.ALL

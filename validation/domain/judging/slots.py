@@ -7,7 +7,7 @@ MAX_PER_HIT = 9  # MTurk doubles its fee from ten assignments per HIT
 
 @dataclass(frozen=True, slots=True)
 class SlotPlan:
-    """``hits`` HITs with ``redundancy`` slots each: at least the requested slots, and as few more as possible."""
+    """``hits`` HITs with ``redundancy`` slots each: at least the requested slots, with the fewest unused ones."""
 
     hits: int
     redundancy: int
@@ -21,7 +21,7 @@ class SlotPlan:
 def plan_slots(slots: int, *, variants: int = 1) -> SlotPlan:
     """Return HITs of one size for ``slots`` workers, at least one HIT for each of ``variants`` (image sets).
 
-    All HITs of a batch have one size: the one with the fewest unused slots, then the larger one.
+    All HITs of a batch have one size: the size with the fewest unused slots; of equal ones, the largest.
 
     Raises:
         ValueError: fewer than one slot or variant, or more variants than slots.

@@ -18,7 +18,7 @@ from validation.domain.judging.judgment_rows import JudgmentFileError, ParsedJud
 from validation.domain.judging.quality_check_types import AttentionCheck, QualityCheckError, RoundUnit
 
 Label = str | int
-SEPARATOR = "|"  # between the ticked labels of a multiple choice in one cell of a file
+LABEL_SEPARATOR = "|"  # between the ticked labels of a multiple choice in one cell of a file
 
 
 class Scale(StrEnum):
@@ -46,11 +46,12 @@ class Dimension:
 
     ``labels`` run from low to high if the scale has an order; a nominal dimension without labels takes them from each
     unit. ``page_order`` is their order on the task's page, ``label_texts`` is what people read. An item is accepted
-    if most judges choose a ``favourable`` label; a dimension without favourable labels decides nothing. ``share`` is
-    the title and note of a report's headline: the share of items that most judges favour. ``round_note`` says what a
-    table of rounds shows of it. ``gold_question`` is the gold page's question about the right labels. On a subjective
-    dimension (``is_subjective``) no label is wrong, so the gold page suggests none. ``measure`` names the measure of
-    worker rules that counts a worker's favoured records (``qualification.worker_status.Measure``).
+    if most judges choose a ``favourable`` label; a dimension without favourable labels decides nothing.
+    ``share_heading`` is a title and note: reports show the share of items that most judges favour under it.
+    ``round_note`` is the note in the table of rounds. ``gold_question`` is the gold page's question about the right
+    labels. On a subjective dimension (``is_subjective``) no label is wrong, so the gold page suggests none.
+    ``measure`` names the measure of worker rules that counts a worker's favoured records
+    (``qualification.worker_status.Measure``).
     """
 
     name: str
@@ -61,7 +62,7 @@ class Dimension:
     page_order: tuple[Label, ...] = ()
     label_texts: Mapping[Label, str] = field(default_factory=dict)
     favourable: frozenset[Label] = frozenset()
-    share: tuple[str, str] | None = None
+    share_heading: tuple[str, str] | None = None
     round_note: str = ""
     gold_question: str = ""
     is_subjective: bool = False
@@ -119,11 +120,11 @@ class JudgedLabel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ItemView:
-    """An item as console pages show it.
+    """What console pages show of an item.
 
     ``images`` are the ids of all its images in order, ``image`` is the first; each is derived from the other.
-    ``groups`` are boxes on the first image, for the photo tag. ``texts`` are the judged texts by part ("" for the
-    whole item), ``numbers`` the numbers of regions by their id.
+    ``groups`` are boxes on the first image, for the template tag ``photo``. ``texts`` are the judged texts by part
+    ("" for the whole item), ``numbers`` the numbers of regions by their id.
     """
 
     image: int | None = None
@@ -263,15 +264,16 @@ class JudgingSpec:
         Raises:
             JudgmentFileError: the kind has no such format, or the file cannot be read.
         """
-        raise JudgmentFileError(f"is JSON, and {self.name} has no JSON file; give CSV or Parquet")
+        raise JudgmentFileError(f"is JSON, and {self.name} has no JSON format; use CSV or Parquet")
 
     # Quality checks
 
-    def gold_text(self, unit: Mapping[str, Any], name: str) -> str:
+    def gold_question(self, unit: Mapping[str, Any], label_name: str) -> str:
         """Return the gold page's question for a ``label_name``: the dimension's question, or the part's text."""
-        if name in self.dimensions_by_name:
-            return self.dimensions_by_name[name].gold_question or self.dimensions_by_name[name].question
-        part = name if len(self.dimensions) == 1 else name.rpartition("/")[0]
+        dimension = self.dimensions_by_name.get(label_name)
+        if dimension is not None:
+            return dimension.gold_question or dimension.question
+        part = label_name if len(self.dimensions) == 1 else label_name.rpartition("/")[0]
         return self.item_view(unit).texts.get(part, part)
 
     def dimension_of(self, label_name: str) -> Dimension:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from validation.domain.judging.spec import SEPARATOR, Dimension, JudgingSpec, Scale
+from validation.domain.judging.spec import LABEL_SEPARATOR, Dimension, JudgingSpec, Scale
 
 MAX_NAME_LENGTH = 20  # characters; the length of ItemDecision.dimension
 
@@ -44,8 +44,8 @@ def _dimension_problems(dimension: Dimension) -> Iterator[str]:
         yield "labels of an interval scale are numbers"
     if dimension.scale in {Scale.TEXT, Scale.MULTIPLE} and dimension.favourable:
         yield f"a dimension of level {dimension.scale.value} decides nothing: leave favourable out"
-    if any(SEPARATOR in str(label) for label in labels):
-        yield f"a label must not contain {SEPARATOR!r}"
+    if any(LABEL_SEPARATOR in str(label) for label in labels):
+        yield f"a label must not contain {LABEL_SEPARATOR!r}"
 
 
 def _refused_labels(spec: JudgingSpec) -> list[str]:
@@ -69,12 +69,12 @@ def _example_label(dimension: Dimension) -> Any:
 
 
 def _is_accepted(spec: JudgingSpec, labels: Mapping[tuple[str, str], Any]) -> bool:
-    """Return whether the schema accepts the labels; errors about other required fields do not count."""
+    """Return whether the schema accepts the labels; errors about missing fields or free text do not count."""
 
     try:
         spec.kind.Answer.model_validate(spec.build_answer(labels))
     except ValidationError as error:
-        texts = {one.name for one in spec.dimensions if one.scale is Scale.TEXT}
+        texts = {dimension.name for dimension in spec.dimensions if dimension.scale is Scale.TEXT}
         label_errors = [
             row for row in error.errors() if row["type"] != "missing" and not texts & set(row["loc"])
         ]

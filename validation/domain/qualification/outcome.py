@@ -12,7 +12,7 @@ DISAGREEMENT_RULE = "A pair counts as reasonable when more than half of its grad
 
 @dataclass(frozen=True, slots=True)
 class PassRule:
-    """The minimum of reasonable pairs and of right exam answers, and the number of graders of each pair."""
+    """What passes: ``needed`` reasonable pairs and ``exam_needed`` right answers; ``graders`` grade each pair."""
 
     needed: int = 8
     exam_needed: int = 0
@@ -91,8 +91,8 @@ def _describe_requirement(count: int) -> str:
 def _append_remarks(text: str, remarks: Sequence[Remark]) -> str:
     for number, remark in enumerate(remarks):
         line = f" Photo {remark.photo}, pair {remark.pair}: {remark.text}"
-        left = len(remarks) - number - 1
-        more = f" ({left} more remark{'s' if left > 1 else ''} left out.)" if left else ""
+        remaining = len(remarks) - number - 1
+        more = f" ({remaining} more remark{'s' if remaining > 1 else ''} left out.)" if remaining else ""
         if len(text) + len(line) + len(more) > MAX_REASON_LENGTH:
             count = len(remarks) - number
             return f"{text} ({count} more remark{'s' if count > 1 else ''} left out.)"[:MAX_REASON_LENGTH]

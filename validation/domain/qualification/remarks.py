@@ -7,13 +7,13 @@ from typing import Any
 
 from hits.observing.remarks import CARD_FIELDS
 
-PREFIX = "remark-"
-_NAME = re.compile(rf"{PREFIX}(?:whole|([1-5])(?:-({'|'.join(CARD_FIELDS)})(?:-([1-9]\d?))?)?)")
+FIELD_PREFIX = "remark-"
+_FIELD_NAME = re.compile(rf"{FIELD_PREFIX}(?:whole|([1-5])(?:-({'|'.join(CARD_FIELDS)})(?:-([1-9]\d?))?)?)")
 
 
 @dataclass(frozen=True, slots=True)
 class RemarkTarget:
-    """The target of a remark; ``box`` counts from 1. Without an observation the target is the whole attempt."""
+    """The target of a remark; ``observation`` and ``box`` count from 1. No observation: the whole attempt."""
 
     observation: int | None = None
     part: str | None = None
@@ -23,10 +23,12 @@ class RemarkTarget:
     def field(self) -> str:
         """The name of the target's form field, such as ``remark-2-boxes-1``."""
         if self.observation is None:
-            return f"{PREFIX}whole"
-        return PREFIX + "-".join(str(p) for p in (self.observation, self.part, self.box) if p is not None)
+            return f"{FIELD_PREFIX}whole"
+        return FIELD_PREFIX + "-".join(
+            str(p) for p in (self.observation, self.part, self.box) if p is not None
+        )
 
-    def row(self, text: str) -> dict[str, Any]:
+    def as_row(self, text: str) -> dict[str, Any]:
         """Return the remark as data to store."""
         return {"observation": self.observation, "part": self.part, "box": self.box, "text": text}
 
@@ -38,7 +40,7 @@ def target_from_row(row: Mapping[str, Any]) -> RemarkTarget:
 
 def target_from_field(field: str) -> RemarkTarget | None:
     """Return the target of a form field, or ``None`` for any other name."""
-    match = _NAME.fullmatch(field)
+    match = _FIELD_NAME.fullmatch(field)
     if match is None:
         return None
     index, part, box = match.groups()
@@ -51,12 +53,12 @@ def parse_remarks(fields: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return the remarks of a form's fields in the order of their targets; empty ones are left out."""
     pairs = [(target_from_field(name), text.strip()) for name, text in fields]
     targeted = [(target, text) for target, text in pairs if target is not None and text]
-    targeted.sort(key=lambda pair: _order(pair[0]))
-    return [target.row(text) for target, text in targeted]
+    targeted.sort(key=lambda pair: _sort_key(pair[0]))
+    return [target.as_row(text) for target, text in targeted]
 
 
 def describe_target(target: RemarkTarget, letters: str = "") -> str:
-    """Return a target as people read it: “The whole attempt”, “Observation 2”, “Clue of 2”, “Box 2b”."""
+    """Return a target as text: “The whole attempt”, “Observation 2”, “Clue of 2”, “Box 2b”."""
     if target.observation is None:
         return "The whole attempt"
     if target.part is None:
@@ -69,7 +71,7 @@ def describe_target(target: RemarkTarget, letters: str = "") -> str:
 def remark_rows(
     remarks: Iterable[Mapping[str, Any]], boxes: Mapping[int, list[str]]
 ) -> list[tuple[str, str]]:
-    """Return stored remarks as (target, text); ``boxes`` are the labels of each observation's boxes."""
+    """Return stored remarks as (target, text); ``boxes`` has each observation's box labels, such as “2b”."""
     rows = []
     for remark in remarks:
         target = target_from_row(remark)
@@ -79,6 +81,6 @@ def remark_rows(
     return rows
 
 
-def _order(target: RemarkTarget) -> tuple[int, int, int]:
+def _sort_key(target: RemarkTarget) -> tuple[int, int, int]:
     part = -1 if target.part is None else CARD_FIELDS.index(target.part)
     return (target.observation or 0, part, target.box or 0)

@@ -1,4 +1,4 @@
-"""Worker rules: find the workers who fall short of a limit over their last items. A person decides what follows."""
+"""Worker rules: find workers who fall short of a limit over their last items. A person decides about the status."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +14,7 @@ Series = Mapping[int, Sequence[Value]]
 
 @dataclass(frozen=True, slots=True)
 class RuleSettings:
-    """Compare a measure over a worker's last ``window`` items with a limit, from ``at_least`` items on.
+    """Compare a measure of a worker's last ``window`` items with a limit, if these are ``at_least`` items or more.
 
     A share falls short if it is under ``below`` percent. Pay per hour falls short if its median is over ``below``
     cents: such a rate means that the worker rushed the tasks.
@@ -41,7 +41,7 @@ class RuleFigures(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class RuleFinding:
-    """A worker (by row key) who falls short of a rule's limit, with the figures."""
+    """A worker (by primary key) who falls short of a rule's limit, with the figures."""
 
     worker: int
     figures: RuleFigures
@@ -49,7 +49,7 @@ class RuleFinding:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The findings of a rule. ``workers`` have at least one item, ``measured`` of them have enough items."""
+    """The findings of a rule. ``workers`` counts those with any item, ``measured`` those with enough."""
 
     findings: Sequence[RuleFinding]
     measured: int
@@ -57,7 +57,7 @@ class RuleResult:
 
 
 def evaluate_rule(rule: RuleSettings, series: Series) -> RuleResult:
-    """Return the workers who fall short; ``series`` holds each worker's values by row key, oldest first."""
+    """Return the workers who fall short; ``series`` holds each worker's values by primary key, oldest first."""
     measurable = {
         worker: values
         for worker, values in series.items()
@@ -71,7 +71,7 @@ def evaluate_rule(rule: RuleSettings, series: Series) -> RuleResult:
 
 
 def has_new_items(figures: RuleFigures, earlier_figures: Iterable[Mapping[str, Any]]) -> bool:
-    """Return whether the worker has new items since the findings that somebody has decided about."""
+    """Return whether the worker has new items since all earlier findings."""
     return all(figures["items"] > figures_before.get("items", 0) for figures_before in earlier_figures)
 
 

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class WorkerStatus(StrEnum):
-    """A worker's status in a project. Applied and active follow from submissions; a person decides the others."""
+    """A worker's status in a project. None, applied and active follow from submissions; people decide the others."""
 
     NONE = "none"
     APPLIED = "applied"
@@ -12,14 +12,14 @@ class WorkerStatus(StrEnum):
     QUALIFIED = "qualified"
     TRAINED = "trained"
     ACTIVE = "active"
-    PAUSED = "paused"  # holds the exclusion qualification: no new work, reversible by a researcher
-    DEQUALIFIED = "dequalified"  # the same, and the pools' qualifications are revoked
-    BLOCKED = "blocked"  # blocked at the marketplace: admins only
+    PAUSED = "paused"  # has the exclusion qualification, so gets no new work; researchers can undo it
+    DEQUALIFIED = "dequalified"  # as paused; also, the worker pools' qualifications are revoked
+    BLOCKED = "blocked"  # blocked at the marketplace; only admins can do it
 
 
-# Never decided: they follow from submissions.
+# No person sets these: they follow from submissions.
 DERIVED_STATUSES = frozenset({WorkerStatus.NONE, WorkerStatus.APPLIED})
-# Workers with these get no new tasks.
+# Workers with these statuses get no new tasks.
 EXCLUDED_STATUSES = frozenset({WorkerStatus.PAUSED, WorkerStatus.DEQUALIFIED, WorkerStatus.BLOCKED})
 
 

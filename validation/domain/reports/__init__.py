@@ -1,1 +1,1 @@
-"""What judgments come to: reports, decisions, plans, and files of judgments."""
+"""Results of judgments: reports, decisions, sample size plans, and files of judgments."""

@@ -2,8 +2,8 @@
 
 A label is positive (in a rule's ``positive``) or negative. An item is undecided only while missing judges can still
 change its outcome, or if the rule leaves a gap (a tie, a probability between the two thresholds). The weighted rule
-uses ``P(true label is positive)`` of Dawid and Skene's model (see ``dawid_skene``), which weighs a label by how often
-that rater gives it rightly.
+uses ``P(true label is positive)`` of Dawid and Skene's model (see ``dawid_skene``), which weighs each label by its
+rater's estimated error rates.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -22,7 +22,9 @@ from validation.domain.judging.spec import JudgingSpec
 
 HALF = 0.5
 MAX_REDUNDANCY = 100
-ROUNDING = 1e-12  # 1 - 0.9 is slightly under 0.1; both thresholds include themselves
+ROUNDING = (
+    1e-12  # so that a probability equal to a threshold counts: in floats, 1 - 0.9 is slightly under 0.1
+)
 
 
 class Outcome(StrEnum):
@@ -42,7 +44,7 @@ class Method(StrEnum):
 
 
 # The type of each field of a rule as plain data.
-_TYPES: dict[str, Any] = {
+_FIELD_TYPES: dict[str, Any] = {
     "dimension": str,
     "method": str,
     "positive": list | tuple,
@@ -63,7 +65,7 @@ class RuleError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """How one dimension is decided. Raises RuleError for values that contradict each other.
+    """How one dimension is decided; values that contradict each other raise ``RuleError``.
 
     ``positive`` are the labels that count as positive. ``at_least`` is the minimum number of judges for a decision.
 
@@ -118,7 +120,7 @@ class DecisionRule:
         if unknown:
             raise RuleError(unknown[0], f"A rule has no field {unknown[0]}.")
         values = dict(row)
-        for field, types in _TYPES.items():
+        for field, types in _FIELD_TYPES.items():
             if field in values and (isinstance(values[field], bool) or not isinstance(values[field], types)):
                 raise RuleError(field, f"{field}: {values[field]!r} has the wrong type for this field.")
         try:
@@ -146,18 +148,18 @@ class DecidedItem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Votes:
+class VoteCounts:
     """For each item of a table, (n,) each: the number of its labels and of its positive labels."""
 
     judge_count: IntArray
     positive: IntArray
 
 
-OUTCOMES = (Outcome.REJECT, Outcome.UNDECIDED, Outcome.ACCEPT)  # by sign, see outcomes()
+OUTCOMES_BY_SIGN = (Outcome.REJECT, Outcome.UNDECIDED, Outcome.ACCEPT)  # for signs -1, 0, 1
 
 
 def default_rules(spec: JudgingSpec) -> dict[str, DecisionRule]:
-    """Return a majority rule for each deciding dimension: more than half of the labels so far, one label is enough.
+    """Return a majority rule for each deciding dimension: more than half of the labels so far, from one label on.
 
     The dimension's favourable labels count as positive.
     """
@@ -182,14 +184,14 @@ def decide(table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = N
         ValueError: a fit of another table.
     """
     signs, votes, support = decide_arrays(table, rule, fit=fit)
-    outcome_names = [OUTCOMES[sign + 1] for sign in signs.tolist()]
+    outcomes = [OUTCOMES_BY_SIGN[sign + 1] for sign in signs.tolist()]
     shares = [None if isnan(share) else share for share in support.tolist()]
-    return list(map(DecidedItem, table.item_ids, outcome_names, votes.judge_count.tolist(), shares))
+    return list(map(DecidedItem, table.item_ids, outcomes, votes.judge_count.tolist(), shares))
 
 
 def decide_arrays(
     table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = None
-) -> tuple[NDArray[np.int8], Votes, NDArray[np.float64]]:
+) -> tuple[NDArray[np.int8], VoteCounts, NDArray[np.float64]]:
     """Return the outcomes as arrays over the table's items: signs (n,), votes, and support (n,), nan without labels.
 
     A sign is 1 for accept, 0 for undecided, -1 for reject. Arguments and errors are those of ``decide``.
@@ -215,11 +217,11 @@ def decide_arrays(
     return signs, votes, support
 
 
-def count_votes(table: RatingTable, positive: NDArray[np.bool_]) -> Votes:
+def count_votes(table: RatingTable, positive: NDArray[np.bool_]) -> VoteCounts:
     """Count the labels of each item; ``positive`` (len(scale),) is the mask of positive labels."""
     n = len(table.item_ids)
     positive_items = table.items[positive[table.labels]]
-    return Votes(np.bincount(table.items, minlength=n), np.bincount(positive_items, minlength=n))
+    return VoteCounts(np.bincount(table.items, minlength=n), np.bincount(positive_items, minlength=n))
 
 
 def items_needing_judges(items: Iterable[DecidedItem], max_redundancy: int) -> list[Hashable]:
@@ -249,19 +251,18 @@ def _positive_probability(
     return probabilities
 
 
-def _signs_by_count(votes: Votes, rule: DecisionRule) -> NDArray[np.int8]:
+def _signs_by_count(votes: VoteCounts, rule: DecisionRule) -> NDArray[np.int8]:
     """Return signs by integer arithmetic only; ``expected_count`` is the final number of judges of each item."""
     expected_count = votes.judge_count if rule.of is None else np.maximum(votes.judge_count, rule.of)
     missing = expected_count - votes.judge_count
     if rule.method is Method.MAJORITY:
-        # The worst and the best case of the missing judges, in half votes.
+        # Missing judges could all vote negative (accept), or all positive (reject).
         return _signs(2 * votes.positive > expected_count, 2 * (votes.positive + missing) < expected_count)
     k = rule.k or 1
     if rule.of is None:
         return _signs(votes.positive >= k, votes.positive < k)
-    required = -(
-        -k * expected_count // rule.of
-    )  # k of ``rule.of`` judges; the same share of more judges, rounded up
+    # k of ``rule.of`` judges; the same share of more judges, rounded up.
+    required = -(-k * expected_count // rule.of)
     return _signs(votes.positive >= required, votes.positive + missing < required)
 
 

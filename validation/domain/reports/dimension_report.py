@@ -17,11 +17,11 @@ from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 from validation.domain.reports.planner import score_interval
 
 SEED = 20221023  # for all bootstrap intervals
-REPLICATES = 1_000
+REPLICATES = 1_000  # bootstrap samples
 HARDEST_COUNT = 6
-MAX_CELLS = 20_000_000  # items × labels that are tabulated; larger tables have only counts
+MAX_CELLS = 20_000_000  # items × labels; larger tables get only counts, no other figures
 HALF = 0.5
-# The meaningful coefficients of each scale. Labels that come with each unit have no common chance agreement.
+# The meaningful coefficients of each scale. Labels that differ by unit have no common expected agreement.
 STATISTICS: Mapping[Scale, tuple[Statistic, ...]] = {
     Scale.NOMINAL: (Statistic.ALPHA_NOMINAL, Statistic.FLEISS, Statistic.PERCENT),
     Scale.ORDINAL: tuple(Statistic),
@@ -37,7 +37,7 @@ ALPHA_KEYS = {
 
 
 def metric_of(dimension: Dimension) -> Metric:
-    """Return how the difference of two labels is measured: by rank, by value, or as equal or unequal."""
+    """Return how alpha measures the difference of two labels: by rank, by value, or as equal or unequal."""
     return _METRICS.get(dimension.scale, Metric.NOMINAL)
 
 
@@ -45,7 +45,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     """Return all figures of the report about one dimension.
 
     Args:
-        stream: the number of the seed's random stream for the bootstrap; each dimension has its own.
+        stream: a number added to the bootstrap's seed, so that each dimension has its own random numbers.
     """
     per_label = np.bincount(table.labels, minlength=len(table.scale))
     figures: dict[str, Any] = {
@@ -67,7 +67,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     if dimension.scale is Scale.MULTIPLE:
         return figures | {"by_label": _label_rows(dimension, table, stream)}
     counts = table.counts()
-    if dimension.favourable and dimension.share:
+    if dimension.favourable and dimension.share_heading:
         figures["share"] = positive_share(counts, [label in dimension.favourable for label in table.scale])
     if dimension.is_numeric:
         figures["mean"] = float(table.values[table.labels].mean())
@@ -153,7 +153,7 @@ def plain_number(value: Any) -> Any:
 
 
 def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
-    """Return how many items have a positive majority; ties are undecided and stay in the total.
+    """Return the share of items with a positive majority; ties are undecided and stay in the total.
 
     Args:
         counts: (items, labels). positive: (labels,) the mask of positive labels.
@@ -164,11 +164,11 @@ def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]
     """
     votes = counts.sum(axis=1)
     judged = votes > 0
-    positive_part = counts[judged][:, np.array(positive, dtype=bool)].sum(axis=1) / votes[judged]
-    total, count, even = (
+    positive_shares = counts[judged][:, np.array(positive, dtype=bool)].sum(axis=1) / votes[judged]
+    total, count, tied = (
         int(judged.sum()),
-        int((positive_part > HALF).sum()),
-        int((positive_part == HALF).sum()),
+        int((positive_shares > HALF).sum()),
+        int((positive_shares == HALF).sum()),
     )
     if not total:
         return {"count": 0, "of": 0, "undecided": 0, "percent": None, "low": None, "high": None}
@@ -176,7 +176,7 @@ def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]
     return {
         "count": count,
         "of": total,
-        "undecided": even,
+        "undecided": tied,
         "percent": 100 * count / total,
         "low": 100 * interval.low,
         "high": 100 * interval.high,
@@ -204,7 +204,7 @@ def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> l
 
 
 def _example_items(counts: IntArray, table: RatingTable) -> dict[str, str]:
-    """Return for each pair of labels, as ``"low,high"``, the item with both labels that most raters judged."""
+    """Return an example item for each ``"low,high"`` pair of scale positions: the most-judged one with both."""
     examples = {}
     votes = counts.sum(axis=1)
     for low in range(len(table.scale)):

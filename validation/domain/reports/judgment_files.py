@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from validation.domain.judging.judgment_rows import JudgmentFileError, ParsedJudgment, validate_id
-from validation.domain.judging.spec import SEPARATOR, Dimension, JudgingSpec, Scale
+from validation.domain.judging.spec import LABEL_SEPARATOR, Dimension, JudgingSpec, Scale
 
 REQUIRED_COLUMNS = ("item", "dimension", "label", "rater")
 MAX_RATER_LENGTH = 200
@@ -36,7 +36,7 @@ def parse_rows(
         kind = str(row.get("kind") or spec.name)
         if kind != spec.name:
             raise JudgmentFileError(
-                f"{where}, kind: {kind!r}; this import takes {spec.name}, remove other rows"
+                f"{where}, kind: {kind!r}; this import takes {spec.name}; remove other rows"
             )
         if not allow_simulated and str(row.get("simulated") or "").strip().casefold() in SIMULATED_VALUES:
             raise JudgmentFileError(
@@ -113,7 +113,7 @@ def _parse_label(name: str, label: str, spec: JudgingSpec, where: str) -> Any:
     if dimension.scale is Scale.TEXT:
         return label
     if dimension.scale is Scale.MULTIPLE:
-        ticked = [text.strip() for text in label.split(SEPARATOR) if text.strip()]
+        ticked = [text.strip() for text in label.split(LABEL_SEPARATOR) if text.strip()]
         chosen = [_match_label(dimension, text, where) for text in ticked]
         return [text for text in dimension.labels if text in chosen]
     if not dimension.is_fixed:

@@ -12,7 +12,7 @@ TASK = "comparison"
 
 
 def make_test_id(gold: str, candidate: str) -> str:
-    """Return the 32-hex id of a candidate of an instance, under which the leaderboard scores it."""
+    """Return the id, 32 hex digits, under which the leaderboard scores a candidate of an instance."""
     return content_sha256([TASK, gold, candidate])[:32]
 
 
@@ -22,13 +22,13 @@ def build_answer_key(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     Each row has ``Input_iid`` and ``candidates``; a candidate has ``source_iid``, ``annot1`` and ``annot2``. A
     candidate with a ``test_id`` keeps it.
     """
-    names: dict[str, dict[str, str]] = {}
+    test_id_map: dict[str, dict[str, str]] = {}
     annotations = []
     for row in rows:
         gold = row["Input_iid"]
         for candidate in row["candidates"]:
             source = candidate["source_iid"]
-            names[candidate.get("test_id") or make_test_id(gold, source)] = {
+            test_id_map[candidate.get("test_id") or make_test_id(gold, source)] = {
                 "Input_iid": gold,
                 "candidate": source,
             }
@@ -39,4 +39,4 @@ def build_answer_key(rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
                 "candidates": [{key: candidate[key] for key in keys} for candidate in row["candidates"]],
             }
         )
-    return {"test_id_map": names, "annotations": annotations}
+    return {"test_id_map": test_id_map, "annotations": annotations}

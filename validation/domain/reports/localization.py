@@ -1,9 +1,9 @@
 """The human baseline of localization: how often people match an inference to its own region.
 
-Accuracy is the share of correct matches in each image, averaged over the image's raters, then over images, as for
-models. Source: Hessel et al. 2022, §4.2 (92.3 % for one rater on 101 images), doi:10.1007/978-3-031-20059-5_32. The
-interval is a percentile bootstrap over images, the sampling units: Efron & Tibshirani 1993, §13.3,
-doi:10.1201/9780429246593.
+Accuracy is the share of correct matches in each image, averaged over its raters, then over images; scorers are
+measured in the same way. Source: Hessel et al. 2022, §4.2 (92.3 % for one rater on 101 images),
+doi:10.1007/978-3-031-20059-5_32. The interval is a percentile bootstrap over images, the sampling units: Efron &
+Tibshirani 1993, §13.3, doi:10.1201/9780429246593.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,11 +22,11 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """One rater's answer to one item: ``chosen`` is the label of each part, such as inference id -> region id."""
+    """One rater's answer to one item: ``chosen_labels`` is part -> label, such as inference id -> region id."""
 
     item: str
     rater: str
-    chosen: Mapping[str, Label]
+    chosen_labels: Mapping[str, Label]
 
     @classmethod
     def from_labels(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
@@ -43,8 +43,8 @@ class ImageScore:
     correct: tuple[int, ...]
 
     @property
-    def share(self) -> float:
-        """Mean share over the raters, 0 to 1."""
+    def accuracy(self) -> float:
+        """Mean share of correct inferences over the raters, 0 to 1."""
         return sum(self.correct) / (self.total * len(self.correct))
 
     @property
@@ -55,7 +55,7 @@ class ImageScore:
 
 @dataclass(frozen=True, slots=True)
 class BaselineScore:
-    """Percentages. ``accuracy`` is ``None`` without images, the interval with too few.
+    """Human accuracy in percent; ``accuracy`` is ``None`` without images, ``low`` and ``high`` with too few.
 
     ``images``, ``matchings`` and ``raters`` are counts; ``chance`` is the expected accuracy of a random one-to-one
     matching on these images. ``by_image`` is in the order of each image's first answer.
@@ -72,7 +72,7 @@ class BaselineScore:
 
 
 def count_correct(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
-    """Count the inferences of ``truth`` (inference id -> region id) that are matched to their own region."""
+    """Count the parts whose chosen label is the right one, such as inferences matched to their own region."""
     return sum(chosen.get(inference) == region for inference, region in truth.items())
 
 
@@ -84,11 +84,11 @@ def score_matchings(
     replicates: int = REPLICATES,
     level: float = LEVEL,
 ) -> BaselineScore:
-    """Return the macro accuracy of ``answers`` with its bootstrap interval.
+    """Return the accuracy of ``answers``, averaged over images, with its bootstrap interval.
 
     Args:
         truths: by item, inference id -> region id. Answers about other items are left out.
-        rng: draws the bootstrap's images. replicates: number of draws. level: coverage of the interval, 0 to 1.
+        rng: draws the bootstrap's images. replicates: number of draws. level: confidence level, 0 to 1.
     """
     correct: dict[str, list[int]] = {}
     raters = set()
@@ -96,10 +96,10 @@ def score_matchings(
         truth = truths.get(row.item)
         if not truth:
             continue
-        correct.setdefault(row.item, []).append(count_correct(row.chosen, truth))
+        correct.setdefault(row.item, []).append(count_correct(row.chosen_labels, truth))
         raters.add(row.rater)
     images = tuple(ImageScore(item, len(truths[item]), tuple(counts)) for item, counts in correct.items())
-    shares = np.array([image.share for image in images])
+    shares = np.array([image.accuracy for image in images])
     low, high = _interval(shares, rng, replicates, level)
     return BaselineScore(
         accuracy=float(100 * shares.mean()) if images else None,
@@ -123,6 +123,6 @@ def _interval(
         return None, None
     # The mean needs only how often each share is drawn, and there are few distinct shares.
     values, counts = np.unique(shares, return_counts=True)
-    times = rng.multinomial(count, counts / count, size=replicates)
-    low, high = np.quantile(times @ values / count, [(1 - level) / 2, (1 + level) / 2])
+    draw_counts = rng.multinomial(count, counts / count, size=replicates)
+    low, high = np.quantile(draw_counts @ values / count, [(1 - level) / 2, (1 + level) / 2])
     return float(100 * low), float(100 * high)

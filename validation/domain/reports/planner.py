@@ -1,9 +1,9 @@
 """Plan how many items a judging round needs for a target interval width, and the width for other numbers of items.
 
 The interval of a share is Wilson's score interval (Wilson 1927, doi:10.1080/01621459.1927.10502953) with his symbols:
-``n`` items, share ``p``, ``z`` of the level. For a sample without replacement from ``N`` items the variance
-``p(1 - p)/n`` shrinks by ``(N - n)/(N - 1)`` (Cochran 1977, Sampling Techniques, section 2.6), which equals a sample
-of ``n(N - 1)/(N - n)`` items; if all items are judged, nothing is left to estimate.
+``n`` items, share ``p``, and the normal quantile ``z`` of the confidence level. For a sample without replacement from
+``N`` items the variance ``p(1 - p)/n`` shrinks by ``(N - n)/(N - 1)`` (Cochran 1977, Sampling Techniques, section
+2.6), which equals a sample of ``n(N - 1)/(N - n)`` items; if all items are judged, nothing is left to estimate.
 
 An item counts once for any number of judges: more judges make an item's verdict more reliable, but do not narrow the
 interval of the share over items.
@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 LEVEL = 0.95
 MAX_ITEMS = 10_000_000
-_POINTS = 60
+_CURVE_POINTS = 60
 
 
 class PlanError(ValueError):
@@ -65,7 +65,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """The minimum number of items for the target width. ``is_census``: it is the whole population."""
+    """The minimum number of items for the target width; ``is_census`` if that is the whole population."""
 
     items: int
     interval: Interval
@@ -75,7 +75,7 @@ class SampleSize:
 def score_interval(n: int, rate: float, *, population: int | None = None, level: float = LEVEL) -> Interval:
     """Return Wilson's interval for a share ``rate`` among ``n`` items; the whole range without items.
 
-    A share need not be a whole number of items: before a round it is only expected.
+    ``rate`` times ``n`` need not be whole: before a round, the share is only an expectation.
     """
     if n <= 0:
         return Interval(0.0, 1.0)
@@ -83,10 +83,10 @@ def score_interval(n: int, rate: float, *, population: int | None = None, level:
     if effective == inf:
         return Interval(rate, rate)
     z = NormalDist().inv_cdf((1 + level) / 2)
-    chance = z * z / effective
-    middle = (rate + chance / 2) / (1 + chance)
-    half = z * sqrt(rate * (1 - rate) / effective + chance / (4 * effective)) / (1 + chance)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    c = z * z / effective
+    middle = (rate + c / 2) / (1 + c)
+    half_width = z * sqrt(rate * (1 - rate) / effective + c / (4 * effective)) / (1 + c)
+    return Interval(max(0.0, middle - half_width), min(1.0, middle + half_width))
 
 
 def find_sample_size(target: PrecisionTarget) -> SampleSize:
@@ -116,10 +116,10 @@ def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> fl
     """Return the expected width of a coefficient's interval over ``items``, from a pilot's bootstrap interval.
 
     The bootstrap spread of a statistic falls with the square root of the number of items (Efron and Tibshirani 1993,
-    An Introduction to the Bootstrap, chapter 6): a planning rule, not a bound.
+    An Introduction to the Bootstrap, chapter 6): this is a planning rule, not a bound.
 
     Raises:
-        PlanError: a pilot or a plan without items.
+        PlanError: the pilot or the plan has no items.
     """
     if pilot_items < 1 or items < 1:
         raise PlanError("pilot", "Both the pilot and the plan need at least one item.")
@@ -127,7 +127,7 @@ def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> fl
 
 
 def coefficient_items(*, pilot_width: float, pilot_items: int, width: float) -> int:
-    """Return the number of items for which a coefficient's interval is ``width`` wide, by the same rule.
+    """Return how many items give a coefficient's interval this ``width``, by the rule of ``coefficient_width``.
 
     Raises:
         PlanError: the width is not above 0.
@@ -141,7 +141,9 @@ def width_curve(target: PrecisionTarget, sample: SampleSize) -> list[tuple[int, 
     """Return the interval's width in percentage points for about 60 numbers of items around the sample size."""
     last = _last_count(target, sample)
     first = max(1, sample.items // 5)
-    counts = sorted({round(first + (last - first) * step / _POINTS) for step in range(_POINTS + 1)})
+    counts = sorted(
+        {round(first + (last - first) * step / _CURVE_POINTS) for step in range(_CURVE_POINTS + 1)}
+    )
     return [(n, 100 * _width(n, target)) for n in counts]
 
 

@@ -1,11 +1,11 @@
-"""Turn a judgment into plain rows, one per rating, for exported files."""
+"""Turn a judgment into rows for exported files, one row per rating."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from validation.domain.judging.ratings import JudgmentRow, RatingError
-from validation.domain.judging.spec import SEPARATOR, Dimension, JudgingSpec, Scale
+from validation.domain.judging.spec import LABEL_SEPARATOR, Dimension, JudgingSpec, Scale
 
 COLUMNS = (
     "kind",
@@ -71,7 +71,7 @@ def rater_rows(judgment: JudgmentRow, rater: str, spec: JudgingSpec) -> Iterator
 def _format_label(judgment: JudgmentRow, dimension: Dimension, label: Any) -> tuple[str, float | None]:
     """Return a label as the text of a cell, and its value."""
     if dimension.scale is Scale.MULTIPLE:
-        return SEPARATOR.join(str(each) for each in label) or SEPARATOR, None
+        return LABEL_SEPARATOR.join(str(each) for each in label) or LABEL_SEPARATOR, None
     if dimension.scale is Scale.TEXT or not dimension.is_fixed:
         return str(label), None
     try:

@@ -32,11 +32,11 @@ from validation.domain.reports.dimension_report import (
 )
 from validation.domain.reports.localization import Matching, count_correct
 
-FORMAT = 1  # of the figures; a new number changes the fingerprint of the same judgments
+FIGURES_FORMAT = 1  # changing it changes all fingerprints, so that reports are computed again
 
 
 def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
-    """Return the sha256 of the judgments, independent of their order, and of the other inputs of the figures.
+    """Return a SHA-256 over the judgments, in any order, and the other inputs of the figures (``context``).
 
     It covers each row's item, rater, answer, batch, unit, seconds, reward, time, role and whether it was simulated.
     """
@@ -59,14 +59,14 @@ def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
         ).digest()
         for row in rows
     )
-    digest = hashlib.sha256(canonical_json([FORMAT, *context]))
+    digest = hashlib.sha256(canonical_json([FIGURES_FORMAT, *context]))
     for row_hash in row_hashes:
         digest.update(row_hash)
     return digest.hexdigest()
 
 
 def agreement_counts_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
-    """Return by rater: the number of equal ratings by others of the same items, and the number of all of them."""
+    """Return by rater: how many ratings by others of the same items are equal to theirs, and how many there are."""
     if not table.size:
         return {}
     pair = table.items * len(table.scale) + table.labels
@@ -83,8 +83,8 @@ def reliability_by_rater(
 ) -> dict[str, dict[str, float]]:
     """Return by rater and dimension the reliability of the labels, -1 to 1; see ``dawid_skene.reliability``.
 
-    A rater without a shared item has none. Dimensions whose labels come with each unit, and multiple choices, have
-    none: their labels do not mean the same on each item, so the model cannot use them.
+    Raters without a shared item are left out. Dimensions whose labels come with each unit, and multiple choices,
+    are left out: their labels do not mean the same on each item, so the model cannot use them.
     """
     by_rater: dict[str, dict[str, float]] = defaultdict(dict)
     for name, table in rating_tables.items():
@@ -117,10 +117,10 @@ def time_figures(rows: Iterable[JudgmentRow], target_cents_per_hour: int) -> dic
         "bins": bin_counts(seconds),
         "pay": None,
     }
-    paid = [(cents, took) for cents, took in timed if cents is not None]
+    paid = [(cents, seconds_taken) for cents, seconds_taken in timed if cents is not None]
     pay = rate_spread(paid, target_cents_per_hour)
     if pay is not None:
-        rates = sorted(cents * HOUR_SECONDS / took / 100 for cents, took in paid)
+        rates = sorted(cents * HOUR_SECONDS / seconds_taken / 100 for cents, seconds_taken in paid)
         figures["pay"] = {
             "n": pay.n,
             "median": pay.median,
@@ -156,9 +156,9 @@ def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, ta
 
 
 def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
-    favourable = dimension.favourable if dimension.share else frozenset()
+    favourable = dimension.favourable if dimension.share_heading else frozenset()
     counted_share = (
-        positive_share(table.counts(), [word in favourable for word in table.scale]) if favourable else None
+        positive_share(table.counts(), [label in favourable for label in table.scale]) if favourable else None
     )
     metric = metric_of(dimension)
     alpha = krippendorff_alpha(table, metric) if dimension.is_fixed else None
@@ -199,7 +199,7 @@ def rater_figures(
 
 
 def add_accuracy(
-    people: Mapping[str, dict[str, Any]],
+    figures_by_rater: Mapping[str, dict[str, Any]],
     rows: Iterable[JudgmentRow],
     truths: Mapping[str, Mapping[str, Label]],
     spec: JudgingSpec,
@@ -207,21 +207,21 @@ def add_accuracy(
     """Set each rater's reliability to the share of parts with the right label, 0 to 1.
 
     Args:
-        people: the result of ``rater_figures``; gains ``accuracy``, the correct parts and their total.
+        figures_by_rater: the result of ``rater_figures``; ``accuracy``, [correct parts, all parts], is added.
         truths: by item, part -> label, such as inference id -> region id.
     """
     for row in rows:
         truth = truths.get(row.item, {})
-        correct, total = people[row.rater].get("accuracy", (0, 0))
-        chosen = Matching.from_labels(row.item, row.rater, spec.labels(row.answer)).chosen
-        people[row.rater]["accuracy"] = [correct + count_correct(chosen, truth), total + len(truth)]
-    for figures in people.values():
+        correct, total = figures_by_rater[row.rater].get("accuracy", (0, 0))
+        chosen = Matching.from_labels(row.item, row.rater, spec.labels(row.answer)).chosen_labels
+        figures_by_rater[row.rater]["accuracy"] = [correct + count_correct(chosen, truth), total + len(truth)]
+    for figures in figures_by_rater.values():
         correct, total = figures.get("accuracy", (0, 0))
         figures["reliability"] = correct / total if total else None
 
 
 def rank_workers(figures: Mapping[int, Mapping[str, Any]]) -> list[int]:
-    """Return workers from the most to the least reliable; ties are ordered by agreement, then by row key.
+    """Return workers from the most to the least reliable; ties are ordered by agreement, then by primary key.
 
     Workers without a reliability come last: they share no item with others.
     """

@@ -24,7 +24,7 @@ from validation.kinds.likert_comparison.answer_key import parse_answer_key
 from validation.kinds.likert_comparison.kind import KIND
 from validation.kinds.likert_comparison.ratings import Rating
 
-MIN_CANDIDATES_FOR_TWO = 4  # sets of this size get two foreign candidates
+MIN_CANDIDATES_FOR_TWO = 4  # an attention check of such a set gets two foreign candidates
 RATING = Dimension(
     name="rating",
     title="Rating",
@@ -94,25 +94,25 @@ class LikertComparisonSpec(JudgingSpec):
         return {candidate["id"]: list(RATING.page_labels) for candidate in unit["candidates"]}
 
     def read_json(self, raw: Any, *, allow_simulated: bool = False) -> list[ParsedJudgment]:
-        """Return the ratings in an answer key of the leaderboard."""
+        """Return the ratings in a leaderboard answer key."""
         return parse_answer_key(raw, RATING, allow_simulated=allow_simulated)
 
     def gold_adapter(
         self, units: Sequence[Mapping[str, Any]]
     ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
-        """Adapt gold sets to the round's sets; a set without something that the round shows cannot be used.
+        """Adapt gold sets to the round's sets; a set without a clue or reference that they show cannot be used.
 
         A round's sets agree on whether they show the clue and the reference, on paging, and on their numbers of
         candidates: a gold unit that differs would stand out.
         """
-        like, lengths = units[0], {len(unit["candidates"]) for unit in units}
-        return lambda unit: _adapt_gold_set(unit, like) if len(unit["candidates"]) in lengths else None
+        template, lengths = units[0], {len(unit["candidates"]) for unit in units}
+        return lambda unit: _adapt_gold_set(unit, template) if len(unit["candidates"]) in lengths else None
 
     def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
         """Return the host's set with one or two candidates from sets about other photos.
 
-        A general statement may fit any photo a little. So two candidates are foreign if the set is large enough, with
-        few words in common with the host's own, and both 1 and 2 are right: only a rating of 3 fails the check.
+        A general statement may fit any photo a little. So a large enough set gets two foreign candidates, those with
+        the fewest words in common with its own. Ratings of 1 and 2 are right; only a rating of 3 fails the check.
         """
         candidates = list(host.payload["candidates"])
         count = 2 if len(candidates) >= MIN_CANDIDATES_FOR_TWO else 1

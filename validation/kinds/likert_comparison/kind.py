@@ -42,7 +42,7 @@ class Unit(Schema):
 
     @field_validator("candidates")
     @classmethod
-    def _distinct(cls, candidates: list[Candidate]) -> list[Candidate]:
+    def _check_distinct(cls, candidates: list[Candidate]) -> list[Candidate]:
         if len({candidate.id for candidate in candidates}) != len(candidates):
             raise ValueError("a candidate occurs twice: list each id once")
         return candidates
@@ -126,15 +126,15 @@ class LikertComparison(HitKind):
         errors = _check_ids(candidate_ids, [item.candidate for item in answer.ratings])
         given = {item.candidate: item.rating for item in answer.ratings}
         # One order for all workers: the stored answer does not reveal the order on the page.
-        tidy = [{"candidate": key, "rating": given[key]} for key in candidate_ids if key in given]
-        return {"ratings": tidy}, errors
+        ordered = [{"candidate": key, "rating": given[key]} for key in candidate_ids if key in given]
+        return {"ratings": ordered}, errors
 
 
 def _arrange_candidates(unit: Mapping[str, Any], seed: str, arm: int | None) -> list[dict[str, Any]]:
     """Return the candidates in the order of an arm: drawn from the set's id, or its reverse.
 
-    Two judges see each candidate at mirrored ranks, so that all mean ranks are equal. Attempts from before arms have
-    none; their order is drawn from their seed.
+    Two judges see each candidate at mirrored ranks, so that all mean ranks are equal. Attempts that were made
+    before arms existed have none; their order is drawn from their seed.
     """
     candidates = list(unit["candidates"])
     Random(seed if arm is None else f"set {unit['set']}").shuffle(candidates)  # noqa: S311 - an order, no secret

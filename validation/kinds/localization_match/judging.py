@@ -25,7 +25,7 @@ MATCH = Dimension(
 
 
 class LocalizationMatchSpec(JudgingSpec):
-    """Regions differ from image to image, so the kind decides nothing; a unit contains the right region."""
+    """Regions differ from image to image, so no items are accepted or rejected; units contain the right regions."""
 
     title: ClassVar[str] = "Localization"
     item_field: ClassVar[str] = "set"

@@ -34,7 +34,7 @@ class Inference(Schema):
 
 
 class Unit(Schema):
-    """An image with as many regions as inferences. ``truth`` (inference id -> region id) stays on the server."""
+    """An image with as many regions as inferences. ``truth`` (inference id -> region id) never reaches the page."""
 
     set: str = Field(min_length=1, max_length=64)
     image: int
@@ -44,16 +44,16 @@ class Unit(Schema):
 
     @field_validator("regions", "inferences")
     @classmethod
-    def _distinct(cls, rows: list[Any]) -> list[Any]:
+    def _check_distinct(cls, rows: list[Any]) -> list[Any]:
         if len({row.id for row in rows}) != len(rows):
             raise ValueError("an id occurs twice: list each once")
         return rows
 
     @field_validator("truth")
     @classmethod
-    def _one_to_one(cls, truth: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    def _check_one_to_one(cls, truth: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         if "regions" not in info.data or "inferences" not in info.data:
-            return truth  # their own errors are reported already
+            return truth  # invalid lists have errors of their own
         inferences = {row.id for row in info.data["inferences"]}
         regions = {row.id for row in info.data["regions"]}
         if set(truth) != inferences or len(truth) != len(regions) or set(truth.values()) != regions:
@@ -111,20 +111,20 @@ class LocalizationMatch(HitKind):
             "regions": [
                 {
                     "id": key,
-                    "letter": ascii_uppercase[at],
-                    "colour": at % COLOUR_COUNT + 1,
+                    "letter": ascii_uppercase[index],
+                    "colour": index % COLOUR_COUNT + 1,
                     "boxes": boxes[key],
                 }
-                for at, key in enumerate(order["regions"])
+                for index, key in enumerate(order["regions"])
             ],
             "inferences": [{"id": key, "text": texts[key]} for key in order["inferences"]],
         }
 
     def shown(self, unit: Mapping[str, Any], seed: str, arm: int | None = None) -> dict[str, Any]:
         """Return both orders as ids; they are drawn separately, so that neither reveals the other."""
-        # An order drawn from the set's id, or its reverse; from the seed for attempts from before arms.
-        drawn_from = seed if arm is None else f"set {unit['set']}"
-        orders = {name: _shuffled(unit[name], f"{drawn_from}/{name}") for name in ("regions", "inferences")}
+        # Arm 0 has an order drawn from the set's id, arm 1 its reverse; attempts without an arm use the seed.
+        order_seed = seed if arm is None else f"set {unit['set']}"
+        orders = {name: _shuffled(unit[name], f"{order_seed}/{name}") for name in ("regions", "inferences")}
         return {name: order[::-1] if arm else order for name, order in orders.items()}
 
     def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -158,8 +158,8 @@ class LocalizationMatch(HitKind):
             *_repeated_id_errors("statement", (row.inference for row in answer.matches), set(inferences)),
             *_repeated_id_errors("marked part", (row.region for row in answer.matches), set(regions)),
         ]
-        chosen = {row.inference: row.region for row in answer.matches}
-        missing = sum(key not in chosen for key in inferences)
+        regions_by_inference = {row.inference: row.region for row in answer.matches}
+        missing = sum(key not in regions_by_inference for key in inferences)
         if missing:
             errors.append(
                 FieldError(
@@ -167,12 +167,16 @@ class LocalizationMatch(HitKind):
                     f"{missing} of {len(inferences)} statements have no marked part: give each its own",
                 )
             )
-        tidy = [{"inference": key, "region": chosen[key]} for key in inferences if key in chosen]
-        return {"matches": tidy}, errors
+        ordered = [
+            {"inference": key, "region": regions_by_inference[key]}
+            for key in inferences
+            if key in regions_by_inference
+        ]
+        return {"matches": ordered}, errors
 
 
 def _shuffled(rows: Sequence[Mapping[str, Any]], seed: str) -> list[str]:
-    # From the sorted ids: the page must not reveal the unit's order.
+    # Shuffles sorted ids, so that the page does not reveal the unit's order.
     keys = sorted(row["id"] for row in rows)
     Random(seed).shuffle(keys)  # noqa: S311 - an order of display, no secret
     return keys

@@ -12,10 +12,10 @@ from validation.kinds.observation_review.scales import LABEL_TEXTS, POSITIVE, SC
 
 
 def _dimension(
-    scale_name: scales.Dimension, title: str, question: str, share: tuple[str, str], **options: Any
+    scale_name: scales.Dimension, title: str, question: str, share_heading: tuple[str, str], **options: Any
 ) -> Dimension:
-    # Hessel et al. 2022 report one share per dimension without its positive labels; POSITIVE is our choice.
-    best_first = tuple(str(word) for word in SCALES[scale_name])
+    # Hessel et al. 2022 report one share per dimension, but not which labels are positive; POSITIVE is our choice.
+    best_first = tuple(str(label) for label in SCALES[scale_name])
     return Dimension(
         name=scale_name.value,
         title=title,
@@ -23,9 +23,9 @@ def _dimension(
         scale=Scale.ORDINAL,
         labels=tuple(reversed(best_first)),
         page_order=best_first,
-        label_texts={str(word): words for word, words in LABEL_TEXTS[scale_name].items()},
-        favourable=frozenset(str(word) for word in POSITIVE[scale_name]),
-        share=share,
+        label_texts={str(label): text for label, text in LABEL_TEXTS[scale_name].items()},
+        favourable=frozenset(str(label) for label in POSITIVE[scale_name]),
+        share_heading=share_heading,
         **options,
     )
 
@@ -99,7 +99,7 @@ class ObservationReviewSpec(JudgingSpec):
     def build_attention_check(self, host: RoundUnit, others: Sequence[RoundUnit], rng: Any) -> AttentionCheck:
         """Return the host's photo and boxes with a clue and an inference from another photo.
 
-        Two photos may show similar things, and an unfounded inference may still be possible. So the donor is the text
+        Two photos may show similar things, and an unfounded inference may still be possible. So the donor is the pair
         with the fewest words in common, and "mostly appropriate" and "relatively reasonable" are right too: only
         "appropriate" or "highly reasonable" fails the check.
         """
@@ -122,9 +122,9 @@ class ObservationReviewSpec(JudgingSpec):
             dimension.name: figures["dimensions"].get(dimension.name, {}).get("share")
             for dimension in self.dimensions
         }
-        if any(part is None or part["percent"] is None for part in shares.values()):
+        if any(share is None or share["percent"] is None for share in shares.values()):
             return ""
-        percent = {name: f"{part['percent']:.1f}%" for name, part in shares.items()}
+        percent = {name: f"{share['percent']:.1f}%" for name, share in shares.items()}
         return (
             f"{percent[REASONABLE.name]} of the observation pairs are acceptable with "
             f"{percent[BOXES.name]} accurate box placement; {percent[INTERESTING.name]} of the inferences "

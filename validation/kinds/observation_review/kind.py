@@ -13,7 +13,7 @@ from validation.kinds.observation_review.scales import BoxFit, Interest, Reasona
 
 
 class Unit(Schema):
-    """One pair of its author, on its image."""
+    """One pair, and the image that it is about."""
 
     image: int
     observation: str = Field(pattern=r"^[0-9a-f]{32}$")
@@ -25,7 +25,7 @@ class Unit(Schema):
 
 
 class Answer(Schema):
-    """One choice on each of the three scales. Lax per field: JSON has strings, not enum members."""
+    """One label on each of the three scales. Fields are not strict: JSON has strings, not enum members."""
 
     boxes: BoxFit = Field(strict=False)
     reasonable: Reasonable = Field(strict=False)

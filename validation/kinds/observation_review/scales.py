@@ -45,7 +45,7 @@ SCALES: dict[Dimension, tuple[StrEnum, ...]] = {
     Dimension.INTERESTING: tuple(Interest),
 }
 
-# Hessel et al. 2022 report one share per dimension without its positive labels; this is our choice.
+# Hessel et al. 2022 report one share per dimension, but not which labels are positive; this is our choice.
 POSITIVE: dict[Dimension, frozenset[StrEnum]] = {
     Dimension.REASONABLE: frozenset({Reasonable.HIGHLY, Reasonable.RELATIVELY}),
     Dimension.BOXES: frozenset({BoxFit.APPROPRIATE, BoxFit.MOSTLY}),

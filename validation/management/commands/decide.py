@@ -32,11 +32,11 @@ class Command(DeerstalkerCommand):
         project = find_project(options["project"])
         kind = options["kind"]
         rules = _read_rules(options["rules"]) if options["rules"] else current_rules(project, kind)
-        made = decide_items(project=project, kind=kind, rules=rules, by=None)
-        run = made.run
+        decided = decide_items(project=project, kind=kind, rules=rules, by=None)
+        run = decided.run
         result = {
             "run": run.pk,
-            "new": made.is_new,
+            "new": decided.is_new,
             "data_sha256": run.data_sha256,
             "judgments": run.counts["judgments"],
             "dimensions": run.counts["dimensions"],
@@ -49,7 +49,7 @@ class Command(DeerstalkerCommand):
                 f"{name}: {counts['accept']} accepted, {counts['reject']} rejected, "
                 f"{counts['undecided']} undecided"
             )
-        self.stdout.write(f"run {run.pk}{'' if made.is_new else ', unchanged since that run'}")
+        self.stdout.write(f"run {run.pk}{'' if decided.is_new else ', unchanged since that run'}")
 
 
 def _read_rules(path: Path) -> dict[str, DecisionRule]:

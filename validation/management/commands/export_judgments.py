@@ -33,9 +33,11 @@ class Command(DeerstalkerCommand):
         """Write the answer key."""
         if options["format"] not in FORMATS:
             raise input_error(f"--format {options['format']}: unknown format; use {', '.join(FORMATS)}")
-        rated = comparison_spec().name
-        if options["kind"] != rated:
-            raise input_error(f"--kind {options['kind']}: the leaderboard’s key contains {rated} only")
+        rated_kind = comparison_spec().name
+        if options["kind"] != rated_kind:
+            raise input_error(
+                f"--kind {options['kind']}: the leaderboard’s key contains only judgments of {rated_kind}"
+            )
         project = find_project(options["project"])
         made = build_leaderboard_key(project)
         write_json(options["out"], made.key)

@@ -13,11 +13,8 @@ from validation.registry import kind_names, spec_of
 from validation.services.rater_rows import RaterRowFiles, write_rater_rows
 from validation.services.report import compute_report
 
-ALPHA_KEYS = (
-    "alpha_ordinal",
-    "alpha_interval",
-    "alpha_nominal",
-)  # the first one that a dimension has is printed
+# The first one that a dimension has is printed.
+ALPHA_KEYS = ("alpha_ordinal", "alpha_interval", "alpha_nominal")
 
 
 class Command(DeerstalkerCommand):

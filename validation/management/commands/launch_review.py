@@ -17,11 +17,11 @@ from validation.selectors.judging import find_pairs
 from validation.services.judging import RoundPlan, default_pool, launch_review
 
 ANYONE = "anyone"
-SEED_RANGE = 1_000_000  # drawn seeds are below
+SEED_RANGE = 1_000_000  # random default seeds are below this
 
 
 class Command(DeerstalkerCommand):
-    """Launch a review round over chosen pairs, and publish it before returning."""
+    """Launch a review round of selected pairs, and publish it before returning."""
 
     help = "Send accepted pairs to judges; default: all pairs that were not sent yet."
 
@@ -95,10 +95,10 @@ class Command(DeerstalkerCommand):
                 ask_budget_cents=options["ask_budget_cents"],
             ),
         )
-        more = {"pairs": len(found.pairs), "of": found.total, "selection": selection.as_row()}
+        extra = {"pairs": len(found.pairs), "of": found.total, "selection": selection.as_row()}
         if not options["json"]:
             self.stdout.write(f"{len(found.pairs)} of {found.total} pairs: {selection.description}")
-        print_published(self, options, publish_launched_batch(batch), **more)
+        print_published(self, options, publish_launched_batch(batch), **extra)
 
 
 def _add_selection_options(parser: ArgumentParser) -> None:
@@ -169,7 +169,7 @@ def _selection(options: dict[str, Any]) -> Selection:
 
 
 def _worker_number(text: str) -> int:
-    """Return the row key of ``W-12``."""
+    """Return the worker's primary key, such as 12 for ``W-12``."""
     number = text.removeprefix("W-")
     if not number.isdecimal():
         raise input_error(f"--worker {text}: write it as on the pages, such as W-12")

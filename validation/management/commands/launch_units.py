@@ -15,7 +15,7 @@ from hits.management.publishing import print_published, publish_launched_batch
 from hits.services.errors import Refused
 from hits.services.launching.unit_files import BadUnitFile, build_example_file
 from validation.domain.judging.quality_check_types import CheckRates, QualityCheckError
-from validation.services.units import kind_from_units, launch_from_file, read_unit_file
+from validation.services.units import find_unit_file_kind, launch_from_file, read_unit_file
 
 
 class Command(DeerstalkerCommand):
@@ -51,7 +51,7 @@ class Command(DeerstalkerCommand):
         """Read, launch and publish; or print the example."""
         project = find_project(options["project"])
         try:
-            kind = kind_from_units(options["kind"])
+            kind = find_unit_file_kind(options["kind"])
         except Refused as error:
             raise input_error(str(error)) from error
         if options["example"]:
@@ -60,7 +60,7 @@ class Command(DeerstalkerCommand):
         path: Path = options["units"]
         try:
             with path.open("rb") as file:
-                data = file.read(MAX_BYTES + 1)  # a pipe can be read once
+                data = file.read(MAX_BYTES + 1)  # read once: the path may be a pipe
             units = read_unit_file(project=project, kind=kind, file=BytesIO(data), name=str(path))
         except OSError as error:
             raise input_error(f"--units {path}: cannot be read: {error.strerror}") from error

@@ -10,7 +10,12 @@ from validation.domain.agreement.coefficients import (
     coefficient_with_interval,
     coefficients,
 )
-from validation.domain.agreement.fleiss import fleiss, fleiss_kappa, percent, percent_agreement
+from validation.domain.agreement.fleiss import (
+    fleiss_kappa,
+    fleiss_of_profiles,
+    percent_agreement,
+    percent_of_profiles,
+)
 from validation.domain.agreement.krippendorff import (
     Metric,
     alpha_interval,
@@ -33,8 +38,8 @@ WEIGHTED = {
     Statistic.ALPHA_NOMINAL: alpha_nominal,
     Statistic.ALPHA_ORDINAL: alpha_ordinal,
     Statistic.ALPHA_INTERVAL: alpha_interval,
-    Statistic.FLEISS: fleiss,
-    Statistic.PERCENT: percent,
+    Statistic.FLEISS: fleiss_of_profiles,
+    Statistic.PERCENT: percent_of_profiles,
 }
 
 
@@ -83,7 +88,7 @@ def test_items_with_equal_counts_share_a_profile() -> None:
             continue
         of, counts = profiles_of(table), table.counts()
         rated = counts.sum(axis=1) > 0
-        assert of.times.sum() == rated.sum()
+        assert of.item_counts.sum() == rated.sum()
         assert of.sizes.size == len(np.unique(counts[rated], axis=0))
         dense = np.zeros((of.sizes.size, len(table.scale)), dtype=int)
         dense[of.cell_profile, of.cell_label] = of.cell_count

@@ -108,7 +108,7 @@ def test_label_off_the_scale_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("kind", ["sherlock_observation", "typo"])
 def test_only_judging_kinds_have_tables(kind: str) -> None:
-    with pytest.raises(LookupError, match=r"known|is not judged"):
+    with pytest.raises(LookupError, match=r"known|is not a judging kind"):
         spec_of(kind)
 
 

@@ -1,4 +1,4 @@
-/** Sentences a few at a time. Rows stand in the page from the start, so that without this script all are seen. */
+/** Shows the sentences page by page. All rows are in the HTML, so without this script all of them are visible. */
 import { valueOf } from '../js/hit/ratings.js';
 import { setText } from '../js/ui/dom.js';
 import { gettext, interpolate } from '../js/ui/i18n.js';
@@ -14,22 +14,22 @@ export class Pages {
   #page = -1;
 
   /**
-   * @param {HTMLElement[]} rows all of them @param {number} size rows on a page
-   * @param {{turned: (index: number) => void}} options called with the row to go on with, after a button turned the page
+   * @param {HTMLElement[]} rows all rows @param {number} size rows on a page
+   * @param {{onPageChange: (index: number) => void}} options called after a button changed the page, with the row to rate next
    */
-  constructor(rows, size, { turned }) {
+  constructor(rows, size, { onPageChange }) {
     Object.assign(this, { rows, size });
     byId('pager').hidden = rows.length <= size;
     for (const [id, step] of [['previous', -1], ['next', 1]]) {
       byId(id).addEventListener('click', () => {
         const first = (this.#page + step) * size;
         const open = rows.slice(first, first + size).findIndex((row) => valueOf(row) === null);
-        turned(first + Math.max(0, open));
+        onPageChange(first + Math.max(0, open));
       });
     }
   }
 
-  /** Turns to the page of a row. */
+  /** Shows the page that contains a row. */
   show(index) {
     const page = Math.floor(index / this.size);
     if (page === this.#page) return;

@@ -1,4 +1,4 @@
-/** The photo: nearer at the mark, and without it. */
+/** The photo's two buttons: zoom to the mark, and hide the mark. */
 import { around, windowOn } from '../js/boxes/geometry.js';
 import { isTyping } from '../js/boxes/keyboard.js';
 import { setIcon, setText } from '../js/ui/dom.js';
@@ -12,7 +12,7 @@ const words = {
   hide: gettext('Hide the mark'),
   show: gettext('Show the mark'),
 };
-/** A key held for so long was meant for a look: letting go brings the mark back. */
+/** A key that is held longer than this acts only while it is held: releasing it undoes the change. */
 const HELD_MS = 400;
 
 /** Wires the two buttons and their keys, Z and H. @param {{image: object, boxes: object[]}} unit */
@@ -27,17 +27,17 @@ function zoom({ image, boxes }) {
   const region = around(boxes);
   button.hidden = region === null;
   return () => {
-    const near = button.getAttribute('aria-pressed') !== 'true';
-    const view = near ? windowOn(region, image) : { left: 0, top: 0, width: image.width, height: image.height };
+    const zoomed = button.getAttribute('aria-pressed') !== 'true';
+    const view = zoomed ? windowOn(region, image) : { left: 0, top: 0, width: image.width, height: image.height };
     svg.setAttribute('viewBox', `${view.left} ${view.top} ${view.width} ${view.height}`);
-    button.setAttribute('aria-pressed', String(near));
-    setText(button.querySelector('span'), near ? words.zoomOut : words.zoomIn);
-    setIcon(button.querySelector('svg'), near ? 'out' : 'in');
+    button.setAttribute('aria-pressed', String(zoomed));
+    setText(button.querySelector('span'), zoomed ? words.zoomOut : words.zoomIn);
+    setIcon(button.querySelector('svg'), zoomed ? 'out' : 'in');
     stage.dispatchEvent(new Event('stage:measure'));
   };
 }
 
-// The plain photo lies under the marked one.
+// The photo without the mark is below the marked one in the SVG.
 function hide() {
   const [button, marked] = [byId('hide'), byId('marked')];
   return () => {
@@ -64,7 +64,7 @@ function onKey(key, button, act) {
   });
 }
 
-// Without its mark the photo would be rated as a whole. The picture is known to the browser by now or asked for once.
+// Warn if the marked photo cannot be loaded: without the mark, workers would rate the whole photo. Loaded once at most.
 function warnWithoutMark(marked) {
   const probe = new Image();
   probe.addEventListener('error', () => { byId('no-mark').hidden = false; });

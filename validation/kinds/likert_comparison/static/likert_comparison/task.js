@@ -1,4 +1,4 @@
-/** Ten short judgments, ten key presses. */
+/** Rate ten sentences; one key press rates one sentence. */
 import { boot } from '../js/hit/page.js';
 import { RatingRows, valueOf } from '../js/hit/ratings.js';
 import { watchStages } from '../js/boxes/stage.js';
@@ -10,7 +10,7 @@ import { wirePhoto } from './photo.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
-  // The count is shown bold, so a translation begins with it, too.
+  // The count is shown in bold and comes first, in translations too.
   rated: (n, of) => pieces(gettext('%(count)s rated'), { count: interpolate(gettext('%(n)s of %(of)s'), { n, of }) }),
   row: (n) => interpolate(gettext('Sentence %(n)s'), { n }),
 };
@@ -19,8 +19,8 @@ class ComparisonTask {
   start({ config, preview, changed }) {
     this.config = config;
     this.items = [...document.querySelectorAll('.cand')];
-    // A preview shows all sentences: its buttons are off.
-    const pages = new Pages(this.items, preview ? this.items.length : config.unit.per_page, { turned: (index) => this.rows.goTo(index) });
+    // A preview shows all sentences, since its page buttons are disabled.
+    const pages = new Pages(this.items, preview ? this.items.length : config.unit.per_page, { onPageChange: (index) => this.rows.goTo(index) });
     this.rows = new RatingRows(this.items, {
       enabled: () => !preview && !byId('work').disabled && !byId('work').inert,
       digits: singleKeys,
@@ -65,7 +65,7 @@ class ComparisonTask {
   resume() { this.rows.resume(); }
 
   #progress() {
-    // A preview has nothing to count.
+    // A preview has no progress bar.
     if (!byId('count')) return;
     const rated = this.rows.rated;
     const done = rated.filter(Boolean).length;

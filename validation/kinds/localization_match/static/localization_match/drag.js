@@ -1,15 +1,15 @@
-/** Dragging a card with mouse, pen or finger, by pointer events: the browser's own drag does not know touch. */
+/** Drags a card by mouse, pen or touch with pointer events: the browser's drag and drop does not support touch. */
 import { element } from '../js/ui/dom.js';
 
-const FAR = 6; // CSS pixels before a press becomes a drag
+const DRAG_DISTANCE = 6; // CSS pixels before a press becomes a drag
 
 /**
- * @param {HTMLElement} handle what is taken hold of
+ * @param {HTMLElement} handle the element to drag by
  * @param {{enabled: () => boolean, byTouch: boolean, label: () => string, over: (id: string|null) => void,
- *   drop: (id: string) => void, taken: (on: boolean) => void}} options
- *   byTouch: whether a finger drags here too (elsewhere it scrolls); over: the part below the pointer; drop: on a part
+ *   drop: (id: string) => void, onDragging: (on: boolean) => void}} options
+ *   byTouch: whether touch drags here too (elsewhere it scrolls); over: gets the part below the pointer; drop: gets the part
  */
-export function draggable(handle, { enabled, byTouch, label, over, drop, taken }) {
+export function draggable(handle, { enabled, byTouch, label, over, drop, onDragging }) {
   let drag = null;
 
   const end = (dropped) => {
@@ -19,7 +19,7 @@ export function draggable(handle, { enabled, byTouch, label, over, drop, taken }
     ghost?.remove();
     if (!ghost) return;
     over(null);
-    taken(false);
+    onDragging(false);
     if (dropped && region) drop(region);
   };
 
@@ -27,14 +27,14 @@ export function draggable(handle, { enabled, byTouch, label, over, drop, taken }
     if (e.button !== 0 || !e.isPrimary || !enabled() || (e.pointerType === 'touch' && !byTouch)) return;
     drag = { id: e.pointerId, x: e.clientX, y: e.clientY, ghost: null, region: null };
   });
-  // On the document: the pointer leaves the handle at once.
+  // Listens on the document, since the pointer soon leaves the handle.
   document.addEventListener('pointermove', (e) => {
     if (!drag || e.pointerId !== drag.id) return;
     if (!drag.ghost) {
-      if (Math.hypot(e.clientX - drag.x, e.clientY - drag.y) < FAR) return;
+      if (Math.hypot(e.clientX - drag.x, e.clientY - drag.y) < DRAG_DISTANCE) return;
       drag.ghost = element('div', { class: 'ghost', 'aria-hidden': true, text: label() });
       document.body.append(drag.ghost);
-      taken(true);
+      onDragging(true);
     }
     e.preventDefault();
     drag.ghost.style.transform = `translate(${e.clientX + 12}px, ${e.clientY + 12}px)`;

@@ -1,14 +1,14 @@
 /**
- * Who belongs to whom: at most one part for each sentence, at most one sentence for each part. No page here.
+ * The matching as data: at most one part for each sentence, and at most one sentence for each part. Independent of the page.
  *
  * @typedef {{inference: string, region: string}} Match
  */
 export class Matching {
   #inferences;
   #regions;
-  #now = new Map();
-  #past = [];
-  #future = [];
+  #regionByInference = new Map();
+  #undoStack = [];
+  #redoStack = [];
 
   /** @param {string[]} inferences ids in the order of the page @param {string[]} regions */
   constructor(inferences, regions) {
@@ -17,17 +17,17 @@ export class Matching {
   }
 
   /** @returns {string|null} the part of a sentence */
-  regionOf(inference) { return this.#now.get(inference) ?? null; }
+  regionOf(inference) { return this.#regionByInference.get(inference) ?? null; }
 
-  /** @returns {string|null} the sentence that a part has */
-  inferenceOf(region) { return this.#inferences.find((one) => this.#now.get(one) === region) ?? null; }
+  /** @returns {string|null} the sentence of a part */
+  inferenceOf(region) { return this.#inferences.find((id) => this.#regionByInference.get(id) === region) ?? null; }
 
   /** @returns {Match[]} in the order of the sentences */
   get matches() {
-    return this.#inferences.filter((one) => this.#now.has(one)).map((one) => ({ inference: one, region: this.#now.get(one) }));
+    return this.#inferences.filter((id) => this.#regionByInference.has(id)).map((id) => ({ inference: id, region: this.#regionByInference.get(id) }));
   }
 
-  get done() { return this.#inferences.map((one) => this.#now.has(one)); }
+  get done() { return this.#inferences.map((id) => this.#regionByInference.has(id)); }
 
   /** @returns {number} index of the next sentence without a part after `from`, wrapping round; -1 when none is left */
   next(from) {
@@ -40,56 +40,56 @@ export class Matching {
   }
 
   /**
-   * Gives a sentence a part. A sentence that had the part gets in exchange what this one had, or nothing.
+   * Gives a sentence a part. If another sentence had the part, it gets this sentence's earlier part, or none.
    * @returns {{changed: boolean, other: string|null}} other: the sentence that lost the part
    */
   assign(inference, region) {
     if (!this.#inferences.includes(inference) || !this.#regions.has(region)) return { changed: false, other: null };
     if (this.regionOf(inference) === region) return { changed: false, other: null };
     const [had, other] = [this.regionOf(inference), this.inferenceOf(region)];
-    this.#keep();
-    this.#now.set(inference, region);
-    if (other !== null && had !== null) this.#now.set(other, had);
-    else if (other !== null) this.#now.delete(other);
+    this.#saveForUndo();
+    this.#regionByInference.set(inference, region);
+    if (other !== null && had !== null) this.#regionByInference.set(other, had);
+    else if (other !== null) this.#regionByInference.delete(other);
     return { changed: true, other };
   }
 
-  /** Takes a sentence's part away. @returns {boolean} whether it had one */
+  /** Removes a sentence's part. @returns {boolean} whether it had one */
   clear(inference) {
-    if (!this.#now.has(inference)) return false;
-    this.#keep();
-    this.#now.delete(inference);
+    if (!this.#regionByInference.has(inference)) return false;
+    this.#saveForUndo();
+    this.#regionByInference.delete(inference);
     return true;
   }
 
-  /** Shows earlier work; whatever is not one to one is left out, and there is nothing to undo. */
+  /** Loads a saved matching without the matches that are not one to one; it cannot be undone. */
   load(matches) {
-    this.#now = new Map();
-    this.#past = [];
-    this.#future = [];
+    this.#regionByInference = new Map();
+    this.#undoStack = [];
+    this.#redoStack = [];
     for (const row of Array.isArray(matches) ? matches : []) {
       const known = this.#inferences.includes(row?.inference) && this.#regions.has(row?.region);
-      if (known && !this.#now.has(row.inference) && this.inferenceOf(row.region) === null) this.#now.set(row.inference, row.region);
+      if (known && !this.#regionByInference.has(row.inference) && this.inferenceOf(row.region) === null) this.#regionByInference.set(row.inference, row.region);
     }
   }
 
-  get canUndo() { return this.#past.length > 0; }
+  get canUndo() { return this.#undoStack.length > 0; }
 
   /** @returns {boolean} whether there was something to undo */
-  undo() { return this.#step(this.#past, this.#future); }
+  undo() { return this.#step(this.#undoStack, this.#redoStack); }
 
-  /** @returns {boolean} whether there was something to do again */
-  redo() { return this.#step(this.#future, this.#past); }
+  /** @returns {boolean} whether there was something to redo */
+  redo() { return this.#step(this.#redoStack, this.#undoStack); }
 
   #step(from, to) {
     if (from.length === 0) return false;
-    to.push(this.#now);
-    this.#now = from.pop();
+    to.push(this.#regionByInference);
+    this.#regionByInference = from.pop();
     return true;
   }
 
-  #keep() {
-    this.#past.push(new Map(this.#now));
-    this.#future = [];
+  #saveForUndo() {
+    this.#undoStack.push(new Map(this.#regionByInference));
+    this.#redoStack = [];
   }
 }

@@ -1,4 +1,4 @@
-/** The parts of the photo, each with its letter; small ones lie above large ones, so that each can be pointed at. */
+/** The parts of the photo with their letters; small ones are above large ones, so that each can be clicked. */
 import { area } from '../js/boxes/geometry.js';
 import { svgElement, tabPlace } from '../js/boxes/view.js';
 
@@ -15,35 +15,35 @@ export class Regions {
     const boxes = regions.flatMap((region) => region.boxes.map((box) => ({ region, box })));
     for (const region of regions) this.#groups.set(region.id, []);
     for (const { region, box } of boxes.sort((a, b) => area(b.box) - area(a.box))) this.#draw(region, box);
-    // Letters lie above all boxes.
+    // Letters are above all boxes.
     svg.append(...this.#tabs.map(({ group }) => group));
-    new ResizeObserver(() => this.place()).observe(stage);
-    stage.addEventListener('stage:measure', () => this.place());
-    this.place();
+    new ResizeObserver(() => this.placeLetters()).observe(stage);
+    stage.addEventListener('stage:measure', () => this.placeLetters());
+    this.placeLetters();
   }
 
-  /** Brings a part out, or none. */
-  light(id) {
+  /** Highlights a part, or none. */
+  highlight(id) {
     this.stage.classList.toggle('stage--lit', id !== null);
     for (const [region, groups] of this.#groups) {
       for (const group of groups) group.classList.toggle('region--lit', region === id);
     }
   }
 
-  /** Tells what a part is called now: its letter and which sentence it has. */
-  name(id, text) {
+  /** Sets a part's label for screen readers: its letter and its sentence. */
+  setLabel(id, text) {
     for (const group of this.#groups.get(id) ?? []) if (group.getAttribute('role')) group.setAttribute('aria-label', text);
   }
 
-  /** Keeps the letters as large as they are, at any width, and beside one another. */
-  place() {
+  /** Places the letters side by side, in the same size at any width of the photo. */
+  placeLetters() {
     const [shown, view] = [this.svg.getBoundingClientRect(), this.svg.viewBox.baseVal];
     const k = shown.width > 0 ? Math.max(view.width / shown.width, view.height / Math.max(1, shown.height)) : 1;
     this.stage.style.setProperty('--k', String(k));
     const taken = [];
     for (const { group, box, label } of this.#tabs) {
       const tab = tabPlace(box, label, k, this.size);
-      const rect = free({ x: box.left / k + tab.dx, y: box.top / k + tab.dy, width: tab.width, height: tab.height }, taken, this.size.width / k);
+      const rect = freePosition({ x: box.left / k + tab.dx, y: box.top / k + tab.dy, width: tab.width, height: tab.height }, taken, this.size.width / k);
       taken.push(rect);
       group.setAttribute('transform', `translate(${rect.x * k} ${rect.y * k})`);
     }
@@ -66,8 +66,8 @@ export class Regions {
   }
 }
 
-// Letters of boxes that begin at the same corner stand side by side.
-function free(rect, taken, width) {
+// Letters of boxes with the same corner are placed side by side.
+function freePosition(rect, taken, width) {
   const hit = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
   const tries = [rect, ...taken.filter((t) => hit(rect, t)).flatMap((t) => [{ ...rect, x: t.x + t.width + 2 }, { ...rect, x: t.x - rect.width - 2 }, { ...rect, y: t.y + t.height + 2 }])];
   return tries.find((t) => t.x >= 0 && t.x + t.width <= width && !taken.some((other) => hit(t, other))) ?? rect;

@@ -1,4 +1,4 @@
-/** Which part of the photo is each sentence about: by dragging, by pointing twice, or by a letter. */
+/** Match each sentence to a part of the photo: by dragging, by two clicks, or by a letter key. */
 import { boot } from '../js/hit/page.js';
 import { around, windowOn } from '../js/boxes/geometry.js';
 import { isTyping } from '../js/boxes/keyboard.js';
@@ -14,7 +14,7 @@ const MOVES = { ArrowLeft: -1, ArrowRight: 1 };
 
 class LocalizationTask {
   #current = 0;
-  #lit = null;
+  #highlighted = null;
 
   start({ config, preview, announce, changed }) {
     const { image, regions, inferences } = config.unit;
@@ -25,12 +25,12 @@ class LocalizationTask {
     this.slots = [...document.querySelectorAll('.slot')];
     this.view = new Regions(byId('photo'), byId('stage'), regions, image);
     this.cards.forEach((card, at) => this.#wireCard(card, at));
-    byId('photo').addEventListener('click', (e) => this.#point(e.target.closest('[data-region]')));
-    for (const slot of this.slots) slot.addEventListener('click', () => this.#point(slot));
-    this.#wireLight();
+    byId('photo').addEventListener('click', (e) => this.#choosePart(e.target.closest('[data-region]')));
+    for (const slot of this.slots) slot.addEventListener('click', () => this.#choosePart(slot));
+    this.#wireHighlights();
     this.#wireTools();
     document.addEventListener('keydown', (e) => this.#key(e));
-    this.#mark(0);
+    this.#setCurrent(0);
     this.#render();
   }
 
@@ -58,66 +58,66 @@ class LocalizationTask {
     return { control: this.#letters(at)[0], name: words.sentence(at + 1), reveal: () => this.#goTo(at) };
   }
 
-  resume() { this.#mark(Math.max(0, this.matching.next(-1))); }
+  resume() { this.#setCurrent(Math.max(0, this.matching.next(-1))); }
 
   #letters(at) { return [...this.cards[at].querySelectorAll('.letter')]; }
 
   #letterOf(region) { return this.regions.find(({ id }) => id === region)?.letter ?? ''; }
 
-  #place(inference) { return this.inferences.findIndex(({ id }) => id === inference); }
+  #indexOf(inference) { return this.inferences.findIndex(({ id }) => id === inference); }
 
-  // -- doing
+  // -- changes
 
-  // A part on the photo or below it was pointed at: the current sentence gets it, and the next one has its turn.
-  #point(target) {
+  // A click on a part, on the photo or below it, gives it to the current sentence, and the next sentence becomes current.
+  #choosePart(target) {
     const region = target?.dataset.region;
     if (!region || !this.enabled()) return;
-    this.#give(this.#current, region);
-    this.#goOn();
+    this.#assign(this.#current, region);
+    this.#goToNext();
   }
 
-  #give(at, region) {
+  #assign(at, region) {
     const { changed, other } = this.matching.assign(this.inferences[at].id, region);
     if (!changed) return;
     const letter = this.#letterOf(region);
     const its = other && this.matching.regionOf(other);
-    if (its) this.announce(words.swapped(at + 1, letter, this.#place(other) + 1, this.#letterOf(its)));
-    else if (other) this.announce(words.takenFrom(at + 1, letter, this.#place(other) + 1));
+    if (its) this.announce(words.swapped(at + 1, letter, this.#indexOf(other) + 1, this.#letterOf(its)));
+    else if (other) this.announce(words.takenFrom(at + 1, letter, this.#indexOf(other) + 1));
     else this.announce(words.given(at + 1, letter));
-    this.#mark(at);
-    this.#done();
+    this.#setCurrent(at);
+    this.#update();
   }
 
   #clear(at) {
     if (!this.matching.clear(this.inferences[at].id)) return;
     this.announce(words.cleared(at + 1));
-    this.#done();
+    this.#update();
   }
 
   #undo(again = false) {
     const did = again ? this.matching.redo() : this.matching.undo();
     this.announce(did ? (again ? words.redone : words.undone) : words.nothingToUndo);
-    if (did) this.#done();
+    if (did) this.#update();
   }
 
-  #done() {
+  #update() {
     this.#render();
     this.changed();
   }
 
-  #goOn() {
+  #goToNext() {
     const next = this.matching.next(this.#current);
     if (next >= 0) this.#goTo(next);
   }
 
   #goTo(at) {
-    this.#mark(at);
+    this.#setCurrent(at);
     const letters = this.#letters(at);
     (letters.find((one) => one.tabIndex === 0) ?? letters[0]).focus({ preventScroll: true });
     this.cards[at].scrollIntoView({ block: 'nearest' });
   }
 
-  #mark(at) {
+  #setCurrent(at) {
     this.#current = at;
     this.cards.forEach((card, n) => {
       card.classList.toggle('row--now', n === at);
@@ -130,71 +130,71 @@ class LocalizationTask {
 
   #wireCard(card, at) {
     const letters = this.#letters(at);
-    card.addEventListener('focusin', () => this.#mark(at));
-    card.addEventListener('pointerdown', () => this.#mark(at));
+    card.addEventListener('focusin', () => this.#setCurrent(at));
+    card.addEventListener('pointerdown', () => this.#setCurrent(at));
     for (const button of letters) {
       button.addEventListener('click', () => {
         if (button.getAttribute('aria-pressed') === 'true') this.#clear(at);
-        else this.#give(at, button.dataset.region);
-        rove(letters, button);
+        else this.#assign(at, button.dataset.region);
+        setTabStop(letters, button);
       });
       button.addEventListener('keydown', (e) => {
         const step = MOVES[e.key];
         if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
         e.preventDefault();
         const next = letters[(letters.indexOf(button) + step + letters.length) % letters.length];
-        rove(letters, next);
+        setTabStop(letters, next);
         next.focus();
-        this.#light(next.dataset.region);
+        this.#highlight(next.dataset.region);
       });
     }
-    rove(letters, letters[0]);
+    setTabStop(letters, letters[0]);
     for (const handle of card.querySelectorAll('[data-drag]')) {
       draggable(handle, {
         enabled: this.enabled,
         byTouch: handle.dataset.drag === 'touch',
         label: () => `${at + 1}  ${this.inferences[at].text}`,
-        over: (region) => this.#light(region),
-        drop: (region) => this.#give(at, region),
-        taken: (on) => document.body.classList.toggle('dragging', on),
+        over: (region) => this.#highlight(region),
+        drop: (region) => this.#assign(at, region),
+        onDragging: (on) => document.body.classList.toggle('dragging', on),
       });
     }
   }
 
-  // Whatever stands for a part brings it out on the photo while it is pointed at. So do the arrow keys, but not focus by
-  // itself: going on to the next sentence would bring out its first letter, as if that were the answer.
-  #wireLight() {
+  // Pointing at a part's letter or slot highlights the part on the photo; so do the arrow keys. Focus alone does not: at
+  // the next sentence, it would highlight the first letter's part, as if that were the answer.
+  #wireHighlights() {
     for (const part of document.querySelectorAll('.letter, .slot')) {
-      part.addEventListener('pointerenter', () => this.#light(part.dataset.region));
-      for (const type of ['pointerleave', 'blur']) part.addEventListener(type, () => this.#light(null));
+      part.addEventListener('pointerenter', () => this.#highlight(part.dataset.region));
+      for (const type of ['pointerleave', 'blur']) part.addEventListener(type, () => this.#highlight(null));
     }
-    for (const slot of this.slots) slot.addEventListener('focus', () => slot.matches(':focus-visible') && this.#light(slot.dataset.region));
+    for (const slot of this.slots) slot.addEventListener('focus', () => slot.matches(':focus-visible') && this.#highlight(slot.dataset.region));
   }
 
-  #light(region) {
-    if (region !== null) this.#lit = region;
-    this.view.light(region);
+  #highlight(region) {
+    if (region !== null) this.#highlighted = region;
+    this.view.highlight(region);
     for (const slot of this.slots) slot.classList.toggle('slot--over', slot.dataset.region === region);
   }
 
   #wireTools() {
     byId('undo').addEventListener('click', () => { if (this.enabled()) this.#undo(); });
-    byId('peek').addEventListener('click', () => this.#peek());
+    byId('peek').addEventListener('click', () => this.#toggleZoom());
     byId('help').addEventListener('click', () => byId('shortcuts').showModal());
   }
 
-  // The part that was brought out last, or the current sentence's, with some room around it; or the whole photo.
-  #peek() {
+  // Zooms to the part that was highlighted last, or to the current sentence's; or shows the whole photo.
+  #toggleZoom() {
     const { image } = this.config.unit;
     const button = byId('peek');
-    const near = button.getAttribute('aria-pressed') !== 'true';
-    const target = this.#lit ?? this.matching.regionOf(this.inferences[this.#current].id) ?? this.regions[0].id;
+    const zoomed = button.getAttribute('aria-pressed') !== 'true';
+    const target = this.#highlighted ?? this.matching.regionOf(this.inferences[this.#current].id) ?? this.regions[0].id;
     const boxes = this.regions.find(({ id }) => id === target).boxes;
-    const view = near ? windowOn(around(boxes), image) : { left: 0, top: 0, width: image.width, height: image.height };
+    const view = zoomed ? windowOn(around(boxes), image) : { left: 0, top: 0, width: image.width, height: image.height };
     byId('photo').setAttribute('viewBox', `${view.left} ${view.top} ${view.width} ${view.height}`);
-    button.setAttribute('aria-pressed', String(near));
-    setText(button.querySelector('span'), near ? words.zoomOut : words.zoomIn);
-    setIcon(button.querySelector('svg'), near ? 'out' : 'in');
+    button.setAttribute('aria-pressed', String(zoomed));
+    setText(button.querySelector('span'), zoomed ? words.zoomOut : words.zoomIn);
+    setIcon(button.querySelector('svg'), zoomed ? 'out' : 'in');
     byId('stage').dispatchEvent(new Event('stage:measure'));
   }
 
@@ -210,24 +210,24 @@ class LocalizationTask {
     const low = key.length === 1 ? key.toLowerCase() : key;
     if (altKey) return null;
     if (low === '?' && singleKeys() && !ctrlKey && !metaKey) return () => byId('shortcuts').showModal();
-    if (low === 'z' && singleKeys() && !ctrlKey && !metaKey) return () => this.#peek();
+    if (low === 'z' && singleKeys() && !ctrlKey && !metaKey) return () => this.#toggleZoom();
     if (!this.enabled()) return null;
     if (ctrlKey || metaKey) {
       if (low === 'z') return () => this.#undo(shiftKey);
       return low === 'y' ? () => this.#undo(true) : null;
     }
-    // The instructions are scrolled by arrows.
+    // Arrow keys scroll the instructions.
     const step = target.closest?.('.how') ? 0 : { ArrowDown: 1, ArrowUp: -1 }[low];
     if (step) return () => this.#goTo(Math.min(Math.max(this.#current + step, 0), this.cards.length - 1));
     if (low === 'Delete' || low === 'Backspace') return () => this.#clear(this.#current);
     const region = singleKeys() ? this.regions.find(({ letter }) => letter.toLowerCase() === low) : undefined;
     return region ? () => {
-      this.#give(this.#current, region.id);
-      this.#goOn();
+      this.#assign(this.#current, region.id);
+      this.#goToNext();
     } : null;
   }
 
-  // -- showing
+  // -- display
 
   #render() {
     this.cards.forEach((card, at) => this.#renderCard(card, at));
@@ -238,13 +238,13 @@ class LocalizationTask {
       slot.setAttribute('aria-label', name);
       setText(slot.querySelector('.slot-text'), owner ? String(owner) : '–');
       slot.classList.toggle('slot--full', owner > 0);
-      this.view.name(id, name);
+      this.view.setLabel(id, name);
     }
     this.#progress();
   }
 
-  // The number of the sentence that has a part; 0 for none.
-  #owner(region) { return this.#place(this.matching.inferenceOf(region)) + 1; }
+  // The number of a part's sentence; 0 without one.
+  #owner(region) { return this.#indexOf(this.matching.inferenceOf(region)) + 1; }
 
   #renderCard(card, at) {
     const mine = this.matching.regionOf(this.inferences[at].id);
@@ -259,12 +259,12 @@ class LocalizationTask {
       button.classList.toggle('letter--used', isUsed);
     }
     const chosen = letters.find((one) => one.dataset.region === mine);
-    if (chosen && !letters.includes(document.activeElement)) rove(letters, chosen);
+    if (chosen && !letters.includes(document.activeElement)) setTabStop(letters, chosen);
     card.classList.toggle('sentence--done', mine !== null);
   }
 
   #progress() {
-    // A preview has nothing to count.
+    // A preview has no progress bar.
     if (!byId('count')) return;
     const { done } = this.matching;
     const count = done.filter(Boolean).length;
@@ -277,8 +277,8 @@ class LocalizationTask {
   }
 }
 
-/** One of a card's letters is its tab stop. */
-function rove(letters, to) {
+/** Makes one of a card's letters its only tab stop. */
+function setTabStop(letters, to) {
   for (const one of letters) one.tabIndex = one === to ? 0 : -1;
 }
 

@@ -8,7 +8,7 @@ import { singleKeys } from '../js/ui/keys.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
-  // The count is shown bold, so a translation begins with it, too.
+  // The count is shown in bold and comes first, in translations too.
   answered: (n, of) => pieces(gettext('%(count)s answered'), { count: interpolate(gettext('%(n)s of %(of)s'), { n, of }) }),
   gap: {
     boxes: gettext('judge the boxes'),
