@@ -152,8 +152,8 @@ def _meet(operation: str) -> str:
         plan["calls"][operation] = plan["calls"].get(operation, 0) + reached
         plan["met"][kind] = plan["met"].get(kind, 0) + 1
         file.seek(0)
-        file.truncate()
-        json.dump(plan, file)
+        file.write(json.dumps(plan))
+        file.truncate()  # last: a file that was emptied is written to the disk when it is closed
     return kind
 
 

@@ -104,9 +104,11 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
 def _check_whole(tasks: list[Task]) -> None:
     """Every acknowledged submission exists, and none is incomplete."""
     stored = {str(pk): sha for pk, sha in Submission.objects.values_list("pk", "sha256")}
+    attempts_of = {row.assignment.assignment_id: row for row in Attempt.objects.select_related("assignment")}
+    assert len(attempts_of) == Attempt.objects.count() == Slot.objects.count() == len(tasks)
     for task in tasks:
-        slot = Slot.objects.get(assignment_id=task.assignment_id)
-        attempt = Attempt.objects.get(assignment=slot)
+        attempt = attempts_of[task.assignment_id]
+        slot = attempt.assignment
         submitted = slot.state == SlotState.SUBMITTED
         assert submitted == (attempt.outcome == Outcome.SUBMITTED) == bool(slot.answer)
         assert submitted or not task.is_submitted
