@@ -73,6 +73,7 @@ nightly:
 	scripts/setup.sh dev
 	scripts/chromium.sh
 	$(PY) -m pytest -m nightly --timeout 7200 $(PYTEST_ARGS)
+	DEERSTALKER_ALL_SIZES=1 $(PY) -m pytest -m 'browser and not nightly' --timeout 1800 $(PYTEST_ARGS)
 
 lint:
 	scripts/setup.sh dev

@@ -1,11 +1,13 @@
 """What axe-core finds on a page, and what is wider than its place, as one readable failure."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 
+ALL_SIZES = os.environ.get("DEERSTALKER_ALL_SIZES") == "1"
 ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # what is in order is not told element by element
 
 # A colour that is on its way to another has no contrast to speak of. A transition may also never end: what is no
@@ -36,6 +38,12 @@ TOO_WIDE = """() => [...document.querySelectorAll(".scroll-x")]
     .map((box) => box.querySelector("table").className)"""
 
 
+def narrowest_and_widest(sizes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """Return the windows with the least and the greatest width."""
+    widths = [width for width, _ in sizes]
+    return [size for size in sizes if size[0] in {min(widths), max(widths)}]
+
+
 def check_width(page: Any, state: str) -> None:
     """Fail when the page is wider than the window, or a table has to be scrolled sideways."""
     page.wait_for_load_state()  # words are there before the stylesheet is
@@ -45,9 +53,12 @@ def check_width(page: Any, state: str) -> None:
     assert not tables, f"{state} has tables that scroll sideways: {tables}"
 
 
-def check_sizes(page: Any, state: str, sizes: Iterable[tuple[int, str]]) -> None:
-    """Check page and widths in each window of ``(width, colour scheme)``, without loading the page again."""
-    for width, scheme in sizes:
+def check_sizes(page: Any, state: str, sizes: Sequence[tuple[int, str]]) -> None:
+    """Check page and widths in each window of ``(width, colour scheme)``, without loading the page again.
+
+    ``make nightly`` checks all of them, the other runs the narrowest and the widest.
+    """
+    for width, scheme in sizes if ALL_SIZES else narrowest_and_widest(sizes):
         page.set_viewport_size({"width": width, "height": 844})
         page.emulate_media(color_scheme=scheme)
         check_page(page, f"{state} at {width}, {scheme}")
