@@ -1,17 +1,17 @@
-"""The curation app: which images, which hard candidates, which rows are released."""
+"""The curation app: sources, features, duplicates, comparison sets, texts, audits, sealed versions, scorers."""
 
 from django.apps import AppConfig
 
 
 class CurationConfig(AppConfig):
-    """Feature sets, comparison rounds and sealed versions."""
+    """Register the app's pages and stored files."""
 
     name = "curation"
     verbose_name = "Curation"
 
     def ready(self) -> None:
-        """Name the files that rows here point at."""
-        # Imported now, since rows may be named only once all apps are loaded.
+        """Register the pages of the navigation, and the files that the app's rows refer to."""
+        # Imported here, since models are available only once all apps are loaded.
         from curation.selectors.stored_files import curation_files  # noqa: PLC0415
         from hits.navigation import register_pages  # noqa: PLC0415
         from hits.selectors.images.stored_files import register_files  # noqa: PLC0415

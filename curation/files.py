@@ -1,4 +1,4 @@
-"""Write files and folders whole or not at all."""
+"""Write files and folders atomically."""
 
 import shutil
 import uuid
@@ -36,7 +36,7 @@ def write_npy(path: Path, array: NDArray[Any]) -> None:
 
 
 def write_text(path: Path, pieces: Iterable[str]) -> None:
-    """Write pieces of text as UTF-8, as ``write_npy`` writes an array; line ends are kept.
+    """Write pieces of text as UTF-8 to a temporary file and rename it; line ends are kept.
 
     Raises:
         InvalidInput: the folder is missing or not writable.
@@ -47,9 +47,9 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
 
 @contextmanager
 def partial_folder(folder: Path) -> Iterator[Path]:
-    """Yield a hidden path beside a folder, for building it; whatever remains there is deleted.
+    """Yield a hidden path beside ``folder``, in which the folder can be built; what remains there is deleted.
 
-    The caller moves the finished folder into place (``publish_folder``): some do so in the transaction of a row.
+    The caller moves the finished folder into place with ``publish_folder``, some inside a database transaction.
     """
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.partial")
     try:

@@ -14,7 +14,7 @@ def family_names() -> list[str]:
 
 @cache
 def load_family(name: str) -> Any:
-    """Return the ``FAMILY`` of a family's folder; ``curation.versions.families`` gives it its type.
+    """Return the ``FAMILY`` of a family's folder; ``curation.versions.families`` returns it as a typed ``Family``.
 
     Raises:
         NotInstalled: there is no such folder; the message lists the known ones.

@@ -1,6 +1,6 @@
-"""Celery tasks: fetch a row by id, call a pipeline. Only the worker imports the pipelines, inside the tasks.
+"""Celery tasks: fetch a row by id, call a pipeline. Only workers import pipelines, inside the tasks.
 
-They are imported after the claim, so that a missing library fails the job instead of leaving it queued.
+A pipeline is imported after the job is claimed, so that a missing library fails the job instead of leaving it queued.
 """
 
 # ruff: noqa: PLC0415 - pipelines load model libraries
@@ -63,7 +63,7 @@ def deduplicate_images(progress: Progress) -> None:
 
 @job_task(tasks.FEATURES)
 def make_features(progress: Progress) -> None:
-    """Plan a feature set, start sub-jobs for its shards, and seal it when they are made."""
+    """Plan a feature set, start a subjob for each shard, and seal the set when all shards are made."""
     from curation.pipelines import features
 
     jobs.set_result(job=progress.job, **features.make_features(progress))
@@ -71,7 +71,7 @@ def make_features(progress: Progress) -> None:
 
 @job_task(tasks.FEATURE_SHARD)
 def make_feature_shard(progress: Progress) -> None:
-    """Make one shard."""
+    """Compute the vectors of one shard of a feature set."""
     from curation.pipelines import features
 
     features.make_shard_subjob(progress)
@@ -83,7 +83,7 @@ def _get_run(progress: Progress) -> ProposalRun:
 
 @job_task(tasks.PROPOSALS)
 def propose_boxes(progress: Progress) -> None:
-    """Fill a run with boxes, from a file or by a detector's sub-jobs, and measure it."""
+    """Fill a run with boxes, from a file or by a detector's subjobs, and measure its recall."""
     from curation.pipelines import proposals
 
     run = _get_run(progress)
@@ -93,7 +93,7 @@ def propose_boxes(progress: Progress) -> None:
 
 @job_task(tasks.PROPOSALS_SUBJOB)
 def propose_subjob_boxes(progress: Progress) -> None:
-    """Find the boxes of one sub-job's photos."""
+    """Propose the boxes of one subjob's photos."""
     from curation.pipelines import proposals
 
     bounds = {name: progress.job.args[name] for name in ("first", "last")}
@@ -102,7 +102,7 @@ def propose_subjob_boxes(progress: Progress) -> None:
 
 @job_task(tasks.OVERLAPS)
 def measure_proposals(progress: Progress) -> None:
-    """Compare a run with the currently accepted pairs."""
+    """Measure a run's recall against the currently accepted pairs."""
     from curation.pipelines import proposals
 
     run = _get_run(progress)
@@ -156,7 +156,7 @@ def seal(progress: Progress) -> None:
 
 @job_task(tasks.PLAN)
 def plan(progress: Progress) -> None:
-    """Compute the content of a draft, and store it with the job."""
+    """Compute the content of a draft, and store the summary with the job."""
     store_draft_summary(job=progress.job, version=_get_version(progress), progress=progress)
 
 
@@ -178,7 +178,7 @@ def import_scorer(progress: Progress) -> None:
 
 @job_task(tasks.EVALUATE)
 def evaluate(progress: Progress) -> None:
-    """Measure how well something scores one split of a sealed version."""
+    """Run an evaluation on one split of a sealed version."""
     from curation.pipelines.evaluation.evaluate import run_evaluation
 
     rows = Evaluation.objects.select_related("project", "version", "scorer")
@@ -188,7 +188,7 @@ def evaluate(progress: Progress) -> None:
 
 @job_task(tasks.ABLATIONS)
 def run_ablations(progress: Progress) -> None:
-    """Make the rows of the paper's tables that a job names."""
+    """Train and evaluate the rows of the tables of Hessel et al. 2022 that a job names."""
     from curation.pipelines import ablations
 
     jobs.set_result(job=progress.job, **ablations.run_ablations(progress))
@@ -196,7 +196,7 @@ def run_ablations(progress: Progress) -> None:
 
 @job_task(tasks.SHORTCUTS)
 def audit_shortcuts(progress: Progress) -> None:
-    """Measure baselines without the image."""
+    """Evaluate baselines that do not use the image."""
     from curation.pipelines import shortcuts
 
     jobs.set_result(job=progress.job, **shortcuts.audit_shortcuts(progress))

@@ -10,12 +10,12 @@ Answer = str | list[str]
 Answers = dict[str, Answer]
 
 SETTLEMENT_KEY = "_settles"
-"""In a stored label's answers: the label settles a difference. No code can have this id."""
+"""This key in a stored label's answers marks a settlement of a difference. No code can have it as its id."""
 
 
 @dataclass(slots=True)
 class CheckedAnswers:
-    """Valid answers in the codebook's order, and error messages in ``wrong``, by code id."""
+    """Valid answers in the codebook's order, and error messages, both by code id."""
 
     answers: Answers = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
@@ -25,7 +25,7 @@ def check_answers(codebook: Codebook, posted: Mapping[str, Sequence[str]]) -> Ch
     """Check a form's answers; answers to codes that do not apply are dropped.
 
     Args:
-        given: the chosen values by code id; missing codes were not answered.
+        posted: the chosen values by code id; codes that are missing were not answered.
     """
     found = CheckedAnswers()
     for code in codebook.codes:
@@ -62,7 +62,7 @@ def _problem(code: Code, values: Sequence[str], posted: Sequence[str]) -> str:
         return "choose at least one" if code.kind is CodeKind.MULTIPLE else "choose one"
     if code.kind is not CodeKind.MULTIPLE and len(values) > 1:
         return "choose only one"
-    if len(values) > 1 and not code.alone.isdisjoint(values):
-        label = next(code.value_label(value) for value in values if value in code.alone)
-        return f"“{label}” excludes the others; remove them, or remove it"
+    if len(values) > 1 and not code.exclusive_values.isdisjoint(values):
+        label = next(code.value_label(value) for value in values if value in code.exclusive_values)
+        return f"“{label}” excludes all other answers; choose only it, or remove it"
     return ""

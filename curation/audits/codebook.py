@@ -1,6 +1,7 @@
 """A codebook: what readers see and answer for each pair.
 
-Written as TOML, or as JSON with the same fields, and read by ``parsing``. Built-in codebooks are in ``codebooks/``.
+A codebook is a TOML file, or a JSON file with the same fields, which ``curation.audits.parsing`` reads. The built-in
+ones are in the folder ``codebooks``.
 """
 
 import hashlib
@@ -14,7 +15,7 @@ YES, NO = "yes", "no"
 
 
 class CodeKind(StrEnum):
-    """The kind of answer to a code."""
+    """What a code is answered with: yes or no, one choice, or several choices."""
 
     YES_NO = "yes-no"
     SINGLE = "single"
@@ -31,7 +32,7 @@ class ShownText(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice: its ``value`` in data, its label on the page, and its keyboard shortcut ``key``.
+    """A choice: its ``value`` in data, its label on the page (``words``), and its keyboard shortcut ``key``.
 
     ``alone`` is for codes of several choices: the choice excludes all others, such as "none of these".
     """
@@ -64,12 +65,12 @@ class Code:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The possible values of an answer, in page order."""
+        """The values of the choices, in page order."""
         return tuple(choice.value for choice in self.choices)
 
     @property
-    def alone(self) -> frozenset[str]:
-        """The values that exclude all others."""
+    def exclusive_values(self) -> frozenset[str]:
+        """The values of the choices that exclude all others."""
         return frozenset(choice.value for choice in self.choices if choice.alone)
 
     def value_label(self, value: str) -> str:
@@ -90,9 +91,9 @@ class PublishedFigure:
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
-    """The questions to readers. ``source`` names the paper's section, ``pairs`` its sample size.
+    """The questions to readers. ``source`` names the paper and section that they come from.
 
-    ``pairs_per_split`` is its sample size of each split, if it sampled by split.
+    ``pairs`` is that paper's sample size; ``pairs_per_split`` is its sample size in each split, if it has splits.
     """
 
     id: str
@@ -107,7 +108,7 @@ class Codebook:
     published: tuple[PublishedFigure, ...] = field(default=())
 
     def as_row(self) -> dict[str, Any]:
-        """Return the codebook as JSON; ``codebook_from_row`` in ``parsing`` reads it."""
+        """Return the codebook as JSON, which ``curation.audits.parsing.codebook_from_row`` reads."""
         row: dict[str, Any] = {
             "id": self.id,
             "title": self.title,
@@ -122,7 +123,7 @@ class Codebook:
 
     @property
     def sha256(self) -> str:
-        """The hash of its content, since codebooks with the same name and version may still differ."""
+        """The SHA-256 of the content: codebooks with the same id and version may still differ."""
         text = json.dumps(self.as_row(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,7 +1,7 @@
 """Audits as files: a CSV with one line per pair and code, and a complete JSON document.
 
-Readers are anonymous letters. While the audit is open, labels of pairs that still need readers are left out, so that
-no reader can see them first.
+Readers are named by letters only. While the audit is open, the labels of pairs that still need readers are left out:
+nobody can read others' labels before labelling the pair.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ VALUE_SEPARATOR = ";"
 
 
 def csv_columns(letters: Sequence[str]) -> list[str]:
-    """Return the names of the columns of ``csv_rows``."""
+    """Return the headings of the columns that ``csv_rows`` yields."""
     fixed = ["instance_id", "split", "place", "score", "codebook", "codebook_version", "code", "state"]
     return [*fixed, *(f"reader_{letter}" for letter in letters), "agreed"]
 
@@ -26,13 +26,13 @@ def csv_columns(letters: Sequence[str]) -> list[str]:
 def csv_rows(
     items: Sequence[LabelledItem], codebook: Codebook, letters: Sequence[str], *, is_open: bool
 ) -> Iterator[list[object]]:
-    """Yield a line per pair and code: each counted reader's answer and the agreed one; values are joined by ``;``."""
+    """Yield a row per pair and code: each counted reader's answer and the agreed one; values are joined by ``;``."""
     for item in items:
         state = item.labels.state(codebook)
         hidden = is_hidden(state, is_open=is_open)
         agreed = item.labels.agreed(codebook)
         for code in codebook.codes:
-            labels = {str(reader): label for reader, label in item.labels.current.items() if not hidden}
+            labels = {str(reader): label for reader, label in item.labels.counted.items() if not hidden}
             yield [
                 item.key,
                 escape_formula(item.split),
@@ -42,13 +42,13 @@ def csv_rows(
                 codebook.version,
                 code.id,
                 state.value,
-                *(_cell(labels[letter].codes, code.id) if letter in labels else "" for letter in letters),
-                _cell(agreed, code.id),
+                *(_csv_cell(labels[letter].codes, code.id) if letter in labels else "" for letter in letters),
+                _csv_cell(agreed, code.id),
             ]
 
 
 def is_hidden(state: ItemState, *, is_open: bool) -> bool:
-    """Whether the labels of a pair are hidden for now."""
+    """Whether the labels of a pair in this state are left out while the audit is open."""
     return is_open and state is ItemState.INCOMPLETE
 
 
@@ -72,35 +72,38 @@ def items_document(
         yield row
 
 
-def figures_document(found: Sequence[CodeFigures]) -> list[dict[str, Any]]:
+def figures_document(code_figures: Sequence[CodeFigures]) -> list[dict[str, Any]]:
     """Return the figures as plain data; undefined coefficients are null."""
     return [
         {
             "code": figures.code.id,
             "agreed_on": figures.agreed,
             "differ": figures.differing,
-            "values": [_value(value) for value in figures.values],
-            "agreement": [_agreement(agreement) for agreement in figures.agreement],
+            "values": [_value_document(value) for value in figures.values],
+            "agreement": [_agreement_document(agreement) for agreement in figures.agreement],
         }
-        for figures in found
+        for figures in code_figures
     ]
 
 
 def _item_labels(item: LabelledItem) -> list[dict[str, Any]]:
     rows = []
-    for reader, label in item.labels.current.items():
+    for reader, label in item.labels.counted.items():
         blind = item.labels.blind[reader]
-        row = _label(str(reader), label) | {"counts": True}
+        row = _label_document(str(reader), label) | {"counts": True}
         rows.append(row if blind.codes == label.codes else row | {"blind_answers": blind.codes})
-    rows += [_label(str(reader), label) | {"counts": False} for reader, label in item.labels.surplus.items()]
+    rows += [
+        _label_document(str(reader), label) | {"counts": False}
+        for reader, label in item.labels.surplus.items()
+    ]
     return rows
 
 
-def _label(letter: str, label: ReaderLabel) -> dict[str, Any]:
+def _label_document(letter: str, label: ReaderLabel) -> dict[str, Any]:
     return {"reader": letter, "answers": label.codes, "note": label.note}
 
 
-def _value(figure: ValueFigures) -> dict[str, Any]:
+def _value_document(figure: ValueFigures) -> dict[str, Any]:
     interval = figure.overall.interval
     return {
         "value": figure.value,
@@ -113,7 +116,7 @@ def _value(figure: ValueFigures) -> dict[str, Any]:
     }
 
 
-def _agreement(figure: AgreementFigures) -> dict[str, Any]:
+def _agreement_document(figure: AgreementFigures) -> dict[str, Any]:
     return {
         "choice": figure.choice,
         "labels": list(figure.labels),
@@ -121,9 +124,9 @@ def _agreement(figure: AgreementFigures) -> dict[str, Any]:
         "krippendorff_alpha": asdict(figure.alpha),
         "cohen_kappa": asdict(figure.cohen) if figure.cohen else None,
         "table": figure.table.tolist() if figure.table is not None else None,
-        "readers": list(figure.pair) if figure.pair else None,
+        "readers": list(figure.reader_pair) if figure.reader_pair else None,
     }
 
 
-def _cell(answers: Mapping[str, Any], code: str) -> str:
+def _csv_cell(answers: Mapping[str, Any], code: str) -> str:
     return VALUE_SEPARATOR.join(chosen_values(answers, code))

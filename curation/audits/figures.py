@@ -1,11 +1,11 @@
 """The figures of an audit: the share of each value, with intervals, and the readers' agreement.
 
-Shares are of agreed values, with Wilson's interval (``validation.domain.reports.planner``) if pairs were sampled at
-random: overall for a random sample, and within splits also for a sample of each split. There are no intervals for
-pairs chosen by a score.
+A share is of the pairs with an agreed value. It has Wilson's interval (``validation.domain.reports.planner``) if the
+pairs were sampled at random: overall in a random sample; within each split in a sample by split too. Pairs chosen by
+a score have no intervals.
 
-Agreement is of blind labels (``labels``): percent and Krippendorff's alpha, and Cohen's kappa if the same two people
-labelled everything (``validation.domain.agreement``). Each choice of a multiple-choice code is a separate question.
+Agreement is computed from blind labels (``curation.audits.labels``): percent agreement and Krippendorff's alpha, and
+Cohen's kappa if the same two people labelled everything. Each choice of a multiple-choice code is its own question.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -22,7 +22,7 @@ from validation.domain.agreement.cohen import GraderAgreement, confusion_matrix,
 from validation.domain.judging.ratings import IntArray, RatingTable
 from validation.domain.reports.planner import Interval, score_interval
 
-READERS_OF_TABLE = 2
+COHEN_READERS = 2  # Cohen's kappa compares two readers
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,10 @@ class LabelledItem:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The number of pairs with an agreed answer that have a value; ``interval`` if they were sampled at random."""
+    """How many of the pairs with an agreed answer (``total``) have a value (``count``).
+
+    ``interval`` is ``None`` unless the pairs were sampled at random.
+    """
 
     count: int
     total: int
@@ -46,7 +49,7 @@ class Share:
 
     @property
     def share(self) -> float | None:
-        """The share, 0 to 1, or ``None`` if there are no pairs."""
+        """``count / total``, or ``None`` if there are no pairs."""
         return self.count / self.total if self.total else None
 
 
@@ -65,8 +68,9 @@ class ValueFigures:
 class AgreementFigures:
     """The readers' blind agreement on a question.
 
-    ``choice`` is set if the question is whether that choice was ticked. ``cohen`` and ``table`` (labels, labels),
-    with the first of ``pair`` in rows, are set if two people labelled everything.
+    ``choice`` is set if the question is whether that choice was ticked. If exactly two readers labelled,
+    ``reader_pair`` names them, and ``cohen`` and the confusion matrix ``table`` (labels, labels; rows: the first
+    reader) are set.
     """
 
     choice: str | None
@@ -75,12 +79,12 @@ class AgreementFigures:
     alpha: Coefficient
     cohen: GraderAgreement | None
     table: IntArray | None
-    pair: tuple[Hashable, Hashable] | None
+    reader_pair: tuple[Hashable, Hashable] | None
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFigures:
-    """A code's figures: its values, and the numbers of pairs with an agreed answer and with open differences."""
+    """A code's figures. ``agreed`` and ``differing`` count the pairs with an agreed answer, and with a difference."""
 
     code: Code
     values: tuple[ValueFigures, ...]
@@ -101,7 +105,7 @@ def code_figures(
     """Return the figures of every code, over the complete pairs.
 
     Args:
-        how: how the pairs were chosen, which determines where intervals are given. rng: used for the bootstrap.
+        method: how the pairs were chosen, which determines where intervals are given. rng: used for the bootstrap.
     """
     done = [item for item in items if item.labels.is_complete]
     agreed = [(item.split, item.labels.agreed(codebook)) for item in done]
@@ -164,7 +168,7 @@ def _choice_table(code: Code, value: str, done: Sequence[LabelledItem]) -> Ratin
 
 
 def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hashable, Hashable, list[str]]]:
-    """Return (pair, reader, values) of the blind answers to a code, where it applied."""
+    """Return (pair, reader, values) of each blind answer to a code."""
     return [
         (item.key, reader, values)
         for item in done
@@ -183,13 +187,13 @@ def _agreement(table: RatingTable, choice: str | None, rng: np.random.Generator)
         alpha=found[Statistic.ALPHA_NOMINAL],
         cohen=grader_agreement(_paired_labels(table, pair)) if pair else None,
         table=confusion_matrix(table, *pair) if pair else None,
-        pair=pair,
+        reader_pair=pair,
     )
 
 
 def _rater_pair(table: RatingTable) -> tuple[Hashable, Hashable] | None:
     """Return the two readers of the table, in order, if there are exactly two."""
-    if len(table.rater_ids) != READERS_OF_TABLE:
+    if len(table.rater_ids) != COHEN_READERS:
         return None
     first, second = sorted(table.rater_ids, key=str)
     return first, second
@@ -200,4 +204,4 @@ def _paired_labels(table: RatingTable, pair: tuple[Hashable, Hashable]) -> list[
     labels_by_item: dict[int, dict[Hashable, int]] = {}
     for item, rater, label in zip(table.items, table.raters, table.labels, strict=True):
         labels_by_item.setdefault(int(item), {})[table.rater_ids[rater]] = int(label)
-    return [(row[pair[0]], row[pair[1]]) for row in labels_by_item.values() if len(row) == READERS_OF_TABLE]
+    return [(row[pair[0]], row[pair[1]]) for row in labels_by_item.values() if len(row) == COHEN_READERS]

@@ -1,8 +1,8 @@
-"""The combined result of the labels of one pair: which count, the blind answers, and the agreed ones.
+"""Combine the labels of one pair: which of them count, which were given blind, and what the readers agree on.
 
-A pair is complete when ``readers`` people have labelled it; only then are others' labels shown. Agreement is measured
-on the labels at that moment; later corrections only change the agreed value. A label for a pair that is already
-complete, by a reader who had opened it before, is surplus: stored, but not counted.
+A pair is complete when ``readers`` people have labelled it. Only then do they see each other's labels, so the labels
+at that moment are blind, and agreement is measured on them. Later corrections change only the agreed value. If a
+reader opened the pair before it was complete and labels it afterwards, the label is surplus: stored, not counted.
 """
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ class ItemState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReaderLabel:
-    """A label as stored; ``reader`` is any key. Labels that settle differences are not counted as readers'."""
+    """A stored label; ``reader`` is any key. A label that settles a difference does not count as a reader's label."""
 
     reader: Hashable
     answers: Mapping[str, Any]
@@ -36,21 +36,25 @@ class ReaderLabel:
 
     @property
     def is_settlement(self) -> bool:
-        """Whether it settles a difference."""
+        """Whether the label settles a difference."""
         return bool(self.answers.get(SETTLEMENT_KEY))
 
     @property
     def codes(self) -> Answers:
-        """The answers by code id, without internal marks."""
+        """The answers by code id, without ``SETTLEMENT_KEY``."""
         return {code: value for code, value in self.answers.items() if code != SETTLEMENT_KEY}
 
 
 @dataclass(slots=True)
 class ItemLabels:
-    """The labels of one pair by reader: the latest, those when it became complete, and surplus ones."""
+    """The labels of one pair by reader; ``readers`` is the number of readers that it needs.
+
+    counted: the latest label of each reader who counts. blind: these readers' labels when the pair became complete.
+    surplus: the labels of readers who came later. settlement: the newest label that settles a difference.
+    """
 
     readers: int
-    current: dict[Hashable, ReaderLabel] = field(default_factory=dict)
+    counted: dict[Hashable, ReaderLabel] = field(default_factory=dict)
     blind: dict[Hashable, ReaderLabel] = field(default_factory=dict)
     surplus: dict[Hashable, ReaderLabel] = field(default_factory=dict)
     settlement: ReaderLabel | None = None
@@ -66,21 +70,21 @@ class ItemLabels:
     def _add(self, row: ReaderLabel) -> None:
         if row.is_settlement:
             self.settlement = row
-        elif row.reader in self.current or not self.is_complete:
+        elif row.reader in self.counted or not self.is_complete:
             if row.reader not in self.blind or not self.is_complete:
                 self.blind[row.reader] = row
-            self.current[row.reader] = row
+            self.counted[row.reader] = row
         else:
             self.surplus[row.reader] = row
 
     @property
     def is_complete(self) -> bool:
-        """Whether the required number of readers have labelled it."""
-        return len(self.current) >= self.readers
+        """Whether the required number of readers have labelled the pair."""
+        return len(self.counted) >= self.readers
 
     def reader_label(self, reader: Hashable) -> ReaderLabel | None:
         """Return a reader's latest label, counted or not."""
-        return self.current.get(reader) or self.surplus.get(reader)
+        return self.counted.get(reader) or self.surplus.get(reader)
 
     def state(self, codebook: Codebook) -> ItemState:
         """Return the state of the pair."""
@@ -96,7 +100,7 @@ class ItemLabels:
             return {}
         if self.settlement is not None:
             return self.settlement.codes
-        labels = list(self.current.values())
+        labels = list(self.counted.values())
         return {
             code.id: labels[0].codes[code.id]
             for code in codebook.codes
@@ -104,10 +108,10 @@ class ItemLabels:
         }
 
     def differing(self, codebook: Codebook) -> list[str]:
-        """Return the ids of the codes answered differently, or applied to only some readers; empty if settled."""
+        """Return the ids of the codes that the counted readers answered differently; empty if settled."""
         if self.settlement is not None:
             return []
-        labels = list(self.current.values())
+        labels = list(self.counted.values())
         return [code.id for code in codebook.codes if not _is_unanimous(labels, code.id)]
 
 

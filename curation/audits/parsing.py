@@ -46,16 +46,16 @@ def parse_codebook(text: str, name: str) -> Codebook:
         InvalidInput: the codebook is invalid; the message names the field and the remedy.
     """
     if len(text.encode()) > MAX_BYTES:
-        raise InvalidInput(f"{name}: over {MAX_BYTES:,} bytes; a codebook is a page or two")
+        raise InvalidInput(f"{name}: over {MAX_BYTES:,} bytes; shorten the codebook")
     return read_codebook(_load(text, name), name)
 
 
 def codebook_from_row(row: Mapping[str, Any]) -> Codebook:
-    """Return the codebook written by ``Codebook.as_row``."""
+    """Return the codebook that ``Codebook.as_row`` returned as JSON."""
     return read_codebook(row, "codebook")
 
 
-def shipped_codebooks() -> dict[str, Codebook]:
+def builtin_codebooks() -> dict[str, Codebook]:
     """Return the built-in codebooks by id, those with the largest samples first."""
     found = [parse_codebook(path.read_text("utf-8"), path.name) for path in CODEBOOK_FOLDER.glob("*.toml")]
     found.sort(key=lambda codebook: (-(codebook.pairs or 0), codebook.id))
@@ -63,10 +63,10 @@ def shipped_codebooks() -> dict[str, Codebook]:
 
 
 def read_codebook(data: Any, name: str) -> Codebook:
-    """Validate plain data and return its codebook.
+    """Return the codebook that is given as parsed TOML or JSON.
 
     Raises:
-        InvalidInput: see ``parse_codebook``.
+        InvalidInput: the codebook is invalid; the message names the field and the remedy.
     """
     table = _Table(data, name)
     codes: list[Code] = []
@@ -124,7 +124,9 @@ def _parse_choices(table: "_Table", kind: CodeKind) -> tuple[Choice, ...]:
         choices.append(_parse_choice(row, kind, choices))
     if kind is CodeKind.YES_NO:
         if choices and [choice.value for choice in choices] != [YES, NO]:
-            raise table.error("choices", "a yes-no code has yes and no", 'leave them out or use "yes", "no"')
+            raise table.error(
+                "choices", "a yes-no code has yes and no", 'use "yes", "no" or leave choices out'
+            )
         choices = choices or [Choice(YES, "Yes"), Choice(NO, "No")]
     if len(choices) < 2:  # noqa: PLR2004 - nothing to choose from
         raise table.error("choices", f"there is {len(choices) or 'none'}", "give two or more")
@@ -151,7 +153,7 @@ def _assign_keys(choices: Sequence[Choice], table: "_Table") -> tuple[Choice, ..
     """Assign digits to choices without a key, in order."""
     used = [choice.key.lower() for choice in choices if choice.key]
     if len(used) != len(set(used)):
-        raise table.error("choices", "two have the same key", "give each its own")
+        raise table.error("choices", "two have the same key", "give each a different key")
     free = iter(key for key in _DIGIT_KEYS if key not in used)
     return tuple(choice if choice.key else replace(choice, key=next(free, "")) for choice in choices)
 
@@ -191,7 +193,7 @@ def _parse_published(row: "_Table", codes: Iterable[Code]) -> PublishedFigure:
 
 @dataclass(slots=True)
 class _Table:
-    """A table of the file, with validated access to its fields and its path for messages."""
+    """Validated access to a table's fields. ``path`` names it in messages; ``seen`` has the fields read so far."""
 
     data: Any
     path: str
@@ -203,7 +205,7 @@ class _Table:
 
     def error(self, name: str, problem: str, advice: str) -> InvalidInput:
         """Return the error for a field."""
-        return InvalidInput(f"{self._at(name)}: {problem}; {advice}")
+        return InvalidInput(f"{self._field_path(name)}: {problem}; {advice}")
 
     def has(self, name: str) -> bool:
         """Whether the field is present."""
@@ -229,10 +231,10 @@ class _Table:
         return value
 
     def unique_name(self, name: str, used: Sequence[str]) -> str:
-        """Return a short name that is not taken."""
+        """Return a short name that is not in ``used``."""
         value = self.name(name)
         if value in used:
-            raise self.error(name, f"{value!r} is a duplicate", "give each its own")
+            raise self.error(name, f"{value!r} is a duplicate", "give each a different name")
         return value
 
     def names(self, name: str) -> list[str]:
@@ -267,7 +269,7 @@ class _Table:
 
     def table(self, name: str) -> "_Table":
         """Return the table with this name."""
-        return _Table(self._take(name, None), self._at(name))
+        return _Table(self._take(name, None), self._field_path(name))
 
     def tables(self, name: str, max_count: int) -> "Iterable[_Table]":
         """Return the tables of a list, empty if it is missing; positions in messages start at 1."""
@@ -276,7 +278,9 @@ class _Table:
             raise self.error(name, f"is {_type_name(rows)}", f"write a list, as [[{name}]]")
         if len(rows) > max_count:
             raise self.error(name, f"has {len(rows)} entries", f"use {max_count} or fewer")
-        return [_Table(row, self._at(f"{name}[{number}]")) for number, row in enumerate(rows, start=1)]
+        return [
+            _Table(row, self._field_path(f"{name}[{number}]")) for number, row in enumerate(rows, start=1)
+        ]
 
     def refuse_unknown(self) -> None:
         """Refuse unknown fields, which are usually typing errors."""
@@ -294,7 +298,7 @@ class _Table:
             raise self.error(name, "is missing", "add it")
         return default
 
-    def _at(self, name: str) -> str:
+    def _field_path(self, name: str) -> str:
         return f"{self.path}: {name}" if ":" not in self.path else f"{self.path}.{name}"
 
 

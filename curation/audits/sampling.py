@@ -15,7 +15,6 @@ import numpy as np
 from curation.audits.codebook import Codebook
 from curation.records import InvalidInput
 from validation.domain.judging import sampling
-from validation.domain.judging.sampling import SelectionMethod as Drawn
 
 MAX_PAIRS = 5000
 _ORDER_STREAM = 1  # the seed's streams: 0 chooses pairs, 1 their order
@@ -31,10 +30,10 @@ class SamplingMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SampleRecipe:
-    """How a sample is made. ``n`` is the total size (``RANDOM``) or that of each split.
+    """How a sample is made. ``n`` is its size: in total (``RANDOM``), or in each split.
 
-    ``split`` restricts it to one split; ``None`` means all, and the empty string pairs whose photos have no split.
-    ``analysis`` is the row key of the analysis with the scores (``TOP``).
+    ``split`` restricts the sample to one split: ``None`` means all splits, and the empty string means photos without
+    a split. ``analysis`` is the row key of the analysis whose scores rank the pairs (``TOP``).
     """
 
     method: SamplingMethod
@@ -53,17 +52,17 @@ class SampleRecipe:
 
     def as_row(self) -> dict[str, Any]:
         """Return the recipe as JSON."""
-        named = {name: getattr(self, name) for name in ("n", "seed", "split", "analysis")}
-        return {"how": self.method.value, **named}
+        fields = {name: getattr(self, name) for name in ("n", "seed", "split", "analysis")}
+        return {"how": self.method.value, **fields}
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "SampleRecipe":
-        """Return the recipe written by ``as_row``."""
+        """Return the recipe that ``as_row`` returned as JSON."""
         return cls(SamplingMethod(row["how"]), row["n"], row["seed"], row["split"], row["analysis"])
 
     @property
     def description(self) -> str:
-        """A description of the recipe."""
+        """The recipe in words, for pages."""
         where = "" if self.split is None else f" of {self.split or sampling.NO_SPLIT}"
         if self.method is SamplingMethod.RANDOM:
             return f"random sample of {self.n} pairs{where}, seed {self.seed}"
@@ -84,27 +83,27 @@ class CandidatePair:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The pairs in reading order. ``missing`` is how many fewer there are than requested."""
+    """The pairs in reading order. ``missing`` is the requested number minus the number of pairs."""
 
     pairs: tuple[CandidatePair, ...]
     missing: int
 
 
-def default_sample_size(codebook: Codebook, how: SamplingMethod) -> int:
-    """Return the codebook's sample size: in total, or of each split if ``how`` samples by split.
+def default_sample_size(codebook: Codebook, method: SamplingMethod) -> int:
+    """Return the codebook's sample size: in total, or in each split if the method samples by split.
 
     Raises:
-        InvalidInput: the codebook has no such number.
+        InvalidInput: the codebook states no such size.
     """
-    number = codebook.pairs if how is SamplingMethod.RANDOM else codebook.pairs_per_split
-    if number is None:
-        of = "" if how is SamplingMethod.RANDOM else " of each split"
-        raise InvalidInput(f"n: enter the number of pairs{of}; this codebook has no default")
-    return number
+    size = codebook.pairs if method is SamplingMethod.RANDOM else codebook.pairs_per_split
+    if size is None:
+        scope = "" if method is SamplingMethod.RANDOM else " of each split"
+        raise InvalidInput(f"n: enter the number of pairs{scope}; this codebook has no default")
+    return size
 
 
 def draw_sample(pairs: Sequence[CandidatePair], recipe: SampleRecipe) -> Sample:
-    """Draw the sample; all pairs, if there are fewer than requested.
+    """Draw the sample. If there are fewer pairs than requested, take all of them.
 
     Ties are broken by published id. Splits without pairs are not counted as missing.
 
@@ -117,15 +116,15 @@ def draw_sample(pairs: Sequence[CandidatePair], recipe: SampleRecipe) -> Sample:
     if not pool:
         raise InvalidInput("pairs: there are none to choose from; approve work, or choose another split")
     sampled = _take_top(pool, recipe.n) if recipe.method is SamplingMethod.TOP else _draw_random(pool, recipe)
-    parts = 1 if recipe.method is SamplingMethod.RANDOM else len({pair.split for pair in pool})
-    requested = recipe.n * parts
+    draws = 1 if recipe.method is SamplingMethod.RANDOM else len({pair.split for pair in pool})
+    requested = recipe.n * draws
     return Sample(_shuffle(sampled, recipe.seed), requested - len(sampled))
 
 
 def _draw_random(pool: Sequence[CandidatePair], recipe: SampleRecipe) -> list[CandidatePair]:
     by_split = recipe.method is SamplingMethod.PER_SPLIT
     selection = sampling.Selection(
-        method=Drawn.STRATIFIED if by_split else Drawn.SAMPLE,
+        method=sampling.SelectionMethod.STRATIFIED if by_split else sampling.SelectionMethod.SAMPLE,
         n=recipe.n,
         seed=recipe.seed,
         stratify_by=sampling.Stratum.SPLIT if by_split else None,

@@ -67,7 +67,7 @@ Cut = ByNumber | ByFraction | ByDistance
 
 
 def target_cluster_count(cut: Cut, n: int) -> int | None:
-    """Return the number of clusters to make of n rows; None if a distance decides. Raises InvalidInput."""
+    """Return the number of clusters to make of n rows; None for a cut by distance. Raises InvalidInput."""
     if isinstance(cut, ByNumber):
         if not 1 <= cut.clusters <= n:
             raise InvalidInput(f"clusters: {cut.clusters} is not possible with {n} rows; choose 1 to {n}")

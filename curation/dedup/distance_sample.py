@@ -1,6 +1,6 @@
 """Estimate the distribution of distances from a sample of rows, to guess the radius of pairs.
 
-No result depends on it: the merges verify each guess.
+No result depends on the estimate: the merges verify each guess.
 """
 
 from __future__ import annotations

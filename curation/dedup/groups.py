@@ -44,13 +44,13 @@ def find_least_similar(features: NDArray[np.floating]) -> LeastSimilarPair:
 def divide_group(
     kept: int, members: Sequence[int], different: Collection[tuple[int, int]]
 ) -> list[tuple[int, list[int]]]:
-    """Divide a group so that no member's representative is one that people called different from it.
+    """Divide a group so that people judged no member different from its representative.
 
-    Each member joins the first representative that it was not called different from; if there is none, it becomes a
-    representative itself.
+    Each member joins the first representative that people did not judge different from it; if there is none, it
+    becomes a representative itself.
 
     Args:
-        kept: the group's representative. different: pairs that people called different, the lower key first.
+        kept: the group's representative. different: pairs that people judged different, the lower key first.
 
     Returns:
         each representative with its members; subgroups of one are omitted.

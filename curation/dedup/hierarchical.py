@@ -1,9 +1,8 @@
-"""Exact hierarchical clustering of vectors by cosine, with the faster of two methods that fits into memory.
+"""Exact hierarchical clustering of vectors by cosine: chooses the faster of two methods that fit into memory.
 
-The published corpus was de-duplicated this way: 80K clusters of CLIP image vectors, one image kept from each; and
-sentence vectors for its comparison sets. The paper states neither linkage nor metric; the default here is average
-linkage on cosine distance. Source: Hessel et al. 2022, section 3 and appendices A.2 and E,
-doi:10.1007/978-3-031-20059-5_32.
+Hessel et al. 2022 de-duplicate images by 80K clusters of CLIP vectors, of which they keep one image each, and the
+inferences of comparison sets by clusters of sentence vectors. They state neither linkage nor metric; the default here
+is average linkage on cosine distance. Source: section 3 and appendices A.2 and E, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def cluster(
 
 @dataclass(frozen=True, slots=True)
 class _ClusteringTask:
-    """One call of ``cluster``. target_count: number of clusters, None if a distance decides."""
+    """The arguments of one call of ``cluster``. target_count: number of clusters, None for a cut by distance."""
 
     features: NDArray[np.floating]
     cut: Cut

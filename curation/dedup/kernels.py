@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROUNDING = 2.0**-53
-SCAN_WORDS = 256
-HALF = 16  # bits
-HISTOGRAM_STEP = 4
+SCAN_WORDS = 256  # words that are scanned together
+HALF = 16  # bits of half a word
+HISTOGRAM_STEP = 4  # the histogram counts every fourth column
 # Scores contain no NaN, so their maximum may be computed in any order.
 ANY_ORDER_MAXIMUM = {"nnan", "nsz"}
-# One fixed machine code per row length: sums may be vectorised and are the same in every call.
+# Sums may be vectorised. Each row length always runs the same machine code, so equal input gives equal sums.
 VECTOR_SUM = {"reassoc", "contract"}
 
 
 def kernel(fastmath: set[str] | bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """Compile on first use; cache the machine code on disk if a folder is writable."""
+    """Return a decorator that compiles a function at its first call, cached on disk if possible."""
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:
@@ -87,7 +87,7 @@ def find_copies(
     order: NDArray[np.int64],
     copy_of: NDArray[np.int64],
 ) -> None:
-    """Find for each row the first row with equal values, maybe itself. order: stable sort of the fingerprints."""
+    """Find for each row the first row with equal values, possibly itself. order: stable sort of the fingerprints."""
     start = 0
     for position in range(order.shape[0]):
         row = order[position]
@@ -110,7 +110,7 @@ def cosine_distance(similarity: float, members: int, dimensions: int) -> float:
 
 @kernel()
 def _any_at_least(run: NDArray[np.int32], per_word: int, lowest: np.int32) -> bool:
-    """Whether any score in a run of words is high enough: the compiler vectorises loops of this form."""
+    """Whether any score in a run of words is at least ``lowest``. The compiler vectorises loops of this form."""
     greatest = np.int32(-(2**31))
     for w in range(run.shape[0]):
         score = run[w]

@@ -53,7 +53,7 @@ class UnitRows:
 
 
 class MatmulThread(Protocol):
-    """One thread's access to the product, with its own buffer."""
+    """Computes blocks of the product in one thread, with a buffer of its own."""
 
     def block(self, rows: slice, columns: slice) -> NDArray[np.int32]:
         """Return scores, (rows, columns / per_word rounded up) words; the next call reuses the array.
@@ -77,7 +77,7 @@ class PreparedMatmul(Protocol):
         """Return the least word of pairs with at least this cosine (as the high half, if two share a word)."""
 
     def threads(self, count: int) -> AbstractContextManager[Sequence[MatmulThread]]:
-        """Yield the access of ``count`` threads; during the ``with`` block each multiplies on one core."""
+        """Yield one MatmulThread for each of ``count`` threads; each multiplies on one core."""
 
 
 class MatmulBackend(Protocol):
@@ -86,7 +86,7 @@ class MatmulBackend(Protocol):
     name: str
 
     def bytes_needed(self, n: int, d: int, block: Block, threads: int) -> int:
-        """Return the memory of ``prepare`` for n rows of length d, and of the threads' buffers."""
+        """Return the bytes that n prepared rows of length d and the threads' buffers need."""
 
     def prepare(self, rows: UnitRows, block: Block) -> PreparedMatmul:
         """Prepare to multiply these rows in blocks of at most this shape."""
@@ -144,8 +144,8 @@ class _Float32Matmul:
 
     @contextmanager
     def threads(self, count: int) -> Iterator[Sequence[MatmulThread]]:
-        # Threads with a product each, scanned while it is in the cache, are faster than one product shared by all
-        # threads: no thread waits for another at every block.
+        # A product per thread, scanned while it is in the cache, is faster than a product that all threads share:
+        # no thread waits for another at every block.
         with threadpool_limits(1, user_api="blas"):
             buffers = (np.empty(self.shape.values, dtype=np.float32) for _ in range(count))
             yield [_Float32Thread(self.rows, buffer) for buffer in buffers]

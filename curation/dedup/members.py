@@ -1,6 +1,6 @@
 """Choose the member of each cluster to keep.
 
-The paper samples one at random; the first, the medoid and the largest are deterministic.
+Hessel et al. 2022 keep one at random; keeping the first, the medoid or the largest is deterministic.
 """
 
 from __future__ import annotations

@@ -20,16 +20,18 @@ from curation.dedup.thread_pool import MAX_AHEAD, ThreadPool
 from curation.records import InvalidInput
 
 MIB = 2**20
-PAIR_BYTES = 16 + 32  # two names and a distance while collecting; lists, distance and heap while merging
+PAIR_BYTES = (
+    16 + 32
+)  # two row numbers and a distance while collecting; lists, distance and heap while merging
 ROW_BYTES = 64  # arrays of one number per row, here and while merging
 MAX_PAIRS = 2**30 - 1  # ends of pairs are 32-bit integers
 MIN_PAIRS_PER_ROW = 4
 THREAD_BUFFER_PAIRS = 2**15  # pairs that a thread finds before it computes their distances
 _BLOCK_SIZES = ((2048, 2048), (1024, 2048), (512, 1024), (256, 512), (128, 512), (32, 64))
 BLOCK_SHAPES = tuple(Block(*sizes) for sizes in _BLOCK_SIZES)
-STRIPS = 8  # into which a square on the diagonal is cut
-FOUND_BYTES = 16  # per pair that a thread found, until the caller adds it
-BLOCK_SHARE = 4  # blocks with the maximum of pairs take at most 1 / BLOCK_SHARE of the memory
+STRIPS = 8  # a square block on the diagonal is cut into this many strips
+FOUND_BYTES = 16  # of a pair that a thread found, until the caller adds it
+BLOCK_SHARE = 4  # blocks in which every pair is near take at most 1 / BLOCK_SHARE of the memory
 
 
 class TooManyPairs(InvalidInput):
@@ -74,13 +76,13 @@ def plan_memory(
 
 
 class StageClock:
-    """Seconds by stage."""
+    """Measures the seconds that each stage takes."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
 
     def add(self, name: str, seconds: float) -> None:
-        """Add to a stage the time of threads, as a share of wall time."""
+        """Add seconds of wall time to a stage. For work of several threads, pass the mean over the threads."""
         self.seconds[name] += seconds  # type: ignore[assignment]
 
     @contextmanager
@@ -136,7 +138,7 @@ class NearPairs:
         self.count = stop
 
     def _shrink_radius(self) -> None:
-        """Drop about the farther half of the pairs, and at least some."""
+        """Drop about the farther half of the pairs, and at least one pair."""
         middle = self.radius_for(self.count // 2)
         nearer = self.distances[self.distances < self.radius]
         if not len(nearer) and self.radius <= middle:
@@ -171,7 +173,7 @@ def block_slices(n: int, shape: Block) -> list[tuple[slice, slice]]:
 class _ThreadBuffers:
     """A thread's own buffers: for its matrix products, and for the pairs that it finds."""
 
-    lane: MatmulThread
+    matmul: MatmulThread
     ends: NDArray[np.int32]
     distances: NDArray[np.float64]
 
@@ -182,8 +184,8 @@ class _BlockPairs:
 
     ends: NDArray[np.int32]
     distances: NDArray[np.float64]
-    product: float
-    scan: float
+    product_seconds: float
+    scan_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,14 +199,14 @@ class PairSearch:
     clock: StageClock
 
     def collect(self, radius: float, step: Callable[[], None]) -> NearPairs:
-        """Return all pairs within the radius, or a smaller one if they are too many: see ``radius`` of the result."""
+        """Return all pairs within the radius. If they do not fit into memory, the result has a smaller ``radius``."""
         pairs = NearPairs(self.plan.pairs, radius)
         buffer_size = THREAD_BUFFER_PAIRS + self.plan.block.columns
-        with self.scores.threads(self.threads.size) as lanes:
+        with self.scores.threads(self.threads.size) as matmul_threads:
             free_buffers: SimpleQueue[_ThreadBuffers] = SimpleQueue()
-            for lane in lanes:
+            for matmul in matmul_threads:
                 ends, distances = np.empty((buffer_size, 2), dtype=np.int32), np.empty(buffer_size)
-                free_buffers.put(_ThreadBuffers(lane, ends, distances))
+                free_buffers.put(_ThreadBuffers(matmul, ends, distances))
 
             def work(area: tuple[slice, slice]) -> _BlockPairs:
                 buffers = free_buffers.get()
@@ -215,15 +217,15 @@ class PairSearch:
 
             for found in self.threads.map_ordered(work, block_slices(len(self.rows), self.plan.block)):
                 pairs.add(found.ends, found.distances)
-                self.clock.add("product", found.product / self.threads.size)
-                self.clock.add("scan", found.scan / self.threads.size)
+                self.clock.add("product", found.product_seconds / self.threads.size)
+                self.clock.add("scan", found.scan_seconds / self.threads.size)
                 step()
         return pairs
 
     def _find_pairs(self, buffers: _ThreadBuffers, area: tuple[slice, slice], radius: float) -> _BlockPairs:
         """Find the pairs of one block, one full buffer at a time."""
         started = time.perf_counter()
-        words = buffers.lane.block(*area)
+        words = buffers.matmul.block(*area)
         multiplied = time.perf_counter()
         lowest = self.scores.min_score(1.0 - radius - self._rounding())
         rows, columns = area

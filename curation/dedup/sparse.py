@@ -13,16 +13,16 @@ Why no merge is missed or wrong. D is the distance of two clusters; the nearest 
 3. So every C with D(A u B, C) <= h was stored with A or with B: the neighbours of a union are among the neighbours
    of its parts, and no other pair needs to be checked.
 4. The distance from a union needs no dropped pair. Single: the lesser of the two sides; a missing side is above h.
-   Complete: a missing side is above h, hence so is the maximum: drop. Average: 1 - S_A . S_B / (|A| |B|) with S the
-   sums of unit vectors. Ward: from the same sums, which give the means.
+   Complete: a missing side is above h, so the maximum is too, and the pair is dropped. Average:
+   1 - S_A . S_B / (|A| |B|) with S the sums of unit vectors. Ward: from the same sums, which give the means.
 5. The algorithm ends only when it made the requested merges, each at most h (less the rounding below), or, if the cut
    is a distance, when no pair at or below it remains. If the pairs run out earlier, h was too low. It is then raised,
    first within the pairs that were collected beyond it, then with a second matrix product.
 
-The result is a function of the rows alone. Distances of pairs are summed in float64 from the input rows by one
-machine code, whichever backend proposed them; distances of unions come from the sums of their members, added in the
-order of the merges. The guess, the block size, the memory and the filter have no influence (a filter passes a
-superset: ``curation.dedup.matmul_backends``), and ties are broken by name:
+The result depends on the rows alone. Distances of pairs are summed in float64 from the input rows by one compiled
+function, whichever backend proposed the pairs; distances of unions come from the sums of their members, added in the
+order of the merges. The guess, the block size, the memory and the backend have no influence (a backend proposes a
+superset: ``curation.dedup.matmul_backends``). Ties are broken by row number:
 
     Rows with equal values merge first, the lowest rows first. Then the nearest pair merges; among equally near
     pairs, the one with the lowest smallest member of one cluster, then the lowest smallest member of the other.
@@ -31,13 +31,14 @@ scipy breaks ties by the order in which its nearest-neighbour chain (or, for sin
 them, which depends on the tree so far. Where heights tie, or differ by rounding only, both trees are correct and may
 differ; elsewhere the partitions are equal.
 
-Rounding. Let u = 2^-53 and N = |A| + |B|. Unit rows carry a relative error of (d / 2 + 2) u, sums of them (N - 2) u
+Rounding. Let u = 2^-53 and N = |A| + |B|. Unit rows have a relative error of (d / 2 + 2) u, sums of them (N - 2) u
 more, a product d u, the division 3 u: the computed mean cosine is off by less than (N + 2 d + 16) u. Distances below
 that are set to zero (copies up to rounding are at distance zero), so a distance is off by less than twice that, e.
-With a pair dropped when its computed distance is above h, its true one, and that of all that grows out of it, is
-above h - e, and would be computed as more than h - 2 e. Merges are accepted up to h - 3 e only, so that no dropped
-pair could have come before one, not even by rounding. For Ward the same counting gives e = 2 n (n + 3 d + 32) u on
-the half square that is compared. Single and complete linkage only compare distances of pairs, so there e = 0.
+A pair is dropped if its computed distance is above h. Then its true distance, and that of every later union of its
+clusters, is above h - e, and is computed as more than h - 2 e. Merges are accepted only up to h - 3 e, so no dropped
+pair could have merged before an accepted one, even with rounding. For Ward the same counting gives
+e = 2 n (n + 3 d + 32) u on the half square that is compared. Single and complete linkage only compare distances of
+pairs, so there e = 0.
 
 Sources: M. Bruynooghe 1977 and F. Murtagh, A survey of recent advances in hierarchical clustering algorithms,
 doi:10.1093/comjnl/26.4.354 (reducibility); D. Muellner 2011, arXiv:1109.2378 (linkages and their updates).
@@ -66,14 +67,14 @@ LINKAGE_CODES = {
 }
 SUM_LINKAGES = (Linkage.AVERAGE, Linkage.WARD)
 MERGES_PER_STEP = 8192
-SPARE_FACTOR = 2.5  # collect this many times the pairs that the guess needs, so that it can be raised
-RAISE_FACTOR = 2.0  # use this many times the pairs if the guess was too low
-COLLECT_FACTOR = 6.0  # collect this many times the pairs if all collected pairs were too few
+SPARE_FACTOR = 2.5  # collect this many times the pairs within the guessed radius, to be able to raise it
+RAISE_FACTOR = 2.0  # a raised radius has this many times the pairs of the radius that was too low
+COLLECT_FACTOR = 6.0  # a repeated collection has this many times the pairs of the one before
 
 
 @dataclass(frozen=True, slots=True)
 class MergeGoal:
-    """When to stop: after a number of merges, or at a distance of the nearest pair (half its square for Ward)."""
+    """When to stop: after ``merges`` merges, or when the nearest pair is above ``highest`` (Ward: half the square)."""
 
     linkage: Linkage
     merges: int | None
@@ -118,14 +119,14 @@ def guess_radius(sample: DistanceSample, merges: int, n: int) -> float:
 
 
 def rounding_error(linkage: Linkage, input_count: int, d: int) -> float:
-    """Return the bound of the error of a computed distance of two clusters (module docstring)."""
+    """Return the bound of the error of a computed distance of two clusters (see the module docstring)."""
     if linkage is Linkage.WARD:
         return 2 * input_count * (input_count + 3 * d + 32) * ROUNDING
     return 2 * (input_count + 2 * d + 16) * ROUNDING if linkage is Linkage.AVERAGE else 0.0
 
 
 def merge_by_distance(search: PairSearch, goal: MergeGoal, steps: StepCounter) -> MergeResult:
-    """Make all merges up to goal.highest. Raises TooManyPairs if the pairs within it do not fit into memory."""
+    """Make all merges up to goal.highest. Raises TooManyPairs if the pairs up to there do not fit into memory."""
     slack = 3 * rounding_error(goal.linkage, search.rows.input_count, search.rows.dimensions)
     radius = min(goal.highest + slack, MAX_DISTANCE)
     pairs = _collect_pairs(search, radius, steps)
@@ -198,7 +199,7 @@ def _merge_within(
     steps: StepCounter,
     clock: StageClock,
 ) -> MergeResult | None:
-    """Merge all that is safely within the radius; None if the requested number of merges was not reached."""
+    """Make all merges that are safely within the radius; None if these are fewer than requested."""
     max_merges = len(rows) - 1 if goal.merges is None else goal.merges
     with clock.stage("merge"):
         forest = _build_forest(rows, pairs, radius, max_merges, goal.linkage)

@@ -18,7 +18,7 @@ Span = tuple[int, int]
 
 
 class ThreadPool:
-    """A pool of threads for as long as a ``with`` block lasts."""
+    """A pool of threads, which ``open_thread_pool`` opens for a ``with`` block."""
 
     def __init__(self, pool: ThreadPoolExecutor, size: int) -> None:
         self.pool, self.size = pool, size

@@ -98,7 +98,7 @@ def questions(
 def _answers_by_reader(code: Code, item: LabelledItem) -> list[tuple[str, str]]:
     return [
         (str(reader), _words(code, label.codes))
-        for reader, label in sorted(item.labels.current.items(), key=lambda row: str(row[0]))
+        for reader, label in sorted(item.labels.counted.items(), key=lambda row: str(row[0]))
     ]
 
 
@@ -140,7 +140,7 @@ def _difference(item: LabelledItem, row: AuditItem, codebook: Codebook) -> Diffe
         reader_answers = _answers_by_reader(code, item)
         if len({words for _, words in reader_answers}) > 1:
             codes.append((code, reader_answers, _words(code, settled) if settled else ""))
-    notes = [(str(reader), label.note) for reader, label in labels.current.items() if label.note]
+    notes = [(str(reader), label.note) for reader, label in labels.counted.items() if label.note]
     if labels.settlement is not None and labels.settlement.note:
         notes.append(("Settled", labels.settlement.note))
     return Difference(item, shown(row, codebook), codes, notes, labels.settlement is not None)
@@ -210,9 +210,9 @@ def _agreement_facts(code: Code, row: AgreementFigures) -> list[tuple[str, str]]
     of = f" on “{code.value_label(row.choice)}”" if row.choice else ""
     same = f"{percent_text(row.percent.value)} of {row.percent.items:,} pairs"
     found = [(f"Same answer{of}", same)]
-    if row.cohen and row.pair:
+    if row.cohen and row.reader_pair:
         kappa = _coefficient(row.cohen.kappa, row.cohen.low, row.cohen.high)
-        found.append((f"Cohen’s κ{of}, {row.pair[0]} and {row.pair[1]}", kappa))
+        found.append((f"Cohen’s κ{of}, {row.reader_pair[0]} and {row.reader_pair[1]}", kappa))
     found.append((f"Krippendorff’s α{of}", _coefficient(row.alpha.value, row.alpha.low, row.alpha.high)))
     return found
 
@@ -228,7 +228,7 @@ def _coefficient(value: float | None, low: float | None, high: float | None) -> 
 
 def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
     """Return the confusion table of two readers; labels that nobody gave are left out."""
-    if row.table is None or row.pair is None:
+    if row.table is None or row.reader_pair is None:
         return []
     used = [at for at in range(len(row.labels)) if row.table[at].any() or row.table[:, at].any()]
     if len(used) == 1:
@@ -245,7 +245,7 @@ def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
         ]
         for (label, cells), line in zip(heat_table(counts, labels, {}), counts, strict=True)
     ]
-    title = f"Answers of {row.pair[0]} (rows) and {row.pair[1]} (columns)"
+    title = f"Answers of {row.reader_pair[0]} (rows) and {row.reader_pair[1]} (columns)"
     return [Table(("", *labels), rows, kind="heat confusion", title=title, caption=title)]
 
 

@@ -18,7 +18,7 @@ from curation.audits.codebook import Codebook
 from curation.audits.export import csv_columns, csv_rows
 from curation.audits.figures import count_by_state
 from curation.audits.labels import ItemState
-from curation.audits.parsing import shipped_codebooks
+from curation.audits.parsing import builtin_codebooks
 from curation.audits.sampling import SampleRecipe
 from curation.models import Audit, AuditState
 from curation.records import InvalidInput
@@ -57,7 +57,7 @@ def audit_page(view: View) -> View:
 def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List the audits; begin one in two steps, the codebook and the sample being shown in between."""
     splits, analyses = splits_in_use(project), selectors.toxicity_analyses(project)
-    form = AuditForm(shipped_codebooks(), splits, analyses, request.POST or None, request.FILES or None)
+    form = AuditForm(builtin_codebooks(), splits, analyses, request.POST or None, request.FILES or None)
     look: services.AuditPlan | None = None
     if request.method == "POST" and form.is_valid():
         try:

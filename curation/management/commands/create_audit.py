@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.audits.codebook import Codebook
-from curation.audits.parsing import MAX_BYTES, parse_codebook, shipped_codebooks
+from curation.audits.parsing import MAX_BYTES, builtin_codebooks, parse_codebook
 from curation.audits.sampling import SampleRecipe, SamplingMethod, default_sample_size
 from curation.management.file_messages import input_errors
 from curation.records import InvalidInput
@@ -25,7 +25,7 @@ class Command(DeerstalkerCommand):
         add = parser.add_argument
         add("--project", required=True)
         add("--name", required=True)
-        codebooks = f"one of {', '.join(shipped_codebooks())}, or a TOML or JSON file"
+        codebooks = f"one of {', '.join(builtin_codebooks())}, or a TOML or JSON file"
         add("--codebook", required=True, help=codebooks)
         add("--how", choices=[how.value for how in SamplingMethod], default=SamplingMethod.RANDOM.value)
         add("--n", type=int, help="pairs in all, or of each split; the paper's by default")
@@ -64,13 +64,13 @@ class Command(DeerstalkerCommand):
 
 
 def _read_codebook(name: str) -> Codebook:
-    known = shipped_codebooks()
+    known = builtin_codebooks()
     if name in known:
         return known[name]
     path = Path(name)
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise InvalidInput(f"--codebook {name}: over {MAX_BYTES:,} bytes; a codebook is a page or two")
+            raise InvalidInput(f"--codebook {name}: over {MAX_BYTES:,} bytes; shorten the codebook")
         return parse_codebook(path.read_text("utf-8-sig"), str(path))
     except OSError as error:
         problem = f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"

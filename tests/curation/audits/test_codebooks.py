@@ -20,7 +20,7 @@ from curation.audits.labels import (
     first_position,
     order_queue,
 )
-from curation.audits.parsing import MAX_BYTES, codebook_from_row, parse_codebook, shipped_codebooks
+from curation.audits.parsing import MAX_BYTES, builtin_codebooks, codebook_from_row, parse_codebook
 from curation.audits.sampling import CandidatePair, SampleRecipe, SamplingMethod, draw_sample
 from curation.records import InvalidInput
 from validation.domain.agreement.cohen import grader_agreement
@@ -61,7 +61,7 @@ def sample_codebook() -> Codebook:
 
 class TestCodebook:
     def test_three_built_in_codebooks_match_the_papers_samples(self) -> None:
-        found = shipped_codebooks()
+        found = builtin_codebooks()
         assert list(found) == ["protected-characteristics", "grounded-on-people", "toxicity-reading"]
         assert [codebook.pairs for codebook in found.values()] == [250, 150, 150]
         assert [codebook.pairs_per_split for codebook in found.values()] == [None, None, 50]
@@ -70,13 +70,13 @@ class TestCodebook:
         assert (figure.code, figure.value, figure.count, figure.of) == ("direct", "no", 243, 250)
 
     def test_the_paper_s_toxic_cases_add_up(self) -> None:
-        cases = [figure.count for figure in shipped_codebooks()["toxicity-reading"].published]
+        cases = [figure.count for figure in builtin_codebooks()["toxicity-reading"].published]
         assert sum(count for count in cases if count) == 150
         assert round(100 * cases[0] / 150) == 89
 
-    @pytest.mark.parametrize("name", sorted(shipped_codebooks()))
+    @pytest.mark.parametrize("name", sorted(builtin_codebooks()))
     def test_a_row_gives_the_same_codebook_and_hash_again(self, name: str) -> None:
-        codebook = shipped_codebooks()[name]
+        codebook = builtin_codebooks()[name]
         again = codebook_from_row(json.loads(json.dumps(codebook.as_row())))
         assert again == codebook
         assert again.sha256 == codebook.sha256
@@ -216,7 +216,7 @@ class TestAnswers:
         found = check_answers(sample_codebook(), {"person": ["yes", "no"], "doing": ["none", "work"]})
         assert found.errors == {
             "person": "choose only one",
-            "doing": "“Neither” excludes the others; remove them, or remove it",
+            "doing": "“Neither” excludes all other answers; choose only it, or remove it",
         }
 
     def test_no_code_can_have_the_mark_s_name(self) -> None:
@@ -311,14 +311,14 @@ def of(*rows: ReaderLabel, readers: int = 2) -> ItemLabels:
 class TestReadings:
     def test_counted_and_surplus_labels(self) -> None:
         found = of(reading("A", "no"), reading("B", "no"), reading("C", "yes"))
-        assert (list(found.current), list(found.surplus)) == (["A", "B"], ["C"])
+        assert (list(found.counted), list(found.surplus)) == (["A", "B"], ["C"])
         assert found.state(sample_codebook()) is ItemState.AGREED
         assert found.reader_label("C") is found.surplus["C"]
 
     def test_corrections_before_it_is_complete_are_blind_too(self) -> None:
         found = of(reading("A", "no"), reading("A", "yes"), reading("B", "yes"), reading("A", "no"))
         assert found.blind["A"].codes["person"] == "yes"
-        assert found.current["A"].codes["person"] == "no"
+        assert found.counted["A"].codes["person"] == "no"
         assert found.state(sample_codebook()) is ItemState.DIFFERS
 
     def test_a_code_that_one_was_not_asked_is_open(self) -> None:
@@ -380,7 +380,7 @@ class TestFigures:
         assert found.percent.value == pytest.approx(17 / 20)
         assert found.table is not None
         assert found.table.tolist() == [[5, 2], [1, 12]]
-        assert found.pair == ("A", "B")
+        assert found.reader_pair == ("A", "B")
         assert [row.choice for row in doing.agreement] == ["work", "play", "none"]
 
     def test_shares_are_of_agreed_answers_with_wilson_s_interval(self) -> None:

@@ -125,7 +125,7 @@ class TestReading:
         assert AuditLabel.objects.count() == 1
         keep(audit, 1, admin, yes("age"), "Their hands")
         (item, *_) = selectors.load_labelled_audit(audit).items
-        assert item.labels.current["A"].codes == {"person": "yes", "which": ["age"]}
+        assert item.labels.counted["A"].codes == {"person": "yes", "which": ["age"]}
         assert AuditLabel.objects.count() == 2
 
     def test_agreement_is_of_labels_before_others_were_visible(
@@ -147,7 +147,7 @@ class TestReading:
             ({}, "person: choose one"),
             ({"person": ["maybe"]}, "person: 'maybe' is not one of the answers"),
             ({"person": ["yes"]}, "which: choose at least one"),
-            (yes("age", "none"), "which: “None of these” excludes the others"),
+            (yes("age", "none"), "which: “None of these” excludes all other answers"),
         ],
     )
     def test_bad_answers_are_refused_whole(
@@ -256,7 +256,7 @@ class TestWhoReadsWhat:
         keep(audit, 1, admin, NO)
         assert keep(audit, 1, researcher, NO).is_surplus
         (row,) = selectors.audit_rows(work.project, researcher)
-        assert (row.labels, row.target, row.own) == (1, 3, 1)
+        assert (row.labels, row.labels_needed, row.own) == (1, 3, 1)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -267,7 +267,7 @@ def test_two_people_at_once_lose_nothing_and_count_once(work: Work, admin: User,
     assert sorted(one.is_surplus for one in kept) == [False, True]
     assert AuditLabel.objects.count() == 2
     (item, *_) = selectors.load_labelled_audit(audit).items
-    assert (len(item.labels.current), len(item.labels.surplus)) == (1, 1)
+    assert (len(item.labels.counted), len(item.labels.surplus)) == (1, 1)
     (person, _) = selectors.audit_figures(audit, selectors.load_labelled_audit(audit))
     assert person.agreed == 1
 

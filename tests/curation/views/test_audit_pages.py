@@ -17,7 +17,7 @@ from curation.models import Audit, AuditLabel, AuditState
 from curation.selectors import audits as selectors
 from curation.services import audits
 from hits.models import Project
-from tests.support.curation.audits import NO, SMALL, begun, pairs, scored, shipped_codebooks, yes
+from tests.support.curation.audits import NO, SMALL, begun, builtin_codebooks, pairs, scored, yes
 from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 
@@ -328,7 +328,7 @@ class TestReading:
 
     def test_a_codebook_of_clues_shows_no_inference(self, client: Client, work: Work, admin: User) -> None:
         pairs(work, 3)
-        audit = begun(work, codebook=shipped_codebooks()["grounded-on-people"], n=1)
+        audit = begun(work, codebook=builtin_codebooks()["grounded-on-people"], n=1)
         pair = audit.items.get().observation
         client.force_login(admin)
         page = squeezed(client.get(self.at(audit, 1)))

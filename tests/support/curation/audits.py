@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from curation.audits.codebook import Codebook
-from curation.audits.parsing import parse_codebook, shipped_codebooks
+from curation.audits.parsing import builtin_codebooks, parse_codebook
 from curation.audits.sampling import SampleRecipe, SamplingMethod
 from curation.models import AnalysisKind, Audit, Pair, PairText, TextAnalysis, TextScore
 from curation.services import audits
@@ -86,4 +86,4 @@ def yes(*which: str) -> dict[str, list[str]]:
     return {"person": ["yes"], "which": list(which or ("none",))}
 
 
-__all__ = ["NO", "SMALL", "begun", "pairs", "scored", "shipped_codebooks", "small", "yes"]
+__all__ = ["NO", "SMALL", "begun", "builtin_codebooks", "pairs", "scored", "small", "yes"]
