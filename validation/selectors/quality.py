@@ -135,19 +135,12 @@ def answers_fingerprint(project: Project) -> list[int]:
     batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
     rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
     rejected = Q(status=AssignmentStatus.REJECTED)
-    counts = rows.aggregate(
-        n=Count("pk"), last=Max("pk"), rejections=Count("pk", filter=rejected), pks=Sum("pk", filter=rejected)
+    found = rows.aggregate(
+        n=Count("pk"), last=Max("pk"), rejected=Count("pk", filter=rejected), pks=Sum("pk", filter=rejected)
     )
     imported = ImportedJudgment.objects.filter(source__project=project).count()
     taken_down = project.images.filter(taken_down_at__isnull=False).count()
-    return [
-        counts["n"],
-        counts["last"] or 0,
-        counts["rejections"],
-        int(counts["pks"] or 0),
-        imported,
-        taken_down,
-    ]
+    return [found["n"], found["last"] or 0, found["rejected"], int(found["pks"] or 0), imported, taken_down]
 
 
 def _merge_by_worker(rows: Iterable[tuple[int, datetime | None, bool]]) -> Series:

@@ -20,10 +20,7 @@ from validation.models import GoldItem
 from validation.registry import spec_of, specs
 
 PER_PAGE = 20
-DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = (
-    10,
-    60,
-)  # a gold item is doubtful if fewer than 60 % of answers are right
+DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = 10, 60  # doubtful: fewer than 60 % of answers are right
 _NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 

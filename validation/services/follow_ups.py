@@ -72,7 +72,7 @@ def plan_follow_up(judging_round: JudgingRound) -> FollowUpPlan:
     undecided = selectors.undecided_items(judging_round)
     budget_left, available = _remaining_budget(judging_round)
     kind = registry.get_kind(judging_round.batch.kind)
-    terms = _follow_up_terms(judging_round.batch)
+    terms = _launch_terms(judging_round.batch)
     item_cents = launch_estimate.estimate_cost(kind=kind, terms=terms, units=1).max_cents
     items = undecided[: available // item_cents]
     if not items:
@@ -121,7 +121,7 @@ def launch_follow_up(
             units=units,
             by=by,
             terms=replace(
-                _follow_up_terms(judging_round.batch),
+                _launch_terms(judging_round.batch),
                 confirmed_cents=confirmed_cents,
                 available_cents=available_cents,
             ),
@@ -250,7 +250,7 @@ def _remaining_budget(judging_round: JudgingRound) -> tuple[int, int]:
     return budget_left, max(0, min(budget_left, project.budget_cap_cents - committed_cents(project=project)))
 
 
-def _follow_up_terms(batch: Batch) -> LaunchTerms:
+def _launch_terms(batch: Batch) -> LaunchTerms:
     """Return the terms of the round's batch with one judge per item."""
     requirements = tuple(
         PlannedRequirement(

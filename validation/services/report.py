@@ -94,8 +94,7 @@ def compute_report(
 ) -> JudgingReport:
     """Compute the report of a kind from all its judgments, and store it.
 
-    The same judgments give the same figures, so if the data is unchanged, the stored report is only marked as
-    checked.
+    Equal judgments give equal figures, so if the data is unchanged, the stored report is only marked as checked.
 
     Raises:
         Refused: the kind does not exist or has no judgments, or an answer is not on its scale.
@@ -105,7 +104,7 @@ def compute_report(
     started = time.monotonic()
     report_progress = _progress_reporter(progress)
     judgment_count = selectors.count_judgments(project, kind)
-    data_fingerprint = selectors.data_fingerprint(project, kind)
+    data_state = selectors.data_fingerprint(project, kind)
     all_rows = _read_judgments(project, kind, judgment_count, report_progress)
     rows = [row for row in all_rows if row.role is None]
     if not rows:
@@ -118,7 +117,7 @@ def compute_report(
     sha256 = report.fingerprint(all_rows, kind, target, *context)
     newest = selectors.newest_report(project, kind)
     if newest is not None and newest.data_sha256 == sha256:
-        return _mark_checked(newest, judgment_count, data_fingerprint)
+        return _mark_checked(newest, judgment_count, data_state)
     try:
         rating_tables = build_tables(rows, spec)
     except RatingError as error:
@@ -133,11 +132,7 @@ def compute_report(
         all_rows, expected=expected, originals=originals, spec=spec, floor_seconds=min_seconds(kind)
     )
     report_progress(QUALITY_DONE)
-    figures |= {
-        "counted": judgment_count,
-        "standing": data_fingerprint,
-        "controls": len(all_rows) - len(rows),
-    }
+    figures |= {"counted": judgment_count, "standing": data_state, "controls": len(all_rows) - len(rows)}
     figures["sentence"] = spec.summary(figures)
     new_report = JudgingReport(
         project=project,
@@ -205,9 +200,7 @@ def _report_figures(
     for row in rows:
         if row.batch is not None:
             by_batch.setdefault(row.batch, []).append(row)
-    batches = [
-        report.batch_figures(pk, batch_rows, spec, target) for pk, batch_rows in sorted(by_batch.items())
-    ]
+    batches = [report.batch_figures(pk, group, spec, target) for pk, group in sorted(by_batch.items())]
     report_progress(ROUNDS_DONE)
     return {
         "format": report.FIGURES_FORMAT,
@@ -305,12 +298,12 @@ def _save_report(new_report: JudgingReport, workers: Mapping[int, dict[str, Any]
     return new_report
 
 
-def _mark_checked(existing: JudgingReport, judgment_count: int, data_fingerprint: list[int]) -> JudgingReport:
+def _mark_checked(existing: JudgingReport, judgment_count: int, data_state: list[int]) -> JudgingReport:
     """Record that a report still has the figures of the current judgments."""
     existing.figures |= {
         "checked_at": timezone.now().isoformat(),
         "counted": judgment_count,
-        "standing": data_fingerprint,
+        "standing": data_state,
         "unchanged": True,
     }
     existing.save(update_fields=["figures"])

@@ -37,8 +37,8 @@ def give_feedback(
     The payment and the grant are only planned. Repeating the same feedback returns the stored one.
 
     Raises:
-        Refused: the feedback has no text, a remark has no target, or a worker who gets no tasks would be
-        ``COMPLETE``. Conflict: somebody else has answered it.
+        Refused: no text, a remark without a target, or ``COMPLETE`` for a worker who gets no tasks.
+        Conflict: somebody else has answered it.
     """
     summary = summary.strip()
     submission = assignment.submission
@@ -74,14 +74,10 @@ def _matching_feedback(
         cleaned = [
             row | {"text": clean_text(row["text"], maximum=MAX_REMARK_LENGTH, path="text")} for row in remarks
         ]
-        new_values = (
-            outcome.value,
-            clean_text(summary, maximum=MAX_SUMMARY_LENGTH, path="summary"),
-            cleaned,
-            by.pk,
-        )
+        new_summary = clean_text(summary, maximum=MAX_SUMMARY_LENGTH, path="summary")
     except RemarkError as error:
         raise Refused(str(error)) from error
+    new_values = (outcome.value, new_summary, cleaned, by.pk)
     if (earlier.outcome, earlier.summary, earlier.remarks, earlier.written_by_id) == new_values:
         return earlier
     raise Conflict("Somebody else has just given feedback on this attempt; yours was not saved.")

@@ -81,9 +81,8 @@ def _evaluate_project(rules: Sequence[WorkerRule]) -> int:
     if cache.get(key) == state:
         return 0
     new = sum(create_proposals(rule=rule) for rule in rules)
-    cache.set(
-        key, state, CACHE_SECONDS
-    )  # read before the evaluation: items that arrive meanwhile trigger the next one
+    # The state was read before the evaluation, so items that arrive meanwhile trigger the next one.
+    cache.set(key, state, CACHE_SECONDS)
     return new
 
 

@@ -16,4 +16,4 @@ def thousands(count: int | None) -> str:
 @register.filter
 def decimals(number: float | None, places: int) -> str:
     """Return ``−0.12`` for -0.1234 and 2 places, with a real minus sign; a dash without a number."""
-    return "–" if number is None else scale.decimals(number, places)
+    return "–" if number is None else scale.decimal_text(number, places)

@@ -76,13 +76,11 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[str, dict[str, Any], str]]:
     """Return (title, share, note) of each dimension with a share in the report."""
-    found = figures.get("dimensions", {})
+    shares = {name: row.get("share") for name, row in figures.get("dimensions", {}).items()}
     return [
         (dimension.share_heading[0], share, dimension.share_heading[1])
         for dimension in spec.dimensions
-        if dimension.share_heading
-        and (share := found.get(dimension.name, {}).get("share"))
-        and share.get("of")
+        if dimension.share_heading and (share := shares.get(dimension.name)) and share.get("of")
     ]
 
 

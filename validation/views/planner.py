@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from hits.charts.chart import Chart, Name, Plane, Table
-from hits.charts.scale import Scale, quarters_up_to
+from hits.charts.chart import Chart, DotName, PlotArea, Table
+from hits.charts.scale import Scale, quarter_scale
 from hits.domain.money.costs import cost_table
 from hits.domain.money.usd import format_usd
 from hits.forms import MoneyField, PageForm
@@ -167,10 +167,10 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
     """Return the interval's width against the number of pairs, with the planned number marked."""
     points = width_curve(target, planned)
     first, last = points[0], points[-1]
-    plane = Plane(Scale(first[0], max(last[0], first[0] + 1)), quarters_up_to(first[1]), CHART_HEIGHT)
+    plot = PlotArea(Scale(first[0], max(last[0], first[0] + 1)), quarter_scale(first[1]), CHART_HEIGHT)
     items, width = planned.items, 100 * planned.interval.width
-    is_right = plane.across.position(items) > 50  # noqa: PLR2004 - percent
-    dot = plane.dot((items, None, None), (width, None, None), "", kind="chosen")
+    is_right = plot.x_scale.position(items) > 50  # noqa: PLR2004 - percent
+    dot = plot.dot((items, None, None), (width, None, None), "", kind="chosen")
     text = f"{items:,} pairs, {width:.1f} points"
     return Chart(
         summary=(
@@ -181,13 +181,11 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
         kind="line",
         x_label="pairs judged",
         y_label="width, percentage points",
-        curves=[plane.curve("strong", points)],
-        dots=[replace(dot, name=Name(text, -10 if is_right else 10, -8, "end" if is_right else "start"))],
-        x_ticks=plane.x_ticks(4, min_step=1, text=lambda n: f"{n:,.0f}"),
-        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
-        table=Table(
-            ("Pairs", "Width, points"), [(f"{n:,}", f"{points_wide:.1f}") for n, points_wide in points[::6]]
-        ),
+        curves=[plot.curve("strong", points)],
+        dots=[replace(dot, name=DotName(text, -10 if is_right else 10, -8, "end" if is_right else "start"))],
+        x_ticks=plot.x_ticks(4, min_step=1, format_value=lambda n: f"{n:,.0f}"),
+        y_ticks=plot.quarter_ticks(lambda value: f"{value:g}"),
+        table=Table(("Pairs", "Width, points"), [(f"{n:,}", f"{wide:.1f}") for n, wide in points[::6]]),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from hits.charts.chart import Chart
 from hits.charts.coefficients import coefficient, heat_table
 from hits.charts.histograms import histogram
-from hits.charts.scale import decimals
+from hits.charts.scale import decimal_text
 from hits.charts.strips import shades, share_strip, stacked_strip
 from hits.domain.money.usd import format_dollars
 from hits.models import Project
@@ -35,7 +35,7 @@ def dimension_section(
     spec: JudgingSpec, dimension: Dimension, figures: Mapping[str, Any], shown: Mapping[str, ShownItem]
 ) -> dict[str, Any]:
     """Return the section of one dimension: bar, coefficients, heat table and hardest items, as its scale allows."""
-    label_titles = [dimension.label_text(label) for label, _ in figures["labels"]]
+    titles = [dimension.label_text(label) for label, _ in figures["labels"]]
     is_multiple, is_text = dimension.scale is Scale.MULTIPLE, dimension.scale is Scale.TEXT
     percent = figures["coefficients"].get("percent") or {}
     return {
@@ -47,11 +47,9 @@ def dimension_section(
         "median_words": figures.get("median_words"),
         "bar": ""
         if is_multiple or is_text
-        else _label_bar(
-            dimension.title, list(zip(label_titles, (n for _, n in figures["labels"]), strict=True))
-        ),
-        "low": label_titles[0] if label_titles else "",
-        "high": label_titles[-1] if label_titles else "",
+        else _label_bar(dimension.title, list(zip(titles, (n for _, n in figures["labels"]), strict=True))),
+        "low": titles[0] if titles else "",
+        "high": titles[-1] if titles else "",
         "is_ordered": dimension.is_ordered,
         "items": figures["items"],
         "ratings": figures["ratings"],
@@ -61,8 +59,8 @@ def dimension_section(
         | {"items": percent.get("items", 0)},
         "unanimity": figures.get("unanimity"),
         "by_label": [_label_row(dimension, row) for row in figures.get("by_label", ())],
-        "heat": heat_table(figures["confusion"], label_titles, figures["examples"]),
-        "label_titles": label_titles,
+        "heat": heat_table(figures["confusion"], titles, figures["examples"]),
+        "label_titles": titles,
         "hardest": [_hardest_row(dimension, row, shown.get(row["item"])) for row in figures["hardest"]],
         "kind": spec.name,
     }
@@ -70,9 +68,7 @@ def dimension_section(
 
 def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | None:
     """Return one bar of all labels from low to high, and its legend."""
-    segments = [
-        (name, count, shade) for (name, count), shade in zip(counts, shades(len(counts)), strict=True)
-    ]
+    segments = [(name, n, shade) for (name, n), shade in zip(counts, shades(len(counts)), strict=True)]
     summary = f"{title}: {', '.join(f'{count} {name}' for name, count in counts)}"
     strip, total = stacked_strip(segments, summary=summary), sum(count for _, count in counts)
     return (
@@ -175,9 +171,9 @@ def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the agreement on boxes as (label, value); empty if no image has two authors."""
     if not boxes:
         return []
-    alpha = "undefined" if boxes["alpha"] is None else decimals(boxes["alpha"], 3)
+    alpha = "undefined" if boxes["alpha"] is None else decimal_text(boxes["alpha"], 3)
     if boxes["low"] is not None:
-        alpha += f" (95% interval {decimals(boxes['low'], 3)} to {decimals(boxes['high'], 3)})"
+        alpha += f" (95% interval {decimal_text(boxes['low'], 3)} to {decimal_text(boxes['high'], 3)})"
     facts = [("IoU-α of the marked areas", alpha)]
     if boxes["mean_iou"] is not None:
         facts.append(("Mean IoU of matched boxes", f"{boxes['mean_iou']:.3f}"))

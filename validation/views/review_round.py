@@ -27,7 +27,7 @@ from validation.selectors.quality_checks import usable_gold_items
 from validation.services.judging import default_pool, launch_review
 from validation.views.judging_forms import ReviewRoundForm
 
-_NOT_REPEATED_FIELDS = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost", "found"}
+_OTHER_FIELDS = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost", "found"}
 _CHECK_LABELS = {CheckRole.GOLD: "gold", CheckRole.ATTENTION: "attention", CheckRole.REPEAT: "repeated"}
 
 
@@ -149,6 +149,4 @@ def _count_judges(project: Project, pool: Pool | None) -> int | None:
 
 def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
     """Return the form's values as hidden fields of the confirmation step."""
-    return [
-        (name, value) for name, values in data.lists() if name not in _NOT_REPEATED_FIELDS for value in values
-    ]
+    return [(name, value) for name, values in data.lists() if name not in _OTHER_FIELDS for value in values]

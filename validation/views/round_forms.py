@@ -24,10 +24,8 @@ class CountriesField(forms.CharField):
     """Countries by code or name, separated by commas; empty means all."""
 
     def __init__(self, **kwargs: Any) -> None:
-        published = ", ".join(PUBLISHED_COUNTRIES)
-        help_text = (
-            f"Codes or names, separated by commas. Empty means all. Hessel et al. 2022 used {published}."
-        )
+        codes = ", ".join(PUBLISHED_COUNTRIES)
+        help_text = f"Codes or names, separated by commas. Empty means all. Hessel et al. 2022 used {codes}."
         super().__init__(max_length=2000, required=False, label="Countries", help_text=help_text, **kwargs)
 
     def clean(self, value: Any) -> tuple[str, ...]:

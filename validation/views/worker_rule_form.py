@@ -41,9 +41,7 @@ class RuleForm(PageForm):
     below = forms.CharField(
         max_length=10,
         label="Limit",
-        help_text=(
-            "Shares in percent: the rule finds workers below it. Pay in US dollars per hour: it finds workers above."
-        ),
+        help_text="Finds workers below this share, in percent, or above this pay, in US dollars per hour.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     window = forms.IntegerField(

@@ -84,10 +84,9 @@ def coincidence_matrix(table: RatingTable) -> FloatArray:
     profiles = profiles_of(table)
     counts = np.zeros((profiles.sizes.size, scale))
     counts[profiles.cell_profile, profiles.cell_label] = profiles.cell_count
-    weights = np.where(profiles.pairable, profiles.item_counts / np.maximum(1, profiles.sizes - 1), 0.0)[
-        :, None
-    ]
-    return counts.T @ (weights * counts) - np.diag((weights * counts).sum(axis=0))
+    weights = np.where(profiles.pairable, profiles.item_counts / np.maximum(1, profiles.sizes - 1), 0.0)
+    weighted = weights[:, None] * counts
+    return counts.T @ weighted - np.diag(weighted.sum(axis=0))
 
 
 def hardest_items(table: RatingTable, metric: Metric, n: int) -> list[tuple[Hashable, float]]:

@@ -22,13 +22,11 @@ from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
 
 MAD_SCALE = 1.4826  # makes the median absolute deviation a standard deviation if times are log-normal
 MAX_DEVIATIONS = 3.0
-MAX_MEDIAN_SHARE = (
-    0.5  # only answers faster than this share of the median are hasty, even if all times are close
-)
+MAX_MEDIAN_SHARE = 0.5  # no answer slower than this share of the median is hasty, even if all times are close
 MIN_TIMED_ANSWERS = 20  # to estimate the usual time
 MIN_OTHER_ANSWERS = 20  # by other workers, to estimate how often a label is given
 MAX_EXPECTED_RUNS = 0.001  # a run is too long if fewer such runs are expected by chance
-MAX_SHOWN_ASSIGNMENTS = 20  # newest ones, listed for each sort of evidence
+MAX_LISTED = 20  # newest assignments listed for each sort of evidence
 ALL_QUESTIONS = "all questions"
 ALL_STATEMENTS = "all statements"
 
@@ -275,13 +273,11 @@ def _check_counts(answers: Sequence[CheckResult]) -> dict[str, list[int]]:
 def _missed_checks(answers: Sequence[CheckResult]) -> dict[str, list[Any]]:
     missed = [row for row in answers if not row.match.passed]
     return {
-        "gold": [row.assignment for row in missed if row.role is CheckRole.GOLD][-MAX_SHOWN_ASSIGNMENTS:],
-        "attention": [row.assignment for row in missed if row.role is CheckRole.ATTENTION][
-            -MAX_SHOWN_ASSIGNMENTS:
-        ],
+        "gold": [row.assignment for row in missed if row.role is CheckRole.GOLD][-MAX_LISTED:],
+        "attention": [row.assignment for row in missed if row.role is CheckRole.ATTENTION][-MAX_LISTED:],
         "repeat": [
             [row.original_assignment, row.assignment] for row in missed if row.role is CheckRole.REPEAT
-        ][-MAX_SHOWN_ASSIGNMENTS:],
+        ][-MAX_LISTED:],
     }
 
 
@@ -296,7 +292,7 @@ def _pace_counts(rows: Sequence[JudgmentRow], limit: float) -> dict[str, list[in
 
 def _fast_assignments(rows: Sequence[JudgmentRow], limit: float) -> list[list[Any]]:
     fast = [[assignment, round(seconds, 1)] for assignment, seconds in _timed_rows(rows) if seconds < limit]
-    return fast[-MAX_SHOWN_ASSIGNMENTS:]
+    return fast[-MAX_LISTED:]
 
 
 def _varied_counts(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> dict[str, list[int]]:
@@ -305,7 +301,7 @@ def _varied_counts(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> dic
 
 
 def _longest_runs(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> list[dict[str, Any]]:
-    longest = sorted(runs, key=lambda run: (-run.length, run.start, run.dimension))[:MAX_SHOWN_ASSIGNMENTS]
+    longest = sorted(runs, key=lambda run: (-run.length, run.start, run.dimension))[:MAX_LISTED]
     return [
         {
             "dimension": run.dimension,
@@ -313,9 +309,7 @@ def _longest_runs(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> list
             "length": run.length,
             "share": round(run.share, 4),
             "expected": run.expected,
-            "assignments": [row.assignment for row in rows[run.start : run.start + run.length]][
-                :MAX_SHOWN_ASSIGNMENTS
-            ],
+            "assignments": [row.assignment for row in rows[run.start : run.start + run.length]][:MAX_LISTED],
         }
         for run in longest
     ]

@@ -46,12 +46,11 @@ class Dimension:
 
     ``labels`` run from low to high if the scale has an order; a nominal dimension without labels takes them from each
     unit. ``page_order`` is their order on the task's page, ``label_texts`` is what people read. An item is accepted
-    if most judges choose a ``favourable`` label; a dimension without favourable labels decides nothing.
-    ``share_heading`` is a title and note: reports show the share of items that most judges favour under it.
-    ``round_note`` is the note in the table of rounds. ``gold_question`` is the gold page's question about the right
-    labels. On a subjective dimension (``is_subjective``) no label is wrong, so the gold page suggests none.
-    ``measure`` names the measure of worker rules that counts a worker's favoured records
-    (``qualification.worker_status.Measure``).
+    if most judges choose a ``favourable`` label; a dimension without favourable labels decides nothing. Under
+    ``share_heading`` (title, note), reports show the share of items that most judges favour. ``round_note`` is the
+    note in the table of rounds. ``gold_question`` asks for the right labels on the gold page, which suggests none if
+    the dimension ``is_subjective``: no label is wrong then. ``measure`` is the ``worker_status.Measure`` of worker
+    rules that counts a worker's favoured records.
     """
 
     name: str

@@ -24,9 +24,8 @@ class RemarkTarget:
         """The name of the target's form field, such as ``remark-2-boxes-1``."""
         if self.observation is None:
             return f"{FIELD_PREFIX}whole"
-        return FIELD_PREFIX + "-".join(
-            str(p) for p in (self.observation, self.part, self.box) if p is not None
-        )
+        keys = (self.observation, self.part, self.box)
+        return FIELD_PREFIX + "-".join(str(key) for key in keys if key is not None)
 
     def as_row(self, text: str) -> dict[str, Any]:
         """Return the remark as data to store."""

@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 LEVEL = 0.95
 MAX_ITEMS = 10_000_000
-_CURVE_POINTS = 60
+_STEPS = 60  # of the width curve
 
 
 class PlanError(ValueError):
@@ -141,9 +141,7 @@ def width_curve(target: PrecisionTarget, sample: SampleSize) -> list[tuple[int, 
     """Return the interval's width in percentage points for about 60 numbers of items around the sample size."""
     last = _last_count(target, sample)
     first = max(1, sample.items // 5)
-    counts = sorted(
-        {round(first + (last - first) * step / _CURVE_POINTS) for step in range(_CURVE_POINTS + 1)}
-    )
+    counts = sorted({round(first + (last - first) * step / _STEPS) for step in range(_STEPS + 1)})
     return [(n, 100 * _width(n, target)) for n in counts]
 
 

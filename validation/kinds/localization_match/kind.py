@@ -158,8 +158,8 @@ class LocalizationMatch(HitKind):
             *_repeated_id_errors("statement", (row.inference for row in answer.matches), set(inferences)),
             *_repeated_id_errors("marked part", (row.region for row in answer.matches), set(regions)),
         ]
-        regions_by_inference = {row.inference: row.region for row in answer.matches}
-        missing = sum(key not in regions_by_inference for key in inferences)
+        region_of = {row.inference: row.region for row in answer.matches}
+        missing = sum(key not in region_of for key in inferences)
         if missing:
             errors.append(
                 FieldError(
@@ -167,11 +167,7 @@ class LocalizationMatch(HitKind):
                     f"{missing} of {len(inferences)} statements have no marked part: give each its own",
                 )
             )
-        ordered = [
-            {"inference": key, "region": regions_by_inference[key]}
-            for key in inferences
-            if key in regions_by_inference
-        ]
+        ordered = [{"inference": key, "region": region_of[key]} for key in inferences if key in region_of]
         return {"matches": ordered}, errors
 
 

@@ -35,9 +35,7 @@ class Command(DeerstalkerCommand):
             raise input_error(f"--format {options['format']}: unknown format; use {', '.join(FORMATS)}")
         rated_kind = comparison_spec().name
         if options["kind"] != rated_kind:
-            raise input_error(
-                f"--kind {options['kind']}: the leaderboard’s key contains only judgments of {rated_kind}"
-            )
+            raise input_error(f"--kind {options['kind']}: the leaderboard’s key contains only {rated_kind}")
         project = find_project(options["project"])
         made = build_leaderboard_key(project)
         write_json(options["out"], made.key)
