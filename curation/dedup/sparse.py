@@ -74,7 +74,7 @@ COLLECT_FACTOR = 6.0  # a repeated collection has this many times the pairs of t
 
 @dataclass(frozen=True, slots=True)
 class MergeGoal:
-    """When to stop: after ``merges`` merges, or when the nearest pair is above ``highest`` (Ward: half the square)."""
+    """When to stop: after ``merges`` merges, or when no pair is at most ``highest`` apart (Ward: half its square)."""
 
     linkage: Linkage
     merges: int | None

@@ -1,4 +1,4 @@
-"""The official leaderboard measures, as functions from arrays to dataclasses.
+"""The measures of the Sherlock leaderboard, as functions from arrays to dataclasses.
 
 The names below are loaded at first use.
 """

@@ -1,4 +1,4 @@
-"""Answer keys by the names of a submission's files: ``comparison``, ``localization``, ``retrieval_0``, …"""
+"""Answer keys, and the figures of scores. Keys and scores are named by file: ``comparison``, ``retrieval_0``, …"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Key = RetrievalKey | LocalizationKey | ComparisonKey
 
 
 class AnswerKeys(Protocol):
-    """A source of answer keys: raw JSON by the name of the submission file that they score."""
+    """A source of answer keys, as raw JSON by the name of the submission file that each of them scores."""
 
     def raw(self, name: str) -> Mapping[str, Any]:
         """Return the key of ``comparison``, ``localization`` or ``retrieval_<chunk>``."""
@@ -38,20 +38,20 @@ class AnswerKeys(Protocol):
 
 
 class AnswerKeyFolder:
-    """The keys in a folder as ``curation.families.sherlock.evaluation_sets`` writes it."""
+    """The answer keys in a folder that ``curation.families.sherlock.evaluation_sets`` wrote."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def raw(self, name: str) -> Mapping[str, Any]:
-        """Return a key. Raises InvalidInput if there is not exactly one of that name, or it cannot be read."""
+        """Return a key. Raises InvalidInput if the folder has none or several of that name, or it cannot be read."""
         task = task_of(name)
         paths = sorted(self._folder.glob(f"*_{task}/*_{name}_answer_key.json"))
         if len(paths) != 1:
             raise InvalidInput(f"{self._folder}: holds {len(paths)} answer keys for {name}; build them again")
         return read_answer_key(paths[0])
 
-    def kept(self) -> frozenset[str]:
+    def held_out_names(self) -> frozenset[str]:
         """Return the names of the photos and pairs that are held out until the leaderboard closes.
 
         Raises:
@@ -62,7 +62,7 @@ class AnswerKeyFolder:
 
 
 def task_of(name: str) -> str:
-    """Return the task of a submission's file."""
+    """Return the task of a submission's file: ``comparison``, ``localization`` or ``retrieval``."""
     return RETRIEVAL if _CHUNK.fullmatch(name) else name
 
 
@@ -89,16 +89,16 @@ def parse_answer_key(name: str, raw: Mapping[str, Any]) -> Key:
 
 
 Subset = Callable[[Sequence[str]], NDArray[np.bool_]]
-"""Selects a subset of n photos or pairs by their names in the keys: (n,) bool."""
+"""Returns which of n photos or pairs, given by their names in the keys, are in the subset: (n,) bool."""
 
 
 def select_all(names: Sequence[str]) -> NDArray[np.bool_]:
-    """Select all."""
+    """Select all photos or pairs."""
     return np.ones(len(names), dtype=bool)
 
 
 def split_held_out(held_out: Collection[str]) -> list[Subset]:
-    """Return two subsets: public and held out. If nothing is held out, return one subset of all."""
+    """Return two subsets: the public photos and pairs, and the held-out ones. If none are held out, return one."""
     if not held_out:
         return [select_all]
     names_held_out = frozenset(held_out)
@@ -112,7 +112,7 @@ def split_held_out(held_out: Collection[str]) -> list[Subset]:
 def compute_figures(
     scores: Mapping[str, NDArray[np.floating]], keys: AnswerKeys, *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Return the figures of all instances; see ``compute_subset_figures``."""
+    """Return the figures of all instances, as ``compute_subset_figures`` does for subsets."""
     return compute_subset_figures(scores, keys, rng=rng, subsets=[select_all])[0]
 
 
@@ -139,13 +139,13 @@ def compute_subset_figures(
         key = parse_answer_key(name, keys.raw(name))
         measured = _score_file(_restore_key_order(name, scores[name], key), key)
         for index, subset in enumerate(subsets):
-            comparing, locating, _ = generators[index]
+            comparison_rng, localization_rng, _ = generators[index]
             if isinstance(key, RetrievalKey):
                 chunks[index].append(measured(subset))
             elif isinstance(key, LocalizationKey):
-                figures[index][LOCALIZATION] = localization_figures(measured(subset), rng=locating)
+                figures[index][LOCALIZATION] = localization_figures(measured(subset), rng=localization_rng)
             else:
-                figures[index][COMPARISON] = comparison_figures(measured(subset), rng=comparing)
+                figures[index][COMPARISON] = comparison_figures(measured(subset), rng=comparison_rng)
     for index, ranks in enumerate(chunks):
         if filled := [chunk for chunk in ranks if len(chunk.im2txt)]:
             figures[index][RETRIEVAL] = retrieval_figures(filled, rng=generators[index][2])
@@ -158,9 +158,9 @@ def _score_file(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any
         ranks, ids = rank_instances(scores, key), key.ids
         return lambda subset: TrueRanks(ranks.im2txt[subset(ids)], ranks.txt2im[subset(ids)])
     if isinstance(key, LocalizationKey):
-        parts, given, proposed = image_shares(scores, key), list(key.true_pairs), key.proposals.names
+        shares, given, proposed = image_shares(scores, key), list(key.true_pairs), key.proposals.names
         return lambda subset: LocalizationShares(
-            parts.given[subset(given)], parts.proposed[subset(proposed)], parts.oracle[subset(proposed)]
+            shares.given[subset(given)], shares.proposed[subset(proposed)], shares.oracle[subset(proposed)]
         )
     rows, instances = instance_agreements(scores, key), [rated.instance for rated in key.instances]
     return lambda subset: rows[subset(instances)]

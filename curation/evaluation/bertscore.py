@@ -1,6 +1,6 @@
 """The similarity of a retrieved inference to the true one, token by token: the F1 of BERTScore, without IDF.
 
-Each token of one text is matched with its nearest token of the other. Source: Zhang et al. 2020, §3,
+Each token of a text is matched with the nearest token of the other text. Source: Zhang et al. 2020, §3,
 arXiv:1904.09675; Hessel et al. 2022 §4.1, footnote 9, use RoBERTa-Large with rescaling.
 """
 

@@ -1,8 +1,8 @@
 """Agreement with people's ratings of candidate inferences, as on the Sherlock leaderboard.
 
-Pairwise accuracy rescaled so that chance is 0 and perfect order is 100, a mean over instances. To break ties, the
-published scorer adds a tiny random vector to the ranking scores, from a generator that is seeded with 1 for each
-instance. The same draw is used here, for any number of candidates.
+The measure is pairwise accuracy, rescaled so that chance is 0 and perfect order is 100, and averaged over instances.
+To break ties, the published scorer adds a tiny random vector to the ranking scores, from a generator that is seeded
+with 1 for each instance. This module draws the same vector, for any number of candidates.
 Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
 """
 
@@ -31,8 +31,8 @@ from validation.domain.agreement.pairwise import (
 class ComparisonScores:
     """Percentages (chance 0, perfect 100) over a number of images; None without images.
 
-    human: one annotator's ratings rank for the other, both ways. random: random scores rank. oracle: the mean rating
-    ranks.
+    human: one annotator's ratings predict the other's order, both ways averaged. model, random, oracle: the model's
+    scores, random scores, or the mean ratings predict both annotators' orders.
     """
 
     human: float | None
@@ -54,7 +54,7 @@ class RatedInstance:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonKey:
-    """test_ids: all ids that need a score."""
+    """The answer key of comparison. test_ids: all ids that need a score."""
 
     test_ids: tuple[str, ...]
     instances: tuple[RatedInstance, ...]
@@ -81,7 +81,7 @@ def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
 def score_comparison(
     scores: Scores, key: ComparisonKey, *, generator: GeneratorFactory = published_generator
 ) -> ComparisonScores:
-    """Score plausibilities against people's ratings.
+    """Compare a model's scores with people's ratings.
 
     generator: returns a new generator; called once per instance, so the order of instances does not matter. Raises
     InvalidInput for missing, unknown or non-finite scores.

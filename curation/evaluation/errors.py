@@ -22,14 +22,14 @@ PAPER_AUCS = {"image": 55.0, "text": 54.0, "agreement": 57.0}
 """Percent: CLIP ViT-B/16 features of the image, mean SentenceBERT of the inferences, human agreement alone."""
 CHANCE_AUC = 50.0
 LOWEST_RATING, HIGHEST_RATING = 1.0, 3.0
-BAD_AT_MOST, GOOD_AT_LEAST = 1.5, 2.5
+MAX_BAD_RATING, MIN_GOOD_RATING = 1.5, 2.5
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceOutcome:
     """How well a model and people rank one instance's candidates, percent with chance at 0.
 
-    human: one annotator's ranking for the other, the mean of both directions.
+    human: how well one annotator's ratings predict the other's order, the mean of both directions.
     """
 
     instance: str
@@ -41,8 +41,8 @@ class InstanceOutcome:
 class MedianGroups:
     """The images with human agreement, split at the model's median.
 
-    selected: their outcomes, in order. above: (n,) bool. median: the model's, percent. considered: number of images
-    before the selection.
+    selected: these images' outcomes, in order. above: (n,) bool, whether the model is above its median. median:
+    percent. considered: number of images before the selection.
     """
 
     selected: tuple[InstanceOutcome, ...]
@@ -53,7 +53,7 @@ class MedianGroups:
 
 @dataclass(frozen=True, slots=True)
 class CrossValidatedAuc:
-    """Area under the ROC curve, percent: the mean over folds, and each fold's own."""
+    """Area under the ROC curve in percent: ``value`` is the mean over ``folds``."""
 
     value: float
     folds: tuple[float, ...]
@@ -61,7 +61,7 @@ class CrossValidatedAuc:
 
 @dataclass(frozen=True, slots=True)
 class PermutationTest:
-    """A permutation test of an area: labels are permuted, and all models are fitted again.
+    """A permutation test of an area under the curve: labels are permuted, and all models are fitted again.
 
     p: share of the permutations, including the observed labels, that reach the area. low, high: 95 % of the permuted
     areas are in this range, percent.
@@ -77,8 +77,8 @@ class PermutationTest:
 class Mistake:
     """A candidate that the model and people rank differently.
 
-    rank: the model's, 1 is the highest of ``of``; ties have their mean rank. ratings: the two annotators'.
-    gap: 0 to 1, the distance between the model's and people's positions.
+    rank: by the model, 1 is the highest of ``of`` candidates; ties share their mean rank. ratings: the annotators'.
+    gap: 0 to 1, the distance between the candidate's position by the model and by people.
     """
 
     instance: str
@@ -112,7 +112,7 @@ def split_at_median(
     Images at the median are all in one group: the lower one, or the upper one if that makes the groups more even.
 
     Args:
-        min_agreement: percent with chance at 0; an image needs more than that.
+        min_agreement: percent with chance at 0; images need human agreement above it.
 
     Raises:
         InvalidInput: a group would have fewer images than there are folds.
@@ -132,7 +132,7 @@ def split_at_median(
 
 
 def _size_difference(above: NDArray[np.bool_]) -> int:
-    """Return how many more images one group has than the other."""
+    """Return the difference of the groups' numbers of images."""
     return abs(2 * int(above.sum()) - len(above))
 
 
@@ -150,10 +150,10 @@ def stratified_folds(
 
 
 def roc_auc(labels: NDArray[np.bool_], scores: NDArray[np.floating]) -> float:
-    """Return the area under the ROC curve, 0 to 1, of n scores; equal scores count half.
+    """Return the area under the ROC curve, 0 to 1, of n scores; pairs with equal scores count half.
 
     Raises:
-        InvalidInput: a group is empty.
+        InvalidInput: all labels are equal.
     """
     positive = int(labels.sum())
     negative = len(labels) - positive
@@ -168,7 +168,7 @@ def roc_auc(labels: NDArray[np.bool_], scores: NDArray[np.floating]) -> float:
 def cross_validated_auc(
     labels: NDArray[np.bool_], scores: NDArray[np.floating], fold: NDArray[np.int64]
 ) -> CrossValidatedAuc:
-    """Return the mean area of the folds, percent, each over its held-out images.
+    """Return the mean of the folds' areas under the curve, percent, each over the fold's held-out images.
 
     Scores of different folds come from different models, so they are compared within a fold only. There is no
     interval: the folds' models share most of their images, so resampling images, and also the corrected variance of
@@ -191,7 +191,7 @@ def permutation_test(
     rng: np.random.Generator,
     permutations: int = PERMUTATIONS,
 ) -> PermutationTest:
-    """Test an area against permuted labels, with new folds and models for each permutation.
+    """Test an area under the curve against permuted labels, with new folds and models for each permutation.
 
     p counts the observed labels as one permutation: Phipson & Smyth 2010, doi:10.2202/1544-6115.1585.
 
@@ -237,7 +237,7 @@ def _mistakes_of_instance(
     positions = 1 - (ranks - 1) / max(1, len(values) - 1)  # 1 is the model's first rank, 0 its last
     means = (instance.first + instance.second) / 2
     ratings = (means - LOWEST_RATING) / (HIGHEST_RATING - LOWEST_RATING)
-    bad, good = means <= BAD_AT_MOST, means >= GOOD_AT_LEAST
+    bad, good = means <= MAX_BAD_RATING, means >= MIN_GOOD_RATING
     return (
         _find_mistake(instance, values, ranks, np.where(bad, positions - ratings, -1.0)),
         _find_mistake(instance, values, ranks, np.where(good, ratings - positions, -1.0)),

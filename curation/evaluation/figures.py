@@ -5,8 +5,9 @@
                       "auto_oracle_accuracy": F},
      "comparison": {"human": F, "model": F, "random": F, "oracle": F, "images": n}}
 
-F is {"value", "low", "high"}, see ``intervals.Figure``; all but ranks are percentages. A task that was not measured
-is absent. Retrieval is a mean over chunks (Hessel et al. 2022 §4.1, footnote 8), the others over images.
+F is {"value", "low", "high"}, see ``intervals.Figure``. im2txt and txt2im are mean ranks, all others are percentages.
+A task that was not measured is absent. Retrieval is a mean over chunks (Hessel et al. 2022 §4.1, footnote 8), the
+others are means over images.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ PERCENT = 100.0
 
 
 def retrieval_figures(chunks: Sequence[TrueRanks], *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the figures of chunks of retrieval."""
+    """Return the figures of retrieval, as means over the chunks."""
     return {
         "im2txt": mean_of_means([chunk.im2txt for chunk in chunks], rng=rng).as_json(),
         "txt2im": mean_of_means([chunk.txt2im for chunk in chunks], rng=rng).as_json(),
@@ -38,7 +39,7 @@ def retrieval_figures(chunks: Sequence[TrueRanks], *, rng: np.random.Generator) 
 
 
 def localization_figures(shares: LocalizationShares, *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the figures of localization."""
+    """Return the figures of localization, as means over the images."""
     return {
         "gt_accuracy": mean_figure(PERCENT * shares.given, rng=rng).as_json(),
         "gt_images": len(shares.given),
@@ -51,10 +52,10 @@ def localization_figures(shares: LocalizationShares, *, rng: np.random.Generator
 def comparison_figures(
     agreements: NDArray[np.float64], *, rng: np.random.Generator, omitted: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the figures of comparison.
+    """Return the figures of comparison, as means over the images.
 
-    agreements: (n, 4) as from ``comparison.instance_agreements``. omitted: names of figures without meaning here,
-    such as the model's if only people are measured.
+    agreements: (n, 4) as ``comparison.instance_agreements`` returns them. omitted: names of figures that have no
+    meaning for these scores, such as ``model`` if only people are measured.
     """
     measured = {
         name: mean_figure(agreements[:, column] if name not in omitted else np.zeros(0), rng=rng).as_json()
@@ -64,6 +65,6 @@ def comparison_figures(
 
 
 def judges_figures(key: ComparisonKey, *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the comparison figures that need no model: of judges, random scores and the mean rating."""
+    """Return the figures of comparison that need no model: of judges, random scores and the mean rating."""
     agreements = instance_agreements(np.zeros(len(key.test_ids)), key)
     return comparison_figures(agreements, rng=rng, omitted=("model",))

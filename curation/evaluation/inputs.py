@@ -1,4 +1,4 @@
-"""Read predictions and answer keys; reject invalid ones with a message that names the ids.
+"""Read predictions and answer keys; reject invalid files with a message that names the ids.
 
 Predictions are either a JSON object {id: score} or the leaderboard's one-dimensional .npy of float32 or float64 with
 a separate list of ids. Without that list the scores follow the sorted ids of the answer key.
@@ -54,17 +54,19 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def parse_json(data: bytes, name: str) -> Any:
-    """Parse JSON as ``read_json`` does; ``name``: of the file, for messages.
+    """Parse a file's bytes as JSON; ``name`` names the file in messages.
 
     The fast parser silently keeps the last of equal keys. Each key is followed by a colon, so if there are no more
-    colons than keys, no key was dropped; otherwise the standard library parses it again.
+    colons than keys, no key was dropped; otherwise the standard library parses the file again.
 
-    Raises InvalidInput if it is not JSON, or repeats a key.
+    Raises InvalidInput if the file is not JSON, or repeats a key.
     """
     with _garbage_collection_off():
         try:
             value = from_json(data)
-        except ValueError:  # the standard library gives the message, or accepts what the fast parser does not
+        except (
+            ValueError
+        ):  # the standard library has a better message, or accepts what the fast parser does not
             return _parse_checking_keys(data, name)
         return value if _has_every_key(value, data.count(b":")) else _parse_checking_keys(data, name)
 
@@ -82,7 +84,7 @@ def _garbage_collection_off() -> Iterator[None]:
 
 
 def _has_every_key(value: Any, colons: int) -> bool:
-    """Whether all objects within a value have as many keys as the file has colons."""
+    """Whether all objects within a value have together as many keys as the file has colons."""
     level, keys = [value], 0
     while level:
         keys += sum(len(item) for item in level if isinstance(item, dict))
@@ -126,9 +128,9 @@ def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
 
 
 def read_answer_key(path: Path) -> Mapping[str, Any]:
-    """Read an answer key, a JSON object; a retrieval key as a table if it has that layout.
+    """Read an answer key, a JSON object. A retrieval key is returned as a ``PairTable`` if its layout allows it.
 
-    Raises InvalidInput if it is not a JSON object.
+    Raises InvalidInput if the file is not a JSON object.
     """
     data = _read_bytes(path)
     table = read_table(data)
@@ -230,7 +232,7 @@ def _order_array_scores(
 
 
 def scores_by_id(scores: Any, name: str) -> dict[str, float]:
-    """Check that parsed JSON is {id: score} and return it; ``name``: of the file, for messages.
+    """Check that parsed JSON is {id: score} and return it; ``name`` names the file in messages.
 
     Raises InvalidInput if it is not an object, or a score is not a number.
     """
@@ -246,7 +248,9 @@ def scores_by_id(scores: Any, name: str) -> dict[str, float]:
     try:
         return {item: float(score) for item, score in scores.items()}
     except OverflowError as error:
-        raise InvalidInput(f"{name}: a score is over a 64-bit number; scale the scores down") from error
+        raise InvalidInput(
+            f"{name}: a score is too large for a 64-bit float; scale the scores down"
+        ) from error
 
 
 def _json_type(value: object) -> str:

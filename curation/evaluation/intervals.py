@@ -20,7 +20,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure with its 95 % interval: all None without data, the bounds None with too little data."""
+    """A figure with its 95 % interval. All are None without data; the bounds are None if there is too little."""
 
     value: float | None = None
     low: float | None = None
@@ -39,7 +39,8 @@ def mean_figure(values: NDArray[np.floating], *, rng: np.random.Generator) -> Fi
 def mean_of_means(groups: Sequence[NDArray[np.floating]], *, rng: np.random.Generator) -> Figure:
     """Return the mean of the groups' means, with its interval; values are resampled within their group.
 
-    Retrieval is averaged over its chunks in this way, as in the paper. Groups are (n,) each; empty ones are ignored.
+    Retrieval is averaged over its chunks in this way (Hessel et al. 2022 §4.1). Groups are (n,) each; empty ones are
+    ignored.
     """
     filled = [np.asarray(group, dtype=np.float64) for group in groups if len(group)]
     if not filled:

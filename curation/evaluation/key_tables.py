@@ -21,7 +21,7 @@ _CLOSING = re.compile(_SPACE + rb"\}" + _SPACE + rb"\Z")
 _ENTRY = re.compile(rb'"([^"]+)"_:_\[_"([^"]+)"_,_"([^"]+)"_\](_,_)'.replace(b"_", _SPACE))
 _BETWEEN = 4  # the group of the text between two entries
 _QUOTES = 6  # quotes per entry
-_SEARCH_BYTES = 4096  # the first entry ends within these
+_SEARCH_BYTES = 4096  # the first entry ends within this many bytes
 _PREFIX = 8  # bytes of an id that are compared first in sorting
 _PRINTABLE = (0x20, 0x7E)
 IdBytes = NDArray[np.bytes_]
@@ -29,7 +29,7 @@ IdBytes = NDArray[np.bytes_]
 
 @dataclass(frozen=True, slots=True)
 class IdColumn(Sequence[str]):
-    """Distinct ids as bytes, (n,), and their positions in sorted order, (n,)."""
+    """Distinct ids. values: (n,) bytes. order: (n,), the positions of the ids in sorted order."""
 
     values: IdBytes
     order: NDArray[np.intp]
@@ -70,14 +70,14 @@ class PairTable(Mapping[str, list[str]]):
     def __getitem__(self, test_id: str) -> list[str]:
         if not self._entries:
             pairs = zip(self.images.tolist(), self.inferences.tolist(), strict=True)
-            named = zip(self.test_ids, pairs, strict=True)
-            self._entries = {name: [one.decode(), other.decode()] for name, (one, other) in named}
+            rows = zip(self.test_ids, pairs, strict=True)
+            self._entries = {name: [image.decode(), inference.decode()] for name, (image, inference) in rows}
         return self._entries[test_id]
 
     def instance_positions(self) -> tuple[tuple[str, ...], NDArray[np.intp], NDArray[np.intp]] | None:
         """Return the sorted instances, and the position of each row's image and inference among them, (n,) each.
 
-        ``None`` if this needs the slow path: an inference belongs to no image, or ids share a prefix.
+        Return ``None`` if an inference belongs to no image, or ids share a prefix: then callers compare whole ids.
         """
         starts, first, rows = np.unique(_prefixes(self.images), return_index=True, return_inverse=True)
         names = self.images[first]
@@ -115,7 +115,7 @@ def read_table(data: bytes) -> PairTable | None:
 
 
 def sorted_positions(ids: IdBytes) -> NDArray[np.intp]:
-    """Return the positions in sorted order of ids (n,) of equal length, at least 8: (n,).
+    """Return the positions in sorted order, (n,), of ids (n,) of equal length, at least 8 bytes.
 
     Numbers sort several times faster than strings, so the first eight bytes are compared as one number; the few ties
     are then sorted by the whole id.

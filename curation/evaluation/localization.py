@@ -1,8 +1,8 @@
-"""Which region an inference belongs to, as on the Sherlock leaderboard.
+"""Find the region that an inference belongs to, as on the Sherlock leaderboard.
 
-Two separate measures: with the annotators' own regions (one-to-one assignment in each image) and with proposed
-boxes (the best-scored one is a hit if its IoU with the true region is above 0.5). Both are a mean within each
-image, then over images. Source: Hessel et al. 2022, section 5, doi:10.1007/978-3-031-20059-5_32.
+There are two separate measures. With the annotators' regions, inferences are assigned one to one in each image. With
+proposed boxes, the best-scored box is a hit if its IoU with the true region is above 0.5. Both are averaged within
+each image, then over images. Source: Hessel et al. 2022, section 5, doi:10.1007/978-3-031-20059-5_32.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class LocalizationShares:
 
 @dataclass(frozen=True, slots=True)
 class TruePairs:
-    """All pairs of one image's regions and inferences.
+    """All pairs of one image's regions and inferences: (n, n), region by inference.
 
-    positions, correct: (n, n), region by inference. positions: of the pairs' ids in the key.
+    positions: of the pairs' ids in the key. correct: whether the inference belongs to the region.
     """
 
     positions: NDArray[np.intp]
@@ -80,7 +80,7 @@ class ProposedBoxes:
 
 @dataclass(frozen=True, slots=True)
 class LocalizationKey:
-    """test_ids: all ids that need a score. true_pairs: by image."""
+    """The answer key of localization. test_ids: all ids that need a score. true_pairs: by image name."""
 
     test_ids: tuple[str, ...]
     true_pairs: Mapping[str, TruePairs]
@@ -132,7 +132,7 @@ def image_shares(scores: Scores, key: LocalizationKey) -> LocalizationShares:
 
 
 def score_localization(scores: Scores, key: LocalizationKey) -> LocalizationScores:
-    """Score similarities against a key.
+    """Return the measures of a model's scores.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """

@@ -1,4 +1,4 @@
-"""The official measures: their keys in ``figures``, their counts, and their labels in tables.
+"""The leaderboard's measures: their keys in ``curation.evaluation.figures``, their counts, and their labels.
 
 Source: Hessel et al. 2022, section 5 and table 3, doi:10.1007/978-3-031-20059-5_32.
 """
@@ -10,7 +10,7 @@ from statistics import StatisticsError, correlation
 from types import MappingProxyType
 from typing import Any
 
-MIN_CORRELATED = 4  # three points are too often nearly on a line
+MIN_MODELS = 4  # of a correlation: three points are too often nearly on a line
 
 
 class Better(StrEnum):
@@ -24,8 +24,9 @@ class Better(StrEnum):
 class Measure:
     """One measure: a mean rank (lower is better, 1 is best) or a percentage.
 
-    name: in commands and addresses. task, key: its keys in the figures. count: the key of its n in the same task.
-    count_label: what n counts. group, label: headings of the column group and the column. short: the paper's heading.
+    name: in commands and addresses. task, key: its keys in the figures. count: the key of its sample size n in the
+    task's figures. count_label: what n counts. group, label: headings of the column group and the column. short: the
+    heading in Hessel et al. 2022, table 3.
     """
 
     name: str
@@ -112,7 +113,7 @@ def get_count(figures: Mapping[str, Any], measure: Measure) -> int | None:
 
 def pearson(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Pearson's r of two measures over models; None for fewer than four models or a constant measure."""
-    if len(first) < MIN_CORRELATED:
+    if len(first) < MIN_MODELS:
         return None
     try:
         return correlation(first, second)

@@ -23,17 +23,17 @@ _HEADER_ERRORS = (
     MemoryError,
     tokenize.TokenError,
 )
-_SMALL_DIFFERENCE = 10  # missing or surplus scores up to which it is probably the right file
+_SMALL_DIFFERENCE = 10  # with at most this many scores missing or too many, it is probably the right file
 Header = tuple[tuple[int, ...], bool, np.dtype]
 
 
 def read_npy_scores(data: bytes, name: str, count: int) -> NDArray[np.float64]:
     """Return the ``count`` finite scores in the bytes of a .npy file: (count,) float64.
 
-    ``name``: of the file, for messages. Pickled objects are never loaded.
+    ``name`` names the file in messages. Pickled objects are never loaded.
 
     Raises:
-        InvalidInput: not a plain .npy, another type, shape or number of scores, or NaN or infinity.
+        InvalidInput: not a plain .npy, the wrong type, shape or number of scores, or NaN or infinity.
     """
     file = io.BytesIO(data)
     shape, _, dtype = _read_header(file, name)

@@ -21,9 +21,9 @@ PAIR_LENGTH = 2
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScores:
-    """im2txt and txt2im: mean rank of the true partner (1 is best). p_at_1: percent ranked exactly 1.
+    """The measures of retrieval; all three are None without instances.
 
-    All three are None when there is no instance.
+    im2txt, txt2im: mean rank of the true partner (1 is best). p_at_1: percent of images whose inference has rank 1.
     """
 
     im2txt: float | None
@@ -34,8 +34,9 @@ class RetrievalScores:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalKey:
-    """ids: the n instances, sorted. test_ids: the n² ids that need a score. rows, columns: the positions of their
-    images and inferences among the instances.
+    """The answer key of retrieval. ids: the n instances, sorted. test_ids: the n² ids that need a score.
+
+    rows, columns: the positions of each test id's image and inference among the instances, (n²,).
     """
 
     ids: tuple[str, ...]
@@ -117,7 +118,7 @@ def chance_figures(sizes: Sequence[float]) -> dict[str, float]:
 
 
 def score_retrieval(scores: Scores, key: RetrievalKey) -> RetrievalScores:
-    """Score similarities against a key.
+    """Return the measures of a model's scores.
 
     A tie at the top is not a hit: P@1 needs a rank of exactly 1. Raises InvalidInput for missing, unknown or
     non-finite scores.

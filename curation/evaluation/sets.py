@@ -30,7 +30,7 @@ _SECRET_BYTES = 64  # blake2b's maximum key length
 
 @dataclass(frozen=True, slots=True)
 class TestIdMaker:
-    """Makes test ids; equal content and secret give equal ids. secret: 1 to 64 secret bytes."""
+    """Makes test ids; equal content and secret give equal ids. secret: 1 to 64 bytes."""
 
     secret: bytes
 
@@ -39,14 +39,14 @@ class TestIdMaker:
             raise InvalidInput(f"secret: has {len(self.secret)} bytes; use 1 to {_SECRET_BYTES}")
 
     def make(self, *parts: str) -> str:
-        """Return the id of the parts, 32 hex digits."""
+        """Return the id of some content, given in parts: 32 hex digits."""
         text = "\0".join(parts).encode()
         return hashlib.blake2b(text, key=self.secret, digest_size=_ID_BYTES).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A pair to score: the index of its region, the index of its text, and its test id."""
+    """A region and a text to score, by their indices, and the test id of the score."""
 
     test_id: str
     region: int
@@ -89,10 +89,11 @@ def split_into_chunks(
 ) -> list[list[ObservationRecord]]:
     """Split pairs into chunks: by ``split_idx`` if all have one, else at random and as evenly as possible.
 
-    Pairs are first sorted by instance id: equal pairs, size and seed give equal chunks, also from the exported files.
+    Pairs are first sorted by instance id, so that equal pairs, size and seed give equal chunks, in the database or in
+    exported files.
 
     Args:
-        pairs: all of a split, including those on photos taken down, so that a takedown moves no other pair.
+        pairs: all pairs of a split. Include those on photos taken down, so that other pairs keep their chunks.
         size: target number of pairs per random chunk.
 
     Raises:
@@ -121,7 +122,7 @@ def retrieval_ids(chunk: Sequence[ObservationRecord], ids: TestIdMaker) -> list[
 
 
 def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return {test id: [image instance, inference instance]}; test_ids as from ``retrieval_ids``."""
+    """Return {test id: [image instance, inference instance]}; test_ids are in the order of ``retrieval_ids``."""
     names = [pair.instance_id for pair in chunk]
     pairs = ([image, inference] for image in names for inference in names)
     return dict(zip(test_ids, pairs, strict=True))
@@ -175,8 +176,8 @@ def _distinguishable(pairs: Sequence[ObservationRecord], left_out: Counter[str])
     return distinct
 
 
-def given_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
-    """Return each region of an image with each inference, for matching; both indices count the matched pairs."""
+def matching_requests(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
+    """Return each region of an image with each inference, for matching; both are indices of the matched pairs."""
     return [
         ScoreRequest(ids.make(LOCALIZATION, "given", region.instance_id, text.instance_id), i, j)
         for i, region in enumerate(image.matched)
@@ -184,8 +185,8 @@ def given_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest
     ]
 
 
-def proposed_pairs(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
-    """Return each proposed box of an image with each of its inferences; region indexes boxes, text indexes pairs."""
+def proposed_box_requests(image: LocalizationImage, ids: TestIdMaker) -> list[ScoreRequest]:
+    """Return each proposed box of an image with each inference; region is an index of boxes, text one of pairs."""
     return [
         ScoreRequest(ids.make(LOCALIZATION, "proposed", text.instance_id, str(i)), i, j)
         for j, text in enumerate(image.pairs)
@@ -201,7 +202,7 @@ def box_overlaps(image: LocalizationImage) -> NDArray[np.float64]:
 
 def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield an image's entries of the key: (test id, entry)."""
-    for request in given_pairs(image, ids):
+    for request in matching_requests(image, ids):
         yield (
             request.test_id,
             {
@@ -215,7 +216,7 @@ def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tup
     if not image.boxes:
         return
     iou = box_overlaps(image).tolist()
-    for request in proposed_pairs(image, ids):
+    for request in proposed_box_requests(image, ids):
         yield (
             request.test_id,
             {

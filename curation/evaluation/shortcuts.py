@@ -1,7 +1,7 @@
-"""Baselines without the image: priors over texts that a model of abduction should not need.
+"""Baselines without the image: they show how far texts alone predict the answers.
 
-A test set is only as hard as its cheapest shortcut. Two are measured: the text of the true clue alone, and the text
-of the candidate alone, without image and clue.
+A test set is only as hard as its easiest shortcut. Two shortcuts are measured: the text of the true clue alone, and
+the text of the candidate inference alone.
 Source: Hessel et al. 2022 §5.2 (text-only models are insufficient); Zellers et al. 2019 §4 (answer priors),
 doi:10.1109/CVPR.2019.00688.
 """

@@ -47,14 +47,11 @@ ZIP_NAME = f"{FOLDER}.zip"
 _ZIP_NAMES = re.compile(rf"({FOLDER}|{README_FOLDER})( ?\(\d+\))?\.zip")
 _IGNORED_FILES = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
 MAX_ENTRIES = 500
-NPY_BYTES, JSON_BYTES, SLACK = (
-    8,
-    100,
-    16_384,
-)  # per score: a float64; 32 hex digits and a long number; for headers
+NPY_BYTES, JSON_BYTES = 8, 100  # of a score: a float64; 32 hex digits and a long number
+HEADER_BYTES = 16_384  # of a file
 _SUFFIXES = (".npy", ".json")
 _ENCRYPTED = 0x1
-# Python's zip reader raises these for damaged files. InvalidInput, also a ValueError, is handled before.
+# Python's zip reader raises these errors for damaged files. InvalidInput is a ValueError too, and is handled before.
 _ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -71,8 +68,10 @@ _PATH_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission's content. scores: by file (``comparison``, ``retrieval_3``, …), in the order of the sorted test
-    ids, (n,) float64 each. notes: accepted deviations, for the submitter.
+    """A submission's content.
+
+    scores: by file (``comparison``, ``retrieval_0``, …), (n,) float64 each, in the order of the sorted test ids.
+    notes: messages to the submitter about accepted deviations from the layout.
     """
 
     scores: Mapping[str, NDArray[np.float64]]
@@ -81,7 +80,7 @@ class Submission:
 
 def max_submission_bytes(expected: Mapping[str, int]) -> int:
     """Return the maximum bytes of a submission, packed or unpacked; pages reject larger uploads at once."""
-    return sum(JSON_BYTES * count + SLACK for count in expected.values())
+    return sum(JSON_BYTES * count + HEADER_BYTES for count in expected.values())
 
 
 def is_zip_name(name: str) -> bool:
@@ -95,12 +94,12 @@ def read_submission(
     """Read and check a submission.
 
     Args:
-        path: the zip. file_name: its name at the submitter.
+        path: the stored zip. file_name: the zip's name as it was uploaded.
         expected: number of scores of each file, by name without suffix.
-        keys: folder of the answer keys, or the keys, for naming missing or unknown ids; read for .json files only.
+        keys: the answer keys or their folder. They are read for .json files only, whose ids must match.
 
     Raises:
-        InvalidInput: it cannot be scored. One line names the file, what was found and what was expected.
+        InvalidInput: the zip cannot be scored. The message names the file, what was found and what was expected.
     """
     name = PurePosixPath(file_name.replace("\\", "/")).name
     if not is_zip_name(name):
@@ -129,8 +128,7 @@ def score_submission(
 ) -> dict[str, Any]:
     """Return the figures of a submission, as ``curation.evaluation.figures`` describes them.
 
-    ``keys``: the folder of the answer keys, or the keys. ``rng`` draws the intervals. Equal input gives equal
-    figures.
+    ``keys``: the answer keys or their folder. ``rng`` draws the intervals; equal input gives equal figures.
 
     Raises:
         InvalidInput: a key is missing or broken.
@@ -141,7 +139,7 @@ def score_submission(
 def score_subsets(
     submission: Submission, keys: Path | AnswerKeys, *, rng: np.random.Generator, subsets: Sequence[Subset]
 ) -> list[dict[str, Any]]:
-    """Return the figures of each subset of the instances, as ``score_submission`` does for all.
+    """Return the figures of each subset of the instances, as ``score_submission`` does for all instances.
 
     Raises:
         InvalidInput: a key is missing or broken.
@@ -156,7 +154,7 @@ def _as_answer_keys(keys: Path | AnswerKeys) -> AnswerKeys:
 def _list_files(
     archive: zipfile.ZipFile, name: str, expected: Mapping[str, int]
 ) -> tuple[dict[str, zipfile.ZipInfo], list[str]]:
-    """Return the zip's files by name without suffix, and notes."""
+    """Return the zip's files by name without suffix, and notes about accepted deviations."""
     entries = [info for info in archive.infolist() if not info.is_dir()]
     if len(entries) > MAX_ENTRIES:
         raise InvalidInput(
@@ -248,8 +246,8 @@ def _sorted_ids(keys: Path | AnswerKeys, stem: str) -> Sequence[str]:
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, max_bytes: int) -> bytes:
-    """Return a file's bytes; the size in its header is a limit, not trusted."""
-    max_bytes += SLACK
+    """Return a file's unpacked bytes. The zip's header may understate their number, so reading is limited too."""
+    max_bytes += HEADER_BYTES
     if info.file_size > max_bytes:
         raise InvalidInput(
             f"{info.filename}: {info.file_size} bytes unpacked, but its scores need at most {max_bytes}; "

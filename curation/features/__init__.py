@@ -1,1 +1,1 @@
-"""Vectors of images, regions and texts. Only the adapters in here import torch."""
+"""Vectors of images, regions and texts. Only the modules of encoders import torch."""

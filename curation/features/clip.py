@@ -82,12 +82,12 @@ class ClipEncoder(RegionImageEncoder):
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of that name; empty is the GPU, if there is one."""
+    """Return the device with this name; if the name is empty, the GPU, or the CPU without a GPU."""
     return torch.device(name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def resolve_precision(requested: Precision, device: torch.device) -> Precision:
-    """Return bf16 or fp32; ``auto`` is bf16 if the device multiplies it in hardware."""
+    """Return bf16 or fp32; ``auto`` becomes bf16 if the device multiplies it in hardware, else fp32."""
     if requested is not Precision.AUTO:
         return requested
     if device.type == "cuda":
@@ -128,10 +128,10 @@ def _cpu_multiplies_bf16() -> bool:
 
 
 def load_clip(source: str) -> LoadedClip:
-    """Load a CLIP from a hub id or a folder; all files come from one commit of the hub.
+    """Load a CLIP model from a hub id or a folder; all files of a hub id come from one commit.
 
     Raises:
-        EncoderUnavailable: it is not available.
+        EncoderUnavailable: a file is missing, damaged, or cannot be downloaded.
     """
     from transformers import AutoTokenizer, CLIPModel  # noqa: PLC0415 - takes seconds to import
 
@@ -152,15 +152,15 @@ def load_clip(source: str) -> LoadedClip:
 
 
 def load_tokenizer(source: str) -> Any:
-    """Load only the tokenizer of a hub id or a folder, as ``load_clip`` does; the weights may be missing.
+    """Load only the tokenizer of a hub id or a folder; the weights may be missing.
 
     Raises:
-        EncoderUnavailable: it is not available.
+        EncoderUnavailable: a file is missing, damaged, or cannot be downloaded.
     """
     from transformers import AutoTokenizer  # noqa: PLC0415 - takes seconds to import
 
     load = AutoTokenizer.from_pretrained
-    return _load_at_commit(source, lambda place, revision: load(place, revision=revision))[1]
+    return _load_at_commit(source, lambda name, revision: load(name, revision=revision))[1]
 
 
 def _load_at_commit(source: str, load: Callable[[str, str], Any]) -> tuple[Path | None, Any, str]:

@@ -1,6 +1,7 @@
 """CLIP's vision tower through OpenVINO, which uses bf16 units better than torch on some processors.
 
-Optional: ``pip install openvino``. It takes the same folder as ``clip:``; torch encodes the texts.
+Optional: ``pip install openvino``. The encoder name ``clip-openvino:`` takes the same folder as ``clip:``. Torch
+encodes the texts.
 """
 
 import copy

@@ -1,4 +1,4 @@
-"""A cross-encoder for natural-language inference from a local folder: do two sentences contradict each other?"""
+"""Whether two sentences contradict each other, by a cross-encoder for natural-language inference."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ MAX_TOKENS = 128  # tokens of a pair; two typical inferences have about 40
 
 
 class ContradictionEncoder:
-    """A transformers sequence classifier with a label "contradiction". Nothing is downloaded."""
+    """A transformers sequence classifier from a local folder, with a label "contradiction". Nothing is downloaded."""
 
     def __init__(self, folder: Path) -> None:
         from safetensors import SafetensorError  # noqa: PLC0415 - with the model's libraries, on demand

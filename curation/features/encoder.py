@@ -22,7 +22,7 @@ class EncoderUnavailable(InvalidInput):
 
 
 class Precision(StrEnum):
-    """The number format of a model's computations. ``auto`` is bf16 if the hardware multiplies it, else fp32."""
+    """The number format of a model's computations. ``auto`` means bf16 if the hardware supports it, else fp32."""
 
     AUTO = "auto"
     FP32 = "fp32"
@@ -33,9 +33,9 @@ class Encoder(Protocol):
     """Encodes images and texts as vectors of one space.
 
     All methods return (n, dim) float32 rows of length 1 and are thread-safe. ``is_clip``: whether the space was
-    learned from image and text pairs; pages and exports print ``name``, so that a substitute is never taken for CLIP.
-    ``revision`` names weights, precision and crop, so that vectors that differ in any of them are never mixed in one
-    set; ``preprocessing`` has the details. ``region_modes``: the modes that the encoder supports.
+    learned from pairs of images and texts. Pages and exports print ``name``, so that readers see whether it is CLIP.
+    ``revision`` names weights, precision and crop, so that a feature set never mixes vectors that differ in them;
+    ``preprocessing`` has the details. ``region_modes``: the region modes that the encoder supports.
     """
 
     name: str
@@ -74,5 +74,5 @@ def unit_float32(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def is_hub_id(source: str) -> bool:
-    """Whether this is a hub id ``owner/name``, which cannot name a folder of the server."""
+    """Whether ``source`` has the form of a hub id, ``owner/name``."""
     return _HUB_ID.fullmatch(source) is not None and ".." not in source

@@ -2,8 +2,8 @@
 
 Image → EfficientNet-lite0 → its three most probable ImageNet names → "A photo with a, b, c" → all-MiniLM-L6-v2.
 
-Text → all-MiniLM-L6-v2. So it encodes object names only: no attributes, actions or relations.
-On 258 photographs with one caption each, recall@10 of the caption was 56 % (chance: 4 %). It is meant for
+Text → all-MiniLM-L6-v2. So an image's vector has only names of objects: no attributes, actions or relations.
+On 258 photographs with one caption each, recall@10 of the caption was 56 % (chance: 4 %). The encoder is meant for
 rehearsals; a real round needs CLIP.
 """
 
@@ -75,7 +75,7 @@ class PooledImageEncoder:
 
 
 class LabelSentenceEncoder:
-    """Encodes the sentence "A photo with …" of an image's object names; see the module."""
+    """Encodes an image as the sentence "A photo with …" and its object names; see the module docstring."""
 
     name = f"{DEFAULT_ENCODER} (not CLIP)"
     dim = 384
@@ -104,10 +104,10 @@ class LabelSentenceEncoder:
         regions: Sequence[Sequence[Region]],
         mode: RegionMode = RegionMode.HIGHLIGHT,
     ) -> NDArray[np.float32]:
-        """Return (n, 384) rows of sentences with the objects of the region's crop before those of the whole image.
+        """Return (n, 384) rows of sentences that name the objects in the region first, then those in the whole image.
 
-        A drawn highlight would mislead an object classifier, so the region is cropped instead. ``ONLY_REGION`` names
-        the crop's objects only. A hidden region is painted over, as with other encoders.
+        A drawn highlight would mislead an object classifier, so the region is cropped instead. With ``ONLY_REGION``,
+        sentences name only the crop's objects. With ``HIDE``, the region is painted over, as with other encoders.
 
         Raises:
             InvalidInput: ``POSITION_ONLY``, which leaves no object to name.

@@ -1,7 +1,7 @@
 """Convert a decoded image to the input of CLIP's vision tower.
 
-Scaling is torch's bicubic filter on bytes. It differs from Pillow's by at most two grey levels (.004 levels on
-average, on photographs), in a third of the time, which matters when the tower runs on bf16 units.
+Images are scaled by torch's bicubic filter on bytes. On photographs it differs from Pillow's by at most two grey
+levels (0.004 on average) and takes a third of the time, which matters when the tower runs on bf16 units.
 """
 
 from collections.abc import Sequence

@@ -16,11 +16,13 @@ PLACEHOLDER = "{}"
 
 
 class PromptedEncoder:
-    """Wraps an encoder: each text replaces ``{}`` of the prompt. The revision includes a hash of the prompt."""
+    """Wraps an encoder: each text replaces ``{}`` in the prompt. The revision includes a hash of the prompt."""
 
     def __init__(self, encoder: Encoder, prompt: str) -> None:
         if prompt.count(PLACEHOLDER) != 1:
-            raise InvalidInput(f"prompt: {prompt!r} needs exactly one {PLACEHOLDER}, where the text goes")
+            raise InvalidInput(
+                f"prompt: {prompt!r} needs exactly one {PLACEHOLDER}, which each text replaces"
+            )
         self._encoder, self._prompt = encoder, prompt
         self.name = encoder.name
         self.revision = f"prompt {content_sha256(prompt)[:12]}, {encoder.revision}"
@@ -45,11 +47,11 @@ class PromptedEncoder:
         return self._encoder.encode_regions(pictures, regions, mode)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dim) rows of n texts within the prompt."""
+        """Return (n, dim) rows of n texts, each put into the prompt."""
         return self._encoder.encode_texts(self._format(texts))
 
     def encode_clues(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dim) rows of n clues within the prompt, encoded as clues if the encoder distinguishes them."""
+        """Return (n, dim) rows of n clues, each put into the prompt; encoded as clues if the encoder can."""
         encode = getattr(self._encoder, "encode_clues", self._encoder.encode_texts)
         rows: NDArray[np.float32] = encode(self._format(texts))
         return rows

@@ -1,4 +1,4 @@
-"""The shared code of encoders that see images as in Sherlock.
+"""The shared code of encoders that encode images as Hessel et al. 2022 do.
 
 The region is drawn on the whole image, the views of the crop are encoded, their unnormalised vectors are averaged,
 and the mean is scaled to length 1 (Hessel et al. 2022, appendix B; the published code).
@@ -21,7 +21,7 @@ BATCH_SIZE = 16
 
 
 class RegionImageEncoder:
-    """The image half of an encoder; a subclass sets the attributes and implements ``encode_pixels``."""
+    """The image methods of an encoder; a subclass sets the attributes and implements ``encode_pixels``."""
 
     dim: int
     region_modes = frozenset(RegionMode)
@@ -40,7 +40,7 @@ class RegionImageEncoder:
         regions: Sequence[Sequence[Region]],
         mode: RegionMode | None = None,
     ) -> NDArray[np.float32]:
-        """Return (n, dim) rows of images with their boxes drawn."""
+        """Return (n, dim) float32 rows of length 1, of images on which their boxes are drawn."""
         return self._encode(list(zip(pictures, regions, strict=True)), mode or self.region_mode)
 
     def pixels(self, pictures: Sequence[Pillow.Image]) -> torch.Tensor:

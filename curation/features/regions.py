@@ -1,4 +1,4 @@
-"""The crops that models see; ``hits.domain.images.region_drawing`` marks a region, for pages and models alike."""
+"""The crops that models see. ``hits.domain.images.region_drawing`` draws regions, for pages and models alike."""
 
 from enum import StrEnum
 
@@ -9,8 +9,8 @@ class Crop(StrEnum):
     """How a non-square image becomes a model's square input.
 
     ``two_squares``: the squares at both ends, whose vectors are averaged (Hessel et al. 2022, appendix B).
-    ``centre``: the middle of the image scaled by its short side, as CLIP was trained. ``pad``: the whole image on the
-    mean colour.
+    ``centre``: the middle of the image, scaled by its short side, as CLIP was trained. ``pad``: the whole image on a
+    square of the mean colour.
     """
 
     TWO_SQUARES = "two_squares"

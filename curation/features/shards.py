@@ -1,11 +1,11 @@
-"""Vectors on disk: a folder of atomically written shards, which any program with numpy can read.
+"""Vectors on disk: a folder of shards, written atomically, which any program with numpy can read.
 
     manifest.json      encoder, items and the SHA-256 of every file; written last
     items.jsonl        one line per row: {"id": …, "sha256": …}, in the rows' order
     shard-00000.npy    rows 0 to shard_rows - 1, C order; the last shard may be shorter
     shard-00000.json   its rows, dim and sha256; written after the shard, which is invalid without it
 
-Each file is written to a temporary file, synced to disk and renamed. So a shard with its JSON file is complete, a
+Each file is written under a temporary name, synced to disk and renamed. So a shard with its JSON file is complete, a
 stopped job resumes at the first missing shard, and equal inputs give equal bytes despite interruptions.
 """
 
@@ -32,7 +32,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The item of a row: its id outside of the set, and a hash of its content."""
+    """The image, region or text of a row: its id outside of the feature set, and a hash of its content."""
 
     id: str
     sha256: str
@@ -64,7 +64,7 @@ class FeatureSpec:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One file of rows, as in the manifest."""
+    """A shard's file name, shape and hash."""
 
     file: str
     rows: int
@@ -78,7 +78,7 @@ def combine_hashes(hashes: Sequence[str]) -> str:
 
 
 class ShardFolder:
-    """The folder in which a set's shards are made. Several processes may write different shards at once."""
+    """The folder of a feature set's shards. Several processes may write different shards at the same time."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -112,7 +112,7 @@ class ShardFolder:
         """
         rows = np.ascontiguousarray(vectors, dtype=np.float32)
         if rows.ndim != 2 or not np.isfinite(rows).all():  # noqa: PLR2004 - rows and columns
-            raise InvalidInput(f"shard {shard}: the encoder gave no finite row for every item")
+            raise InvalidInput(f"shard {shard}: the encoder did not return a finite vector for every item")
         path = self.path / f"{_shard_name(shard)}.npy"
         path.parent.mkdir(parents=True, exist_ok=True)
         _write_atomically(path, lambda file: np.save(file, rows, allow_pickle=False))
@@ -121,7 +121,7 @@ class ShardFolder:
         return shard_info
 
     def missing_shards(self, spec: FeatureSpec) -> list[int]:
-        """Return the numbers of the missing shards."""
+        """Return the numbers of the shards that are missing or damaged."""
         return [n for n in range(spec.shards) if self.find_finished(n, len(spec.rows(n))) is None]
 
     def seal(self, spec: FeatureSpec) -> str:

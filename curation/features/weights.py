@@ -9,7 +9,7 @@ from curation.records import InvalidInput
 
 WEIGHT_SUFFIXES = {".safetensors", ".bin", ".xml"}
 SHA_PREFIX = "sha256:"
-SHORT_DIGITS = 16  # digits of the hash in a revision; the manifest has all
+SHORT_DIGITS = 16  # digits of the hash in a revision; the manifest has all digits
 
 
 def folder_sha256(folder: Path) -> str:
@@ -24,11 +24,11 @@ def folder_sha256(folder: Path) -> str:
 def resolve_folder(source: str, error_class: type[InvalidInput]) -> Path | None:
     """Return the folder of a model name, or ``None`` for a hub id.
 
-    Absolute paths and paths that start with a dot are folders, all other names hub ids. So the meaning of a name does
-    not depend on a worker's current folder.
+    A name that is an absolute path or starts with a dot is a folder; any other name is a hub id. So the meaning of a
+    name does not depend on a worker's current folder.
 
     Raises:
-        error_class: it is neither, or a hub id for which a folder exists here, which the library would read instead.
+        error_class: the name is neither, or is a hub id and also a folder, which the library would read instead.
     """
     if Path(source).is_absolute() or source.startswith("."):
         return Path(source).absolute()

@@ -60,7 +60,7 @@ class BoardKeys:
             KeyFault: the list of private photos is missing or damaged.
         """
         try:
-            kept = self._held.kept()
+            kept = self._held.held_out_names()
         except (ValueError, LookupError, TypeError, OSError) as error:
             raise self.key_fault("the list of private photos is damaged", error) from error
         if bool(kept) != bool(self._board.options.get("private_share")):
@@ -175,7 +175,7 @@ def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict
     So they are not stored twice, and those taken down are no longer served.
     """
     passing = board.options.get("passing", photos.LICENSED_PHOTOS)
-    rows = list(photos.photo_rows(board.version, written.photos, passing=passing))
+    rows = list(photos.photo_rows(board.version, written.photos, choice=passing))
     (folder / boards.PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
     return photos.photo_counts(rows)
 
@@ -210,7 +210,7 @@ def _generator(sha256: str) -> np.random.Generator:
 def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
     """Return figures of the keys themselves: human agreement, chance levels, and counts."""
     held = answer_keys.AnswerKeyFolder(folder / boards.HELD)
-    shown, *kept = answer_keys.split_held_out(held.kept())
+    shown, *kept = answer_keys.split_held_out(held.held_out_names())
     facts = _share_facts(held, written, shown)
     return {
         **facts,

@@ -1,4 +1,4 @@
-"""Curation's models. Observations and images are models of ``hits``; here they are referenced, never changed."""
+"""Curation's models. They refer to records and images of ``hits``, and never change them."""
 
 from curation.models.audits import Audit, AuditItem, AuditLabel, AuditState
 from curation.models.duplicates import DuplicateRun, DuplicateRunState

@@ -1,4 +1,4 @@
-"""Audits: a sample of pairs is labelled by several readers with a codebook."""
+"""Audits: several readers label a sample of pairs with a codebook."""
 
 from enum import StrEnum
 
@@ -19,10 +19,10 @@ class AuditState(StrEnum):
 
 
 class Audit(CreatedByModel):
-    """An audit of some pairs with a codebook, by several readers who do not see each other's labels.
+    """An audit of a sample of pairs. Readers do not see each other's labels before a pair is complete.
 
-    ``codebook`` is a copy as of the audit's creation. ``sample`` is how the pairs were chosen (at random with a seed,
-    or the highest scores of an analysis per split).
+    ``codebook`` is a copy from the audit's creation. ``sample`` states how the pairs were chosen: at random with a
+    seed, or by the highest scores of an analysis in each split. ``readers`` is the number of readers per pair.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="audits")
@@ -47,7 +47,7 @@ class Audit(CreatedByModel):
 
 
 class AuditItem(models.Model):
-    """One pair to be labelled. ``score`` is the score it was chosen by, if any."""
+    """One pair to be labelled, at a position of the reading order. ``score`` is the score that selected it."""
 
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="items")
     observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="audit_items")
@@ -64,9 +64,9 @@ class AuditItem(models.Model):
 
 
 class AuditLabel(AppendOnly):
-    """A reader's codes for a pair; the reader's newest label counts.
+    """A reader's answers for a pair; the reader's newest label counts.
 
-    ``answers`` maps each code's id to the chosen value, or to a list of them.
+    ``answers`` maps each code's id to the chosen value, or to a list of values.
     """
 
     item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="labels")

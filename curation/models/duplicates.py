@@ -10,7 +10,7 @@ from hits.models.base import CreatedByModel
 
 
 class DuplicateRunState(StrEnum):
-    """PREVIEW: no photo was changed. SET_ASIDE: the duplicates are marked. UNDONE: the marks were removed again."""
+    """PREVIEW: no photo was marked. SET_ASIDE: the duplicates are marked. UNDONE: the earlier marks were restored."""
 
     PREVIEW = "preview"
     SET_ASIDE = "set_aside"
@@ -22,8 +22,8 @@ class DuplicateRun(CreatedByModel):
 
     ``groups`` are ``{"kept", "members", "pair", "cosine"}`` with row keys of images: ``pair`` are the two least
     similar photos of the group, and ``cosine`` is their similarity. ``compared_images`` are the photos compared.
-    ``changed`` maps a photo to its mark before and after setting photos aside, so that it can be undone; ``outcome``
-    has the counts of setting aside.
+    ``changed`` maps a photo to its marks before and after the duplicates were set aside, so that this can be undone;
+    ``outcome`` has the numbers of photos that were marked.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="duplicate_runs")

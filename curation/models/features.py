@@ -9,7 +9,7 @@ from hits.models import Project
 
 
 class Subject(StrEnum):
-    """What a feature set describes."""
+    """What the vectors of a feature set represent."""
 
     IMAGES = "images"
     TEXTS = "texts"
@@ -19,10 +19,10 @@ class Subject(StrEnum):
 class FeatureSet(models.Model):
     """Vectors of some items, made by an encoder and stored as shards in one folder.
 
-    ``path`` is the folder, relative to the media folder and never served. ``sha256`` is the hash of its manifest,
-    which lists every shard with its hash. ``items_sha256`` is a fingerprint of the items in order. ``preprocessing``
-    is what was done to a picture before encoding. Until ``is_complete``, some shards are missing and ``sha256`` is
-    empty.
+    ``path`` is the folder, relative to the media folder and never served. ``sha256`` is the hash of the folder's
+    manifest, which lists every shard with its hash. ``items_sha256`` is a hash over the items in order.
+    ``preprocessing`` states how pictures were prepared for encoding. Until ``is_complete``, some shards are missing
+    and ``sha256`` is empty.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="feature_sets")

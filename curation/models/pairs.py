@@ -15,7 +15,7 @@ class Part(StrEnum):
 
 
 class Pair(Record):
-    """A record of type ``observation``. Filters and orders name fields as ``fields__clue``."""
+    """A record of type ``observation``. Querysets address its fields as ``fields__clue`` and so on."""
 
     TYPE = OBSERVATION
     if TYPE_CHECKING:  # a pair always has a photo
@@ -27,12 +27,12 @@ class Pair(Record):
 
     @property
     def clue(self) -> str:
-        """The clue: what was seen."""
+        """The clue: what the author saw in the boxes."""
         return str(self.fields["clue"])
 
     @property
     def inference(self) -> str:
-        """The inference: what was concluded from the clue."""
+        """The inference: what the author concluded from the clue."""
         return str(self.fields["inference"])
 
     @property

@@ -1,4 +1,4 @@
-"""Boxes proposed by a detector, and how well they cover the boxes people drew."""
+"""Boxes that a detector proposes, and how well they cover the boxes that people drew."""
 
 from django.db import models
 
@@ -10,7 +10,7 @@ from hits.models.base import CreatedByModel
 class ProposalRun(CreatedByModel):
     """One run of a detector over a project's images, or one imported file of proposals.
 
-    ``options`` were requested; ``figures`` are the run's results, stored so that its page need not compute them.
+    ``options`` are the requested options. ``figures`` has the run's recall, so that its page need not compute it.
     """
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="proposal_runs")

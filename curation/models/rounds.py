@@ -1,4 +1,4 @@
-"""Comparison rounds: hard candidates chosen for rating by people."""
+"""Comparison rounds: sets of hard candidates, chosen for people to rate."""
 
 from django.db import models
 
@@ -11,10 +11,10 @@ from hits.models.base import CreatedByModel
 class ComparisonRound(CreatedByModel):
     """One run of the comparison-set builder: its options, provenance and skipped pairs.
 
-    ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``, and ``skip_totals`` to their number, so
-    that a list of rounds need not load them. ``batch`` is set when the round's best sets are launched. ``job`` built
-    it: a job that is run again finds its round here. ``scorer`` is the project's model that judged plausibility, if
-    any.
+    ``skipped`` maps a reason to ``[{"instance": id, "available": n}, …]``. ``skip_totals`` maps it to their number,
+    so that lists of rounds need not load them. ``batch`` is set when the round's best sets are launched. ``job``
+    built the round: if the job runs again, it finds its round here. ``scorer`` is the project's scorer that computed
+    plausibility, if any.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="comparison_rounds")
@@ -50,9 +50,9 @@ class ComparisonRound(CreatedByModel):
 class ComparisonSet(models.Model):
     """Inferences to be rated for one pair's image and region.
 
-    ``chosen`` are instance ids in the order of selection. ``rank`` 1 is the highest set score. ``scores`` is
-    described at ``curation.services.comparison.BuiltSet``. ``left_out`` is a person's reason for excluding it from
-    the launch, or empty.
+    ``chosen`` are instance ids of the inferences, in the order of selection. ``rank`` 1 has the best set score.
+    ``scores`` is described at ``curation.services.comparison.BuiltSet``. ``left_out`` is a person's reason for
+    excluding the set from the launch, or empty.
     """
 
     round = models.ForeignKey(ComparisonRound, on_delete=models.CASCADE, related_name="sets")

@@ -33,8 +33,9 @@ class Scorer(CreatedByModel):
     ``version`` and ``splits`` are the training data, and ``parent`` is the scorer it was initialised from; an
     imported scorer has neither. ``config`` is a ``curation.scorer.config.TrainingConfig``; ``environment`` describes
     the machine and libraries. ``path`` is the run's folder, relative to the media folder and never served; its
-    weights are in ``best/``, with the hash ``weights_sha256``. ``figures`` are those of the best checkpoint and
-    training's progress. ``recipe`` names the row of the paper's tables that it reproduces, if any.
+    weights are in ``best/``, with the hash ``weights_sha256``. ``figures`` has the validation figures of the best
+    checkpoint, and the progress of training. ``recipe`` names the row of the tables of Hessel et al. 2022 that the
+    scorer reproduces, if any.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scorers")
@@ -70,16 +71,17 @@ class Scorer(CreatedByModel):
 
     @property
     def encoder_name(self) -> str:
-        """Its name in rounds, feature sets and evaluations."""
+        """The encoder name by which rounds, feature sets and evaluations refer to the scorer."""
         return f"scorer:{self.pk}"
 
 
 class Evaluation(CreatedByModel):
     """An evaluation on one split of a sealed version: retrieval, localization and comparison.
 
-    ``label`` is its name in tables. ``texts`` is whether inferences or clues were ranked. ``figures`` are described
-    at ``curation.evaluation.figures``. ``path`` is the folder of the scores, relative to the media folder and never
-    served; ``sha256`` is the hash of its manifest. ``provenance`` has the weights' hash, chunks and proposals.
+    ``label`` is its name in tables. ``texts`` states whether inferences or clues were ranked. ``figures`` are
+    described at ``curation.evaluation.figures``. ``path`` is the folder of the scores, relative to the media folder
+    and never served; ``sha256`` is the hash of the folder's manifest. ``provenance`` has the hash of the weights, the
+    chunks and the box proposals.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="evaluations")
@@ -113,14 +115,14 @@ class Evaluation(CreatedByModel):
 
     @property
     def known_pairs(self) -> int:
-        """The number of its pairs that the evaluated model was trained or validated on."""
+        """The number of the evaluation's pairs on which the model was trained or validated."""
         return int(self.provenance.get("pairs_known_from_training", 0))
 
 
 class ErrorAnalysis(CreatedByModel):
     """An analysis of how predictable an evaluation's comparison errors are (Hessel et al., ECCV 2022, section 5.3).
 
-    ``figures`` has the AUC of each predictor; ``galleries`` the worst false positives and negatives.
+    ``figures`` has the AUC of each predictor; ``galleries`` has the worst false positives and false negatives.
     """
 
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="error_analyses")

@@ -1,4 +1,4 @@
-"""Sources of images, and images shared by splits."""
+"""Sources of images, and near-duplicate images in different splits."""
 
 from enum import StrEnum
 
@@ -27,9 +27,9 @@ class LeakVerdict(StrEnum):
 class SourceRecord(models.Model):
     """An image's record in its source collection.
 
-    ``source_id`` is the collection's id of the image. ``regions`` are ``{"id", "box": [left, top, width,
-    height], "text"}`` in pixels of the stored image: region descriptions (Visual Genome) or detected objects
-    (VCR). ``facts`` keeps the rest, such as ``coco_id``.
+    ``source_id`` is the collection's id of the image. ``regions`` are ``{"id", "box": [left, top, width, height],
+    "text"}`` in pixels of the stored image: region descriptions (Visual Genome) or detected objects (VCR). ``facts``
+    has the collection's other data about the image, such as ``coco_id``.
     """
 
     image = models.OneToOneField(Image, on_delete=models.CASCADE, related_name="source_record")
@@ -50,7 +50,7 @@ class SourceRecord(models.Model):
 
 
 class LeakageRun(CreatedByModel):
-    """A search for near-duplicate images in different splits. ``checked`` counts images."""
+    """A search for near-duplicate images in different splits. ``checked`` counts images, ``found`` counts pairs."""
 
     project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="leakage_runs")
     encoder = models.CharField(max_length=80)
@@ -81,9 +81,9 @@ class LeakedPair(models.Model):
 
 
 class LeakReview(AppendOnly):
-    """A person's review of two images, whichever run found them; the newest counts.
+    """A person's review of two images, independent of the run that found them; the newest review counts.
 
-    ``first`` has the lower key of the two.
+    ``first`` is the image with the lower primary key.
     """
 
     first = models.ForeignKey(Image, on_delete=models.PROTECT, related_name="+")

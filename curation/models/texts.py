@@ -21,7 +21,7 @@ class AnalysisKind(StrEnum):
 
 
 class PairText(StrEnum):
-    """A text of a pair."""
+    """Which text of a pair: its clue or its inference."""
 
     CLUE = "clue"
     INFERENCE = "inference"
@@ -72,7 +72,7 @@ class TextScore(models.Model):
 
 
 class TextReview(AppendOnly):
-    """A person's review of a text in the queue; the newest counts. The text is not removed."""
+    """A person's review of a text that an analysis ranked high; the newest review counts. No text is removed."""
 
     observation = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="text_reviews")
     field = models.CharField(max_length=10)

@@ -18,10 +18,10 @@ class VersionState(StrEnum):
 
 
 class DatasetVersion(models.Model):
-    """A named release. A sealed version never changes, which database triggers enforce too.
+    """A named release of a project's dataset. Database triggers ensure that a sealed version never changes.
 
     ``manifest_sha256`` is the hash of the checksum list: one line per image and row with its own hash.
-    ``exclusions`` counts what was excluded, by reason.
+    ``exclusions`` has the numbers of excluded rows, by reason.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="versions")
@@ -32,7 +32,7 @@ class DatasetVersion(models.Model):
     manifest_sha256 = models.CharField(max_length=64, blank=True)
     statistics = models.JSONField(default=dict)
     exclusions = models.JSONField(default=dict)
-    # Its contents (curation.versions.selection); empty for versions sealed before there was a choice.
+    # Which records it contains (curation.versions.selection); null in versions sealed before selections existed.
     selection = models.JSONField(null=True)
     provenance = models.JSONField(default=dict)
     created_by = models.ForeignKey(
@@ -67,7 +67,7 @@ class DatasetVersion(models.Model):
 
 
 class VersionImage(AppendOnly):
-    """An image of a sealed version. ``url`` is its name in rows."""
+    """An image of a sealed version. ``url`` is its address in the version's rows; ``facts`` has its other data."""
 
     version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="images")
     url = models.CharField(max_length=500)
@@ -82,8 +82,7 @@ class VersionImage(AppendOnly):
 class VersionRow(AppendOnly):
     """A row of a sealed version, exactly as exported.
 
-    ``workers`` are keyed hashes (never marketplace ids) of its authors or judges; they are exported separately from
-    the rows.
+    ``workers`` are keyed hashes of its authors or judges, never marketplace ids. They are exported in another file.
     """
 
     version = models.ForeignKey(DatasetVersion, on_delete=models.PROTECT, related_name="rows")

@@ -1,4 +1,4 @@
-"""How many candidates an instance needs to get a comparison set, and why one gets none.
+"""The minimum number of candidates of a comparison set, and the reasons why an instance gets no set.
 
 Hessel et al. 2022, appendix E: regions with fewer than 20 candidates are left out.
 """

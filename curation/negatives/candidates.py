@@ -1,7 +1,7 @@
 """The pool of inferences that may still be sampled, and each instance's candidates among them.
 
-Threads score blocks and count their candidates in advance; instances then take their turns in order. If earlier
-instances took inferences since the count, the turn counts again.
+Threads score blocks of instances and count their candidates in advance; instances then take their turns in order. If
+earlier instances took inferences after the count, the candidates are counted again at the turn.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ from curation.negatives.plausibility import Plausibility, PlausibilityColumns, S
 IdArray = NDArray[np.intp]
 CountArray = NDArray[np.int64]
 
-MAX_ROWS = 320  # as many as OpenBLAS packs at once: more rows would not fit into the cache
-COMPACT_SHARE = 0.8
+MAX_ROWS = 320  # of a block: OpenBLAS packs this many rows at once, and more would not fit into the cache
+COMPACT_SHARE = 0.8  # used columns are dropped if the free ones are below this share
 UNLIMITED = np.iinfo(np.int64).max
 
 
 class CandidatePool:
     """The inferences that passed the global filters, and which of them are free.
 
-    ids: (c,), ascending; the columns of all scores. free: (c,) int32, 1 for those that may be sampled. numbers: (c,)
-    equal for equal texts. remaining: how often each text may still be sampled. version: incremented if free changes.
+    ids: (c,), ascending; the inferences of the columns of all scores. free: (c,) int32, 1 for those that may be
+    sampled. numbers: (c,) numbers of the texts, equal for equal texts. remaining: how often each text may still be
+    sampled. version: incremented whenever ``free`` changes.
     """
 
     def __init__(
@@ -70,11 +71,11 @@ class CandidatePool:
         return int(self.free.sum())
 
     def excluded(self, instance: int) -> IdArray:
-        """Return columns that an instance never gets: its gold one and, by option, its image's inferences."""
+        """Return the columns that an instance never gets: its gold inference and, by option, those of its image."""
         return self._excluded.get(self._exclusion_key(instance), np.empty(0, np.intp))
 
     def taken_columns(self, instance: int) -> list[int]:
-        """Return columns that were sampled for the instance's image, if only that image loses them."""
+        """Return the columns sampled for the instance's image, if they are disqualified for that image only."""
         return self._taken_columns.get(self._image(instance), [])
 
     def free_mask(self, instance: int) -> NDArray[np.int32]:
@@ -105,7 +106,7 @@ class CandidatePool:
             self.version += 1
 
     def drop_used(self) -> bool:
-        """Drop the used columns if they are many; return whether that was done."""
+        """Drop the used columns if they are many; return whether they were dropped."""
         remaining = np.flatnonzero(self.free)
         if not 0 < len(remaining) < COMPACT_SHARE * len(self.free):
             return False
@@ -140,8 +141,8 @@ class CandidatePool:
 class CountedBlock:
     """A scored block of (b,) instances.
 
-    columns: the scored columns. eligible: (b,) number of candidates before any sampling; available: the free ones
-    among them. version: the pool's version at the count.
+    columns: the scored columns. eligible: (b,) number of candidates before any sampling. available: (b,) number of
+    free candidates at the count. version: the pool's version at the count.
     """
 
     instances: IdArray
@@ -155,7 +156,7 @@ class CountedBlock:
 class CandidateScorer:
     """Scores and counts instances against the pool, in blocks that share a few buffers.
 
-    Each thread multiplies and counts its own blocks, on one core: the threads of a shared product would wait for each
+    Each thread multiplies and counts its own blocks on one core. Threads that share a product would wait for each
     other at every block.
     """
 
@@ -197,7 +198,7 @@ class CandidateScorer:
                     future.cancel()
 
     def _score_dropping_used(self, order: IdArray) -> Iterator[CountedBlock]:
-        """Score one block per thread at a time; drop used columns between these groups."""
+        """Score one block per thread at a time, and drop used columns in between."""
         columns = self._plausibility.columns(self._pool.ids)
         buffers = self._buffers(columns, len(order), self._execution.threads)
         parts = block_slices(len(order), len(buffers[0]))

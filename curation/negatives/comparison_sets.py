@@ -1,9 +1,9 @@
 """Build comparison sets: for each instance, ten plausible and varied inferences for people to rate.
 
-Stages: global filters (soft and verbatim de-duplication); for each instance in turn, its candidates, the minimum
-number, the greedy pick and the disqualification of picked inferences; finally the ranking by set score. ``options``
-names the choices where the paper is ambiguous; the lowest index wins every tie. Scores are computed block by block.
-Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
+First, the global filters remove copies (soft and verbatim de-duplication). Then each instance in turn finds its
+candidates, and is skipped if they are too few; otherwise inferences are picked greedily and disqualified for later
+sets. Last, the sets are ranked by set score. The lowest index wins every tie. Scores are computed block by block.
+Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32; ``options`` lists where it is ambiguous.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from curation.negatives.plausibility import Plausibility
 from curation.negatives.set_score import SetRanking, SetScore, rank_sets, score_set
 from curation.records import ComparisonSet, InvalidInput, SkippedInstance, SkipReason
 
-NOT_COUNTED = -1
+NOT_COUNTED = -1  # in place of a number of candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class DraftSet:
 
     gold: the gold inference's plausibility. chosen: ids in the order of selection, each with its plausibility,
     similarity (to earlier picks, 0 for the first) and objective (weight x plausibility - similarity). eligible:
-    number of inferences that passed the global filters and are more plausible than the gold one, NOT_COUNTED with
-    the shortcut drop_used. available: those of them that were unused at the instance's turn.
+    number of inferences that passed the global filters and are more plausible than the gold one, or NOT_COUNTED with
+    the shortcut drop_used. available: how many of them were unused at the instance's turn.
     """
 
     instance: int
@@ -64,15 +64,16 @@ class DraftSet:
 
     @property
     def margins(self) -> tuple[float, ...]:
-        """Each inference's plausibility minus that of the gold one."""
+        """Each chosen inference's plausibility minus that of the gold inference."""
         return tuple(value - self.gold for value in self.plausibility)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSetResult:
-    """sets and drafts: in the order of building; ranking: its positions refer to that order.
+    """The result of ``build_comparison_sets``.
 
-    skipped: in the order of the turns. eligible: (m,) as in DraftSet, of all instances.
+    sets, drafts: in the order in which they were built, to which ``ranking`` refers. skipped: in the order of the
+    turns. funnel: how many inferences each filter left. eligible: (m,) as in DraftSet, of all instances.
     """
 
     sets: tuple[ComparisonSet, ...]
@@ -139,7 +140,7 @@ def _check_lengths(
 
 
 class _ProgressCounter:
-    """Counts scored instances over all passes, for progress."""
+    """Counts scored instances over all passes, and reports the progress."""
 
     def __init__(self, instances: int, options: ComparisonSetOptions, execution: ExecutionOptions) -> None:
         scores_twice = options.order in {Order.MOST_CANDIDATES, Order.FEWEST_CANDIDATES}
@@ -160,7 +161,7 @@ def _instance_order(
     generator: np.random.Generator | None,
     progress: _ProgressCounter,
 ) -> IdArray:
-    """Return the (m,) instances in the order of their turns. Orders by candidates score everything twice."""
+    """Return the (m,) instances in the order of their turns. An order by candidates scores all instances twice."""
     given_order = np.arange(progress.instances)
     if options.order is Order.GIVEN:
         return given_order
@@ -210,7 +211,7 @@ class _SetBuilder:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether no instance can get a set any more, and the options allow an early stop."""
+        """Whether no further instance can get a set, and the options allow an early stop."""
         if self.options.shortcut is not Shortcut.STOP_EARLY:
             return False
         at_turn = self.options.floor_when is FloorWhen.TURN

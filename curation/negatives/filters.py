@@ -1,4 +1,4 @@
-"""The filters of inferences that may be sampled.
+"""Filters that determine which inferences may be sampled.
 
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
@@ -35,7 +35,7 @@ class SoftClusters:
         return np.bincount(self.labels)[self.labels]
 
     def dropped_members(self) -> dict[int, list[int]]:
-        """Return all inferences that were dropped in favour of each kept one, ascending."""
+        """Return the dropped inferences of each kept inference's cluster, ascending, by the kept inference."""
         representatives = {int(self.labels[index]): int(index) for index in self.kept}
         dropped: dict[int, list[int]] = {}
         for index, label in enumerate(self.labels.tolist()):
@@ -56,8 +56,8 @@ def cluster_softly(
 ) -> SoftClusters:
     """Soft de-duplication: keep one inference of each of round(share x n) clusters of text vectors.
 
-    text_vectors: (n, d). generator: draws the kept member, for keep random. backend, progress: as in cluster; a
-    backend changes the time, never the result. Raises InvalidInput for a share outside 0 to 1 and as cluster does.
+    text_vectors: (n, d). generator: draws the kept members if ``keep`` is RANDOM. backend, progress: as in cluster; a
+    backend changes the time, never the result. Raises InvalidInput for a share outside 0 to 1, and as cluster does.
     """
     if not 0 < share <= 1:
         raise InvalidInput(f"share: {share:g} is not between 0 and 1; give for instance {DEFAULT_SOFT_SHARE}")
@@ -75,10 +75,10 @@ def cluster_softly(
 def mask_above_gold(
     row: NDArray[np.floating], gold: int, strictness: Strictness = Strictness.ABOVE
 ) -> NDArray[np.bool_]:
-    """Return a mask of the n inferences that are plausible enough; the gold one never is.
+    """Return a mask of the n inferences that are more plausible than the gold one, which is never in the mask.
 
-    The rule for one row; kernels.count_candidates applies it to blocks. row: (n,) plausibility for one instance.
-    gold: the index of its own inference.
+    kernels.count_candidates applies the same rule to blocks. row: (n,) plausibility for one instance. gold: the index
+    of the instance's own inference.
     """
     passes = row > row[gold] if strictness is Strictness.ABOVE else row >= row[gold]
     passes[gold] = False
@@ -86,9 +86,9 @@ def mask_above_gold(
 
 
 def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArray[np.int64]:
-    """Hard de-duplication: keep at most the first few ids (lowest index) of each exact text.
+    """Hard de-duplication: keep at most ``copies`` ids of each exact text, those with the lowest index.
 
-    texts: of all inferences. copies: maximum of the same text. Returns ids, ascending.
+    texts: of all inferences. Returns the kept ids, ascending.
     """
     counts: Counter[str] = Counter()
     kept = []

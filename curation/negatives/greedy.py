@@ -1,7 +1,7 @@
 """Pick a plausible and varied set from one instance's candidates.
 
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32: plausibility weighs five times as much as
-dissimilarity to earlier picks. The paper does not say whether that is the mean or the greatest similarity.
+dissimilarity to earlier picks. They do not state whether they use the mean or the greatest similarity.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from curation.negatives.matmul_backends import block_slices
 from curation.negatives.options import ComparisonSetOptions, Diversity
 from curation.negatives.plausibility import common_dtype, unit_vectors
 
-HEAD_SIZE = 64
-ITERATIONS = 3
-SLACK = 1e-5
+HEAD_SIZE = 64  # directions of a head
+ITERATIONS = 3  # of the subspace iteration that finds the directions
+SLACK = 1e-5  # added to squared tails
 BLOCK_SIZE = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class PickedColumns:
-    """The picks in order. columns: of the scores. The other fields have one figure per pick.
+    """The picks in order. columns: their columns in the scores. The other fields have one figure per pick.
 
-    similarity: to earlier picks, 0 for the first. objectives: weight x plausibility - similarity.
+    similarity: to earlier picks, 0 for the first pick. objectives: weight x plausibility - similarity.
     """
 
     columns: NDArray[np.intp]
@@ -39,7 +39,7 @@ class PickedColumns:
 
 
 class TextVectors:
-    """Unit vectors of all texts; similarity is their ``dot``, so that exact copies tie exactly."""
+    """Unit vectors of all texts. Their similarity is ``kernels.dot``, so that exact copies tie exactly."""
 
     def __init__(self, vectors: NDArray[np.floating]) -> None:
         """vectors: (n, e), of any nonzero length. Raises InvalidInput for bad ones."""
@@ -48,7 +48,7 @@ class TextVectors:
         self._buffer = np.empty_like(self._heads)
 
     def bounds(self, ids: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return heads and tails of (m,) texts, see kernels.Candidates; valid until the next call."""
+        """Return heads and tails of (m,) texts, as kernels.Candidates defines them; valid until the next call."""
         return np.take(self._heads, ids, axis=0, out=self._buffer[: len(ids)], mode="clip"), self._tails[ids]
 
     def mean_similarity(self, ids: NDArray[np.integer]) -> float:
@@ -57,8 +57,7 @@ class TextVectors:
 
 
 def _split_heads(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return heads (n, r), the projections of unit rows onto the r main directions, and tails (n,), the rest's
-    length.
+    """Return heads (n, r), the projections of unit rows onto r main directions, and tails (n,), the residual lengths.
 
     By the Cauchy-Schwarz inequality the similarity of two texts is at least head x head' - tail x tail'. Slack is
     added to the squared tails, so that the product of two tails grows by at least the slack: it covers rows that
@@ -86,9 +85,9 @@ def pick_greedily(
     vectors: TextVectors,
     options: ComparisonSetOptions,
 ) -> PickedColumns:
-    """Pick options.size of the (m,) candidate columns of one row, and count down the remaining copies of their texts.
+    """Pick options.size of the (m,) candidate columns of one row, and reduce the remaining copies of their texts.
 
-    The first pick has no similarity; the lowest column wins a tie. There must be enough candidates.
+    The first pick has similarity 0; the lowest column wins a tie. There must be enough candidates.
     """
     upper = block.columns.upper_bounds(block.scored.scores[row, columns])
     ids = pool.ids[columns]

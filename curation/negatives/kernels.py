@@ -2,9 +2,9 @@
 
 Web code never imports this module (numba). Kernels release the interpreter lock, so that threads can share the rows.
 
-A plausibility or similarity is *defined* as ``dot``: the float64 sum of products in one fixed order, independent of
+Plausibility and similarity are *defined* as ``dot``: the float64 sum of products in one fixed order, independent of
 block, thread and BLAS library. So equal vectors give equal values, bit for bit. Scores of a matrix product are
-approximate; they decide the clear cases, and ``dot`` decides the close ones.
+approximate; they decide the clear cases, and ``dot`` decides the close cases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from curation.dedup.kernels import kernel
 
 CHUNK = 512  # columns counted at once; close scores are located only in chunks that have some
-LANES = 8
+LANES = 8  # partial sums of ``dot``
 # Lower bound of the cosine of unit vectors, including rounding of their components.
 MIN_COSINE = -1.0 - 1e-6
 
@@ -25,10 +25,11 @@ MIN_COSINE = -1.0 - 1e-6
 class Block(NamedTuple):
     """Scores of c inferences for b instances, and the data that decide scores close to the gold one.
 
-    scores: (b, c). low, high: (b,) of the same type; scores outside this range are clear. golds: (b,) float64. exact:
-    scores are the plausibility; if not, the ``dot`` of images (b, d) and inferences (c, d) is. slack: bound of the
-    difference between that and their product summed in their own precision in any order. at_least: a candidate may be
-    as plausible as the gold one, not only more.
+    scores: (b, c). low, high: (b,) of the same type; scores outside this range are clear. golds: (b,) float64, the
+    gold inferences' plausibility. exact: whether scores are the plausibility; otherwise it is the ``dot`` of images
+    (b, d) and inferences (c, d). slack: bound of the difference between ``dot`` and the product of the vectors in
+    their own precision, summed in any order. at_least: whether an inference that is as plausible as the gold one is a
+    candidate.
     """
 
     scores: NDArray[Any]
@@ -68,9 +69,9 @@ class PickRules(NamedTuple):
 
 @kernel()
 def dot(first: Any, second: Any, lanes: Any) -> Any:
-    """Return the sum of first[k] x second[k] in float64 in a fixed order. (d,), (d,), scratch (>= d // 8,).
+    """Return the sum of first[k] x second[k] in float64 in a fixed order. first, second: (d,). lanes: (>= d // 8,).
 
-    Eighths are added lane by lane and lanes are folded in halves, so that vectorising needs no reordering.
+    Eighths of the vectors are added into ``lanes``, which are then folded in halves: vectorising needs no reordering.
     """
     d = first.shape[0]
     n = d // LANES
@@ -123,7 +124,7 @@ def mean_similarity(vectors: Any, ids: Any) -> Any:
 def _is_candidate(  # noqa: PLR0917 - passing a structure would cost more than the work
     score: Any, gold: float, exact: bool, at_least: bool, image: Any, inference: Any, lanes: Any
 ) -> Any:
-    """Decide a score close to the gold one's by the plausibility itself."""
+    """Whether an inference whose score is close to the gold one's is a candidate, by its exact plausibility."""
     value = np.float64(score) if exact else dot(image, inference, lanes)
     return value > gold or (at_least and value == gold)
 
@@ -139,7 +140,7 @@ def _quick_dot(first: Any, second: Any) -> Any:
 
 @kernel()
 def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any) -> None:
-    """Add the numbers of candidates and of free candidates in the columns start to stop to counts (b, 2).
+    """Count the candidates, and the free candidates, in the columns start to stop; add both numbers to counts (b, 2).
 
     free: (c,) int32, 0 or 1.
     """
@@ -171,7 +172,7 @@ def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any
 
 @kernel()
 def discount_excluded(block: Block, starts: Any, excluded: Any, free: Any, counts: Any) -> None:
-    """Subtract the excluded columns starts[r] to starts[r + 1] of each row r from counts (b, 2)."""
+    """Subtract the candidates among excluded[starts[r] : starts[r + 1]] of each row r from counts (b, 2)."""
     scores, low, high, golds, exact, _, at_least, images, inferences = block
     lanes = np.empty(images.shape[1] // LANES + 1)
     for row in range(len(scores)):
@@ -239,10 +240,10 @@ def select_candidates(block: Block, row: int, free: Any) -> Any:
 def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: Any, rules: PickRules) -> Any:
     """Pick greedily the greatest weight x plausibility - similarity to earlier picks; the lowest position wins a tie.
 
-    Exact: every candidate has an upper bound of its value, and each candidate whose bound reaches the best value is
-    computed. rows: (n, e) unit vectors of texts. remaining: how often each text may still be picked; counted down. At
-    least rules.size candidates must be pickable. Returns positions (size,), figures (size, 3) with plausibility,
-    similarity and value, and the number of computed similarities.
+    The result is exact: every candidate has an upper bound of its value, and the value is computed for each candidate
+    whose bound reaches the best value. rows: (n, e) unit vectors of texts. remaining: how often each text may still
+    be picked; reduced by each pick. At least rules.size candidates must be pickable. Returns positions (size,),
+    figures (size, 3) with plausibility, similarity and value, and the number of computed similarities.
     """
     columns, ids, texts, upper, heads, tails = candidates
     size, weight, use_max = rules
@@ -280,7 +281,7 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: A
 
 @kernel({"reassoc", "contract"})
 def _raise_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: Any) -> None:
-    """Add the lower bound of the similarity to a new pick to lower, (m,), or raise lower to it."""
+    """Update lower, (m,), by the lower bound of each similarity to a new pick: add it, or take the maximum."""
     for t in range(len(lower)):
         near = np.float32(0)
         for k in range(heads.shape[1]):

@@ -1,7 +1,7 @@
-"""Products of unit images with unit inferences, with a proven bound on their error.
+"""Matrix products of images' and inferences' unit vectors, with a proven bound on their error.
 
-The rules compare plausibilities exactly; a matrix product only decides the clear pairs. So it may be imprecise and
-use its own score words, if it bounds the plausibility of each word.
+The rules compare plausibilities exactly; a matrix product only decides the clear pairs. So the product may be
+imprecise, and may represent scores by numbers of its own (words), if it can bound the plausibility of each word.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-PART_SIZE = 2048  # scores of a few hundred rows are still in the cache when they are counted
+PART_SIZE = (
+    2048  # columns per part: the scores of a few hundred rows are still in the cache when they are counted
+)
 
 
 class PreparedScores(Protocol):
-    """The product of m images with c inferences, computed part by part.
-
-    Its words have the same order as the scores.
-    """
+    """The product of m images with c inferences, computed part by part. Words have the order of the scores."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -38,7 +37,7 @@ class PreparedScores(Protocol):
         ...
 
     def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return words low and high, (b,): words below low are less, above high more than the (b,) plausibility."""
+        """Return low and high, (b,): words below low have less, words above high more than the (b,) plausibility."""
         ...
 
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
@@ -46,12 +45,12 @@ class PreparedScores(Protocol):
         ...
 
     def single_thread(self) -> AbstractContextManager[object]:
-        """Return a context in which a thread multiplies on one core: our own threads share the blocks."""
+        """Return a context in which each thread multiplies on one core; the caller's threads share the blocks."""
         ...
 
 
 class ScoreBackend(Protocol):
-    """A backend that multiplies."""
+    """A backend that multiplies images with inferences."""
 
     name: str
 
@@ -98,9 +97,9 @@ def matmul_margin(vectors: NDArray[Any]) -> float:
 
 
 def total_margin(error: float, d: int) -> float:
-    """Add the error of the float64 sum that defines the plausibility, of d components, to a product's error.
+    """Return a product's error plus the error of the float64 sum of d components that defines the plausibility.
 
-    The result is 1 % wider, as rounded unit vectors are not exactly of length 1.
+    The sum is increased by 1 %, since rounded unit vectors do not have exactly length 1.
     """
     return 1.01 * (error + summation_error(d, np.dtype(np.float64)))
 

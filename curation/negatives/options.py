@@ -1,4 +1,4 @@
-"""Every rule of comparison sets as a named choice; the defaults are the paper's, or our interpretation of it.
+"""Every rule of comparison sets as a named choice; the defaults are those of Hessel et al. 2022, as far as stated.
 
 This module imports no numerical library, so that pages and services can use it.
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
@@ -19,7 +19,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 class KeepRule(StrEnum):
-    """Which inference of a soft cluster is kept. The paper samples one."""
+    """Which inference of a soft cluster is kept. Hessel et al. 2022 sample one."""
 
     FIRST = "first"
     RANDOM = "random"
@@ -29,8 +29,9 @@ class KeepRule(StrEnum):
 class Strictness(StrEnum):
     """When an inference counts as more plausible than the gold one.
 
-    The paper disqualifies lower scores and says that this also discards the gold one: strictly above. The gold
-    inference is never its own candidate; at_least keeps other inferences that tie with it, including its copies.
+    Hessel et al. disqualify lower scores and state that this also discards the gold one, so the default is strictly
+    above. The gold inference is never its own candidate; at_least keeps other inferences that tie with it, such as
+    copies.
     """
 
     ABOVE = "above"
@@ -38,7 +39,7 @@ class Strictness(StrEnum):
 
 
 class SameImage(StrEnum):
-    """Whether inferences about other regions of the same image are candidates. The paper excludes none."""
+    """Whether inferences about other regions of the same image are candidates. Hessel et al. 2022 exclude none."""
 
     ALLOWED = "allowed"
     FORBIDDEN = "forbidden"
@@ -54,7 +55,7 @@ class Diversity(StrEnum):
 class Order(StrEnum):
     """The order in which instances take their turns.
 
-    The paper does not state it. Sampled inferences are not available to later instances, so the order determines
+    Hessel et al. do not state it. Sampled inferences are not available to later instances, so the order determines
     which instances get a set. Instances with equally many candidates keep the given order.
     """
 
@@ -67,8 +68,8 @@ class Order(StrEnum):
 class Disqualification(StrEnum):
     """For which instances a sampled inference is disqualified.
 
-    "we globally disqualify the sampled inferences such that no inference is sampled more than once for each image"
-    is interpreted as: for all; per_image takes "for each image" as the scope.
+    Hessel et al.: "we globally disqualify the sampled inferences such that no inference is sampled more than once for
+    each image". global follows the first half of that sentence, per_image the second.
     """
 
     GLOBAL = "global"
@@ -78,8 +79,8 @@ class Disqualification(StrEnum):
 class VerbatimCap(StrEnum):
     """When copies of one exact text are limited.
 
-    before_floor: only the first few copies (lowest index) are candidates. at_sampling: all copies are candidates
-    until that many of them were sampled over all sets.
+    before_floor: only the first max_verbatim copies (lowest index) are candidates. at_sampling: all copies are
+    candidates until max_verbatim of them were sampled over all sets.
     """
 
     BEFORE_FLOOR = "before_floor"
@@ -87,14 +88,14 @@ class VerbatimCap(StrEnum):
 
 
 class LengthPreference(StrEnum):
-    """Which mean length of a set's inferences scores better. The paper gives no direction."""
+    """Which mean length of a set's inferences scores better. Hessel et al. 2022 state no direction."""
 
     LONGER = "longer"
     SHORTER = "shorter"
 
 
 class Shortcut(StrEnum):
-    """Work to omit. No shortcut changes a set.
+    """Which work is omitted to save time. No shortcut changes a set.
 
     drop_used: used inferences are not scored any more; the number of candidates at the start is then unknown, so all
     instances below the minimum get the reason too_few_candidates. stop_early: once fewer inferences remain than a set
@@ -113,7 +114,7 @@ DEFAULT_SOFT_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSetOptions:
-    """The settings of comparison sets; the defaults are the paper's.
+    """The settings of comparison sets.
 
     size: inferences per set. min_candidates: instances with fewer are skipped. max_verbatim: maximum copies of one
     exact text over all sets. weight: of plausibility against similarity in the greedy pick. promise_weight: of
@@ -152,7 +153,7 @@ class ComparisonSetOptions:
         return self.same_image is SameImage.FORBIDDEN or self.disqualification is Disqualification.PER_IMAGE
 
 
-# The rules that are choices, as commands, jobs and pages name them.
+# The choices by the names that commands, jobs and pages use.
 RULES: dict[str, type[StrEnum]] = {
     "diversity": Diversity,
     "strictness": Strictness,
@@ -169,9 +170,9 @@ RULES: dict[str, type[StrEnum]] = {
 class ExecutionOptions:
     """Resources and progress; these settings never change a result.
 
-    memory_mib: maximum for the score buffers, at least one row of each. threads: multiply and count one block each;
-    the BLAS library uses one thread meanwhile. progress: called after each block with (scored instances, total); an
-    exception from it ends the work.
+    memory_mib: maximum for the score buffers; each has at least one row. threads: number of threads, which multiply
+    and count one block each, while the BLAS library uses one thread. progress: called after each block with (scored
+    instances, total); an exception from it ends the work.
     """
 
     memory_mib: int = 128
@@ -185,7 +186,7 @@ class ExecutionOptions:
 
 
 def parse_choice(kind: type[Choice], value: str, name: str) -> Choice:
-    """Return the choice of that value. Raises InvalidInput that names the option and its choices."""
+    """Return the choice with this value. Raises InvalidInput that names the option and its choices."""
     try:
         return kind(value)
     except ValueError:

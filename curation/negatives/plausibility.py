@@ -26,8 +26,8 @@ class ScoreBlock:
     """Scores of c inferences for b instances, and the data that decide scores close to the gold one.
 
     scores: (b, c) words of a backend; scores from low to high, (b,) each, are close. golds: (b,) float64, each gold
-    inference's plausibility. exact: whether scores are the plausibility. If not, it is the ``dot`` of the unit
-    vectors images (b, d) and inferences (c, d); d is 0 if scores are exact.
+    inference's plausibility. exact: whether scores are the plausibility; d is 0 then. Otherwise the plausibility is
+    ``kernels.dot`` of the unit vectors images (b, d) and inferences (c, d).
     """
 
     scores: NDArray[Any]
@@ -48,7 +48,7 @@ class PlausibilityColumns(Protocol):
         ...
 
     def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
-        """Return a block of (b,) instances whose scores go into the first b rows of a (>= b, c) buffer."""
+        """Return a block of (b,) instances; ``fill`` writes its scores into the first b rows of the buffer."""
         ...
 
     def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:
@@ -95,16 +95,16 @@ class PlausibilityMatrix:
         return self._matrix.shape
 
     def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
-        """The (c,) columns of the matrix."""
+        """Return the (c,) columns of the matrix."""
         return _MatrixColumns(self._matrix, ids)
 
 
 class EmbeddingPlausibility:
     """Cosine of image+region vectors with inference vectors.
 
-    Vectors are scaled to length 1 in float64 and stored in their own precision. The plausibility of a pair is their
-    ``dot``. A matrix product with a known error bound decides the clear cases. So results depend neither on the
-    backend nor on the block size, and verbatim copies have exactly equal plausibility.
+    Vectors are scaled to length 1 in float64 and stored in their own precision. The plausibility of a pair is
+    ``kernels.dot`` of its vectors. A matrix product with a known error bound decides the clear cases. So results
+    depend neither on the backend nor on the block size, and verbatim copies have exactly equal plausibility.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class EmbeddingPlausibility:
         return len(self._images), len(self._inferences)
 
     def columns(self, ids: NDArray[np.intp]) -> PlausibilityColumns:
-        """Prepare the (c, d) vectors; a selection is copied, all vectors are not."""
+        """Prepare the (c, d) vectors of these inferences. A selection is copied; the whole array is not."""
         is_all = np.array_equal(ids, np.arange(len(self._inferences)))
         chosen = self._inferences if is_all else self._inferences[ids]
         prepared = self._backend.prepare(self._images, chosen)

@@ -1,8 +1,8 @@
-"""Rank finished sets by a score of how promising they are for people to rate.
+"""Rank finished sets by the set score: the best sets are rated first.
 
-The score is a weighted sum of three ranks over all sets: mean length in words, mean similarity of all pairs, mean
-plausibility (five times). Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32. The paper does
-not state the direction of length; by default longer is better.
+The score is a weighted sum of three ranks over all sets: of the mean length in words, of the mean similarity of all
+pairs, and, with weight 5, of the mean plausibility. Source: Hessel et al. 2022, appendix E,
+doi:10.1007/978-3-031-20059-5_32. They do not state whether longer or shorter is better; the default is longer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from curation.negatives.options import LengthPreference
 
 @dataclass(frozen=True, slots=True)
 class SetScore:
-    """The measures of one set. words: mean number; similarity: mean cosine of all pairs; plausibility: mean."""
+    """The measures of one set: mean number of words, mean cosine of all pairs of texts, and mean plausibility."""
 
     words: float
     similarity: float
@@ -48,7 +48,7 @@ class SetRanking:
 
 
 def score_set(texts: Sequence[str], similarity: float, plausibility: Sequence[float]) -> SetScore:
-    """Measure one set of k inferences. similarity: mean of all pairs. plausibility: of each, (k,)."""
+    """Measure one set of k inferences. similarity: mean of all pairs. plausibility: of each inference, (k,)."""
     return SetScore(
         words=sum(len(text.split()) for text in texts) / len(texts),
         similarity=similarity,
@@ -59,9 +59,9 @@ def score_set(texts: Sequence[str], similarity: float, plausibility: Sequence[fl
 def rank_sets(
     scores: Sequence[SetScore], *, weight: float, length: LengthPreference = LengthPreference.LONGER
 ) -> SetRanking:
-    """Rank sets: varied, plausible, and longer or shorter sets are better. Plausibility's rank counts weight times.
+    """Rank sets: varied, plausible, and longer (or shorter) sets are better. ``weight``: of plausibility's rank.
 
-    Ties are ranked in the order of building.
+    Ties are ranked in the order in which the sets were built.
     """
     sign = -1 if length is LengthPreference.LONGER else 1
     words = rankdata([sign * score.words for score in scores])

@@ -4,7 +4,7 @@ from typing import Any
 
 from curation.evaluation.measures import MEASURES, get_figure
 from curation.evaluation.shortcuts import LABELS, MIN_TRAINING_PAIRS, Shortcut
-from curation.families.sherlock.evaluation_plan import newest_proposals, pairs_outside
+from curation.families.sherlock.evaluation_plan import newest_proposals, pairs_of_other_splits
 from curation.models import DatasetVersion, Evaluation
 from curation.pipelines.inner_jobs import run_inner_job
 from curation.selectors.evaluations import baseline_evaluations, find_reusable_evaluation
@@ -51,7 +51,7 @@ def measure_baseline(
     """
     if (
         shortcut is Shortcut.TEXT_TRAINED
-        and (pair_count := len(pairs_outside(version, split))) < MIN_TRAINING_PAIRS
+        and (pair_count := len(pairs_of_other_splits(version, split))) < MIN_TRAINING_PAIRS
     ):
         progress.log(
             f"{LABELS[shortcut]}: other splits have {pair_count} pairs; {MIN_TRAINING_PAIRS} are needed"

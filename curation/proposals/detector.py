@@ -1,4 +1,4 @@
-"""The interface of detectors, and their names in settings, commands and runs. Loads no model."""
+"""The interface of detectors, and their names in settings, commands and runs. This module loads no model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class DetectedBoxes:
 class Detector(Protocol):
     """Proposes boxes that may contain an object of any class.
 
-    ``name`` and ``revision`` are stored in a run's row: equal ones give equal boxes for equal images.
+    ``name`` and ``revision`` are stored with a run. Detectors that agree in both give equal boxes for equal images.
     """
 
     name: str

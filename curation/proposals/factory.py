@@ -10,9 +10,9 @@ def get_detector(
 
     Args:
         limit: maximum proposals per image.
-        suppress_over: drop a model's box if its IoU with a better one is above this; by default none are dropped.
-            The classical detector ignores it.
-        revision: the commit of a hub id; its current one if empty. Other detectors have only one revision.
+        suppress_over: drop a model's box if its IoU with a higher-scoring box is above this value (non-maximum
+            suppression); by default none are dropped. The classical detector ignores it.
+        revision: the commit of a hub id; empty means the current commit. Other detectors have only one revision.
 
     Raises:
         DetectorUnavailable: an unknown name, a missing package, or weights that are not available.

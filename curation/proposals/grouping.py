@@ -25,7 +25,7 @@ DIRECTIONS = 8
 
 
 class SimilarityRule(Enum):
-    """The similarities that are summed (section 3.2): the paper's two combinations."""
+    """The similarities that are summed: the two combinations of Uijlings et al. 2013, section 3.2."""
 
     ALL = "colour, texture, size, fill"
     WITHOUT_COLOUR = "texture, size, fill"
@@ -97,7 +97,7 @@ class _Grouping:
         """Merge the two most similar neighbours; return False if none remain."""
         while self._heap:
             _, first, second = heapq.heappop(self._heap)
-            if second in self._adjacent[first]:  # neither was merged since
+            if second in self._adjacent[first]:  # neither was merged after the pair was queued
                 self._merge(first, second)
                 return True
         return False
@@ -144,7 +144,7 @@ def _with_spare_rows(rows: NDArray[Number]) -> NDArray[Number]:
 
 
 def _union(first: IntArray, second: IntArray) -> IntArray:
-    """Return the bounding boxes of boxes (…, 4) that broadcast."""
+    """Return the bounding boxes of pairs of boxes, (…, 4) with broadcasting."""
     return np.concatenate(
         [np.minimum(first[..., :2], second[..., :2]), np.maximum(first[..., 2:], second[..., 2:])], axis=-1
     )

@@ -1,7 +1,7 @@
 """Box proposals from object detection models of ``transformers``, from the hub or a folder.
 
-Class labels are ignored; a box's score is the confidence of its best class. The paper's proposals come from a
-detector too (Faster R-CNN trained on Visual Genome, Hessel et al. 2022 §4.2).
+Class labels are ignored; a box's score is the confidence of its best class. Hessel et al. 2022 §4.2 use a detector
+too, Faster R-CNN trained on Visual Genome.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from curation.proposals.detector import DEFAULT_LIMIT, DetectedBoxes, DetectorUn
 class HuggingFaceDetector:
     """A model for ``AutoModelForObjectDetection``. Weights are read as safetensors, never unpickled.
 
-    revision: the commit of a hub id, its current one if empty; a folder has only one.
+    revision: the commit of a hub id; empty means the current commit. Folders ignore it. limit: maximum boxes per
+    image. suppress_over: maximum IoU of two boxes (non-maximum suppression); None keeps all boxes.
     """
 
     parallel = True  # thread-safe
@@ -48,7 +49,7 @@ class HuggingFaceDetector:
     def propose(self, pictures: Sequence[Pillow.Image]) -> list[DetectedBoxes]:
         """Return the boxes of each RGB image.
 
-        Images are processed one by one: batching would change the last bits of scores, and padding the boxes.
+        Images are processed one by one: a batch would change the last bits of scores, and its padding the boxes.
         """
         return [self._detect(picture) for picture in pictures]
 
@@ -57,7 +58,7 @@ class HuggingFaceDetector:
         with torch.inference_mode():
             outputs = self._model(**inputs)
         size = (picture.height, picture.width)
-        # A threshold below all scores: the ranking and the limit select the boxes, not the model's default threshold.
+        # The threshold is below all scores: boxes are selected by rank and limit, not by the model's threshold.
         (raw,) = self._processor.post_process_object_detection(outputs, threshold=-1.0, target_sizes=[size])
         return self._rank_boxes(raw, picture)
 
@@ -76,7 +77,10 @@ class HuggingFaceDetector:
 
 
 def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[Any, Any, str]:
-    """Return the model, its processor, and their commit on the hub, if any; ``requested_commit`` fixes it."""
+    """Return the model, its processor, and their commit on the hub (empty for a folder).
+
+    ``requested_commit``: the commit to load; empty means the current one.
+    """
     from safetensors import SafetensorError  # noqa: PLC0415
     from transformers import AutoImageProcessor, AutoModelForObjectDetection  # noqa: PLC0415 - takes seconds
 

@@ -33,9 +33,9 @@ class Recall:
     """The share of pairs that the first 1, 2, … proposals cover.
 
     ``curves``: per threshold, one share for each number of proposals up to the limit. ``solvable``: share of pairs
-    with a proposal above 0.5. ``by_image``: its mean within each image and then over images (the scorer's oracle
-    figure). ``images_solvable``: share of images with such a pair. ``mean_best``: mean best IoU. All are from 0 to 1,
-    and ``None`` without pairs.
+    with a proposal above 0.5. ``by_image``: that share within each image, averaged over images (the official scorer's
+    oracle figure). ``images_solvable``: share of images with a solvable pair. ``mean_best``: mean of the pairs' best
+    IoU. All are from 0 to 1, and ``None`` without pairs.
     """
 
     pairs: int
@@ -54,7 +54,7 @@ class Recall:
 
 @dataclass(slots=True)
 class Coverage:
-    """Accumulates pairs image by image; at most ``limit`` proposals per image."""
+    """Accumulates the IoU of pairs, image by image; at most ``limit`` proposals per image count."""
 
     limit: int
     _counts: dict[float, NDArray[np.int64]] = field(init=False)
@@ -68,7 +68,7 @@ class Coverage:
         self._counts = {threshold: np.zeros(self.limit, dtype=np.int64) for threshold in THRESHOLDS}
 
     def add_image(self, pairs: Iterable[list[float]]) -> None:
-        """Add one image's pairs, each as its proposals' IoU, best proposal first."""
+        """Add one image's pairs. Each pair is given as the IoU of every proposal with it, best proposal first."""
         solvable = count = 0
         for ious in pairs:
             best = np.zeros(self.limit)

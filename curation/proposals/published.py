@@ -1,13 +1,13 @@
 """Read a file of proposals such as ``image_url2auto_bboxes.json``, one image at a time.
 
-The corpus mentions that file, but the paper does not describe its layout; the name says "image address to boxes". So
-all layouts of that kind are accepted, and the detected one is reported:
+The Sherlock corpus names that file, but no publication describes its layout; its name suggests a mapping of image
+addresses to boxes. So all layouts of that kind are accepted, and the detected layout is reported:
 
     {"https://…/1.jpg": [[10, 20, 110, 95], …]}                    four numbers per box; a fifth is its score
     {"https://…/1.jpg": [{"left": 10, "top": 20, "width": 100, "height": 75}, …]}     also x, y, w, h, or x1 to y2
     {"https://…/1.jpg": {"boxes": …, "scores": […]}}               either of them with scores; also "bboxes"
 
-Four bare numbers are two corners or a corner and a size; all boxes together decide which.
+Four bare numbers are two corners, or a corner and a size; the boxes of the whole file decide which.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Size = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class RawBox:
-    """Four numbers and a score from the file; ``layout`` if the keys determine it."""
+    """Four numbers and perhaps a score from the file. ``layout`` is set if the box has keys that determine it."""
 
     numbers: tuple[float, float, float, float]
     score: float | None
@@ -74,7 +74,7 @@ def read_entries(path: Path) -> Iterator[ProposalEntry]:
     """Yield a file's images in order, with one in memory at a time.
 
     Raises:
-        InvalidInput: it cannot be read, has another format, or a record is malformed.
+        InvalidInput: the file cannot be read, has another format, or has a malformed record.
     """
     # NaN and infinity are reported with their box, not with their position in the file.
     with open_json_reader(path, max_length=MAX_RECORD_CHARS, lenient=True) as pieces:
@@ -84,12 +84,12 @@ def read_entries(path: Path) -> Iterator[ProposalEntry]:
 
 
 def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
-    """Detect the meaning of bare numbers in a file from the first images of known size.
+    """Detect the meaning of bare numbers in a file from the first ``LAYOUT_SAMPLE_SIZE`` images of known size.
 
     Thousands of unknown images may come first: if few are known, the file is read to its end. A box that contradicts
     one layout does not end the search, since a later box may contradict the other.
 
-    size_of: width and height in pixels of the image at an address, if known.
+    size_of: returns the width and height in pixels of the image at an address, or None if the image is unknown.
 
     Raises:
         InvalidInput: no layout fits all boxes, both do, or the numbers are shares of the image.

@@ -1,11 +1,11 @@
-"""A class-agnostic detector without weights: Selective Search, ranked so that few boxes cover much.
+"""A class-agnostic detector without weights: Selective Search, with a ranking for few boxes.
 
 Boxes come from the grouping of Uijlings et al. 2013 (doi:10.1007/s11263-013-0620-5) over several segmentations by
-Felzenszwalb and Huttenlocher 2004 (doi:10.1023/B:VISI.0000022288.19776.77), on a small copy of the image. Its ranking
-is partly random and meant for thousands of boxes. For a hundred boxes, ours differs in two steps:
+Felzenszwalb and Huttenlocher 2004 (doi:10.1023/B:VISI.0000022288.19776.77), on a small copy of the image. The ranking
+of Uijlings et al. is partly random and meant for thousands of boxes. The ranking here is for a hundred boxes:
 
-1. A box is probably an object if superpixels do not straddle its edge (Alexe, Deselaers and Ferrari 2012, section
-   3.5, doi:10.1109/TPAMI.2012.28), and if it is high in the hierarchy.
+1. A box has a high weight if superpixels do not straddle its edge (Alexe, Deselaers and Ferrari 2012, section 3.5,
+   doi:10.1109/TPAMI.2012.28), and if it is high in the hierarchy.
 2. Boxes are picked greedily by the gain in covered weight (maximum coverage, Nemhauser, Wolsey and Fisher 1978,
    doi:10.1007/BF01588971). A box on which several segmentations agree comes early, its near copies add little, and
    every prefix of the list covers well.
@@ -38,11 +38,11 @@ IntArray = NDArray[np.int64]
 
 COPY_SIDE = 320  # pixels of the longer side of the small copy
 LAB_OFFSET, LAB_SPAN = np.array([0.0, 128.0, 128.0]), np.array([100.0, 255.0, 255.0])
-SMOOTHING = 0.8  # sigma of the paper
+SMOOTHING = 0.8  # sigma of Felzenszwalb and Huttenlocher 2004
 MIN_SUPERPIXEL = 20  # pixels of the copy
-MIN_AREA_SHARE = 0.0015  # of the image: people draw no smaller boxes
+MIN_AREA_SHARE = 0.0015  # of the image: smaller than the boxes that people draw
 STRIDE = 4  # straddling is measured on every fourth pixel
-TOP_LEVELS = 10.0  # top levels of a hierarchy within which the level matters little
+TOP_LEVELS = 10.0  # added to a level before the logarithm: differences between the top levels count little
 MAX_CANDIDATES = 1500
 MIN_COVER_IOU = 0.5  # IoU above which one box partly covers another
 
@@ -83,11 +83,13 @@ class SelectiveSearch:
 
     def _propose(self, picture: Pillow.Image) -> DetectedBoxes:
         small = _small_copy(picture)
-        cuts = [(cut, _channels(small, cut.colour_space)) for cut in self._segmentations]
-        labels = [_segment(channels, cut.scale) for cut, channels in cuts]
-        corners, levels = _group_all(labels, [channels for _, channels in cuts])
+        channels = [_channels(small, segmentation.colour_space) for segmentation in self._segmentations]
+        pairs = zip(channels, self._segmentations, strict=True)
+        labels = [_segment(values, segmentation.scale) for values, segmentation in pairs]
+        corners, levels = _group_all(labels, channels)
         corners, levels = _filter_tiny(corners, levels, small.size)
-        weights = np.mean([edge_fit(corners, cut) for cut in labels], axis=0) / np.log(levels + TOP_LEVELS)
+        fits = [edge_fit(corners, superpixels) for superpixels in labels]
+        weights = np.mean(fits, axis=0) / np.log(levels + TOP_LEVELS)
         chosen, gains = pick_covering(corners, weights, limit=self._limit)
         scale = np.array([picture.width / small.width, picture.height / small.height] * 2)
         whole = round_to_pixels(corners[chosen] * scale, width=picture.width, height=picture.height)
@@ -111,11 +113,11 @@ def edge_fit(corners: IntArray, labels: IntArray) -> FloatArray:
 def pick_covering(
     corners: IntArray, weights: FloatArray, *, limit: int
 ) -> tuple[NDArray[np.intp], FloatArray]:
-    """Pick up to ``limit`` boxes greedily by their gain in covered weight; return rows and gains.
+    """Pick up to ``limit`` boxes greedily by their gain in covered weight; return their rows and gains.
 
-    corners: (k, 4), each with an area; weights: (k,), not negative. A picked box covers another one by
-    (IoU - 0.5) / 0.5; the best cover of each box counts. That sum is submodular, so gains never rise and an old gain
-    is an upper bound: only gains at the top are recomputed. Among equal gains the lower row comes first.
+    corners: (k, 4), each with an area; weights: (k,), not negative. A picked box covers (IoU - 0.5) / 0.5 of another
+    box's weight; for each box, the best cover counts. The covered weight is submodular: gains never rise, so an
+    earlier gain is an upper bound, and only the highest gains are recomputed. Of equal gains, the lower row wins.
     """
     candidates = np.sort(np.argsort(-weights, kind="stable")[:MAX_CANDIDATES])
     boxes = corners[candidates].astype(np.float64)
@@ -141,9 +143,9 @@ def pick_covering(
 def _group_all(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tuple[IntArray, FloatArray]:
     """Return the boxes of all groupings, (m, 4), and their levels below the top of the hierarchy, (m,)."""
     boxes = []
-    for cut, values in zip(labels, channels, strict=True):
-        regions = describe_superpixels(cut, values)
-        boxes += [group_superpixels(regions, likeness) for likeness in SimilarityRule]
+    for superpixels, values in zip(labels, channels, strict=True):
+        regions = describe_superpixels(superpixels, values)
+        boxes += [group_superpixels(regions, rule) for rule in SimilarityRule]
     levels = [np.arange(len(found), dtype=np.float64)[::-1] for found in boxes]
     return np.concatenate(boxes), np.concatenate(levels)
 

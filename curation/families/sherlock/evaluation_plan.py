@@ -1,12 +1,12 @@
 """The leaderboard's tasks on one split of a sealed version: their pairs, boxes and ratings, and what is excluded.
 
-Only available photos are used. Retrieval chunks are drawn from all sealed pairs, and then pairs on photos that were
-taken down are dropped, so that all other pairs stay in their chunk and figures from before and after are comparable.
-Test ids are hashes keyed by a secret of this installation and the version's checksum, so that a version always gives
-the same ids here, and nobody else can compute them. Scorers and leaderboards therefore use the same ids.
+Only available photos are used. Retrieval chunks are drawn from all sealed pairs; then pairs on photos that were
+taken down are dropped. So all other pairs keep their chunks, and figures before and after a takedown are comparable.
+Test ids are hashes keyed by a secret of this installation and the version's checksum. So a version always has the
+same test ids, in evaluations and on leaderboards, and nobody else can compute them.
 
-As in the published layout, the public files of localization show which inferences were written about an image, which
-makes retrieval on the same split easier for somebody who uses both. This is inherent in the layout.
+As in the published layout, the public files of localization show which inferences were written about an image. They
+make retrieval on the same split easier for somebody who uses both.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CHUNK_SIZE = 1000
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """How the sets are made; the defaults are those of Hessel et al. (ECCV 2022).
+    """How the evaluation sets are made; the defaults are those of Hessel et al. (ECCV 2022).
 
     texts: whether inferences or clues are matched (Hessel et al., appendix B.1); clues have no comparison task.
     boxes: proposed boxes per image. chunk: pairs per retrieval chunk. min_inferences: minimum number of pairs of an
@@ -73,10 +73,11 @@ class SetOptions:
 
 @dataclass(frozen=True)
 class SplitSets:
-    """The three tasks' sets of one split. Keys are generated lazily.
+    """The evaluation sets of one split, for all three tasks. Answer keys are generated on request.
 
-    chunks: retrieval chunks, without pairs on photos taken down. comparison: rated rows, as exported. image_of: row
-    key of each available photo by its address in rows. run: the source of proposed boxes. left_out: counts by reason.
+    chunks: retrieval chunks, without pairs on photos taken down. comparison: rated rows, as exported. image_of: the
+    primary key of each available photo, by its address in version rows. run: the source of proposed boxes. left_out:
+    numbers of excluded pairs, photos and comparison sets, by reason.
     """
 
     version: DatasetVersion
@@ -106,13 +107,15 @@ class SplitSets:
 
     @property
     def photos(self) -> frozenset[str]:
-        """The addresses of the photos in use."""
+        """The addresses of the photos in any of the three tasks."""
         paired = {pair.image.url for chunk in self.chunks for pair in chunk}
         located = {pair.image.url for image in self.localization.images for pair in image.pairs}
         return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
 
     def private_names(self, percent: int) -> list[str]:
-        """Return the names, in keys, of a private share of the photos and their pairs; nobody else can repeat it.
+        """Choose ``percent`` of the photos as private; return the names in keys of these photos and their pairs.
+
+        The choice depends on the secret of this installation, so nobody else can repeat it.
 
         Raises:
             InvalidInput: all photos, or none, would be private.
@@ -129,7 +132,7 @@ class SplitSets:
         return sorted(private | pairs | rated)
 
     def raw(self, name: str) -> Mapping[str, Any]:
-        """Return the answer key of one file, as ``curation.evaluation.answer_keys.AnswerKeys``."""
+        """Return the raw answer key of one file (the method of ``curation.evaluation.answer_keys.AnswerKeys``)."""
         if name == COMPARISON:
             return build_answer_key(self.rated_rows())
         if name == LOCALIZATION:
@@ -152,11 +155,11 @@ class SplitSets:
 def plan_sets(
     version: DatasetVersion, *, split: str, proposals: ProposalRun | None, options: SetOptions | None = None
 ) -> SplitSets:
-    """Return the sets of a split of a sealed version. Read-only.
+    """Return the evaluation sets of a split of a sealed version. Read-only.
 
     Args:
-        split: train, val or test; empty is the whole version.
-        proposals: a complete run of the version's project; without one, proposed boxes are left out.
+        split: train, val or test; empty means the whole version.
+        proposals: a complete run of the version's project; without it, there are no proposed boxes.
 
     Raises:
         InvalidInput: the version is a draft, the split is unknown or has no pairs, or the run is unsuitable.
@@ -181,7 +184,7 @@ def plan_sets(
         version=version,
         split=split,
         options=options,
-        ids=_ids(version, options),
+        ids=_test_id_maker(version, options),
         chunks=_chunks(sealed, options, image_of),
         localization=located,
         comparison=rated,
@@ -191,7 +194,7 @@ def plan_sets(
     )
 
 
-def pairs_outside(version: DatasetVersion, split: str) -> list[ObservationRecord]:
+def pairs_of_other_splits(version: DatasetVersion, split: str) -> list[ObservationRecord]:
     """Return the pairs of a version's other splits on available photos; empty for the whole version.
 
     Raises:
@@ -211,7 +214,7 @@ def newest_proposals(version: DatasetVersion) -> ProposalRun | None:
 
 
 def resolve_proposals(version: DatasetVersion, number: int | None) -> ProposalRun | None:
-    """Return the run with this number; the newest complete one if it is ``None``, and no run for 0.
+    """Return the run with this number; the newest complete run for ``None``, and no run for 0.
 
     Raises:
         InvalidInput: the project has no such run.
@@ -232,7 +235,7 @@ def _check_request(version: DatasetVersion, split: str, proposals: ProposalRun |
     if not version.is_sealed:
         raise InvalidInput(f"version {version.name} is a draft: seal it first")
     if proposals is not None and proposals.project_id != version.project_id:
-        raise InvalidInput(f"proposals: run {proposals.pk} is of another project; choose this version's")
+        raise InvalidInput(f"proposals: run {proposals.pk} is of another project; choose one of this project")
     if proposals is not None and not proposals.is_complete:
         raise InvalidInput(f"proposals: run {proposals.pk} is not complete; wait until it has finished")
     try:
@@ -241,7 +244,7 @@ def _check_request(version: DatasetVersion, split: str, proposals: ProposalRun |
         raise InvalidInput(str(error)) from error
 
 
-def _ids(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
+def _test_id_maker(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
     secret = salted_hmac(
         "curation.evaluation_sets",
         f"{version.manifest_sha256}/{options.texts}",
@@ -252,7 +255,7 @@ def _ids(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
 
 
 def _available_photos(version: DatasetVersion) -> dict[str, int]:
-    """Return the row key of each available photo of the version, by its address in rows."""
+    """Return the primary key of each available photo of the version, by its address in version rows."""
     images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
     rows = images.values_list("pk", "sha256").iterator(chunk_size=_CHUNK_SIZE)
     by_hash = {sha256: pk for pk, sha256 in rows}
@@ -283,13 +286,13 @@ def _chunks(
 ) -> list[list[ObservationRecord]]:
     """Draw chunks from all sealed pairs, then drop pairs on photos taken down.
 
-    Chunks with fewer than two pairs left are dropped, since a single pair would always be ranked first.
+    A chunk that has fewer than two pairs left is dropped, since a single pair would always be ranked first.
     """
-    dealt = split_into_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
-    available = [[pair for pair in chunk if pair.image.url in image_of] for chunk in dealt]
+    all_chunks = split_into_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
+    available = [[pair for pair in chunk if pair.image.url in image_of] for chunk in all_chunks]
     kept = [
         remaining
-        for remaining, chunk in zip(available, dealt, strict=True)
+        for remaining, chunk in zip(available, all_chunks, strict=True)
         if len(remaining) > 1 or len(remaining) == len(chunk)
     ]
     return kept or [remaining for remaining in available if remaining]

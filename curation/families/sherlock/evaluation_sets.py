@@ -1,11 +1,11 @@
 """Write evaluation sets as files, in the published leaderboard's layout.
 
     OUT/public/test_retrieval/test_retrieval_0_instances.json, test_retrieval_0_instance_ids.json, …
-    OUT/held/test_retrieval/test_retrieval_0_answer_key.json, …      and so for localization and comparison
+    OUT/held/test_retrieval/test_retrieval_0_answer_key.json, …      likewise for localization and comparison
     OUT/manifest.json
 
 ``held`` contains the answer keys and is readable by its owner only. Instances are ordered by test id. A retrieval
-chunk has a million instances, so files are written piece by piece.
+chunk has a million instances, so each file is written piece by piece.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from curation.evaluation.answer_keys import (
     in_file_order,
     task_of,
 )
-from curation.evaluation.sets import ScoreRequest, given_pairs, proposed_pairs, retrieval_ids
+from curation.evaluation.sets import ScoreRequest, matching_requests, proposed_box_requests, retrieval_ids
 from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
 from curation.files import partial_folder, publish_folder
 from curation.models import DatasetVersion, ProposalRun
@@ -41,9 +41,8 @@ ProgressReport = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class WrittenSets:
-    """Written sets. expected: scores per file of a submission. manifest_sha256: hash of the manifest file.
-
-    photos: the photos' names in instances.
+    """The written evaluation sets. expected: number of scores in each file of a submission. left_out: numbers of
+    excluded pairs, photos and comparison sets, by reason. photos: the addresses of the photos in instances.
     """
 
     folder: Path
@@ -67,10 +66,10 @@ def write_evaluation_sets(
     """Write the three tasks of a split of a sealed version into ``out``, completely or not at all.
 
     Args:
-        split: train, val or test; empty is the whole version. out: absent or empty.
+        split: train, val or test; empty means the whole version. out: a folder that is empty or does not exist.
         proposals: the source of proposed boxes; without it, localization has only the annotators' regions.
-        private_percent: the share of photos whose names are written next to the keys, for the caller's use.
-        report_progress: called after each file with the number written and the total; may raise to stop.
+        private_percent: percentage of photos to choose as private; their names are written beside the answer keys.
+        report_progress: called with the number of finished files of a submission, and their total; may raise to stop.
 
     Raises:
         InvalidInput: the version is a draft, the split has no pairs, the run is unsuitable, or the folder is
@@ -102,18 +101,20 @@ def _write_all(folder: Path, sets: SplitSets, report_progress: ProgressReport) -
     for done, name in enumerate(names):
         report_progress(done, len(names))
         stem = f"{sets.title}_{task_of(name)}/{sets.title}_{name}"
-        asked = _FILES[task_of(name)](sets, name)
-        asked.sort(key=lambda item: item[0])
-        yield write_file(folder, f"{PUBLIC}/{stem}_instances.json", _json_list(line() for _, line in asked))
-        ids = (b'"%b"' % test_id.encode() for test_id, _ in asked)  # hexadecimal digits only
+        instances = _INSTANCE_MAKERS[task_of(name)](sets, name)
+        instances.sort(key=lambda item: item[0])
+        yield write_file(
+            folder, f"{PUBLIC}/{stem}_instances.json", _json_list(to_json() for _, to_json in instances)
+        )
+        ids = (b'"%b"' % test_id.encode() for test_id, _ in instances)  # hexadecimal digits only
         yield write_file(folder, f"{PUBLIC}/{stem}_instance_ids.json", _json_list(ids))
-        del asked
+        del instances
         yield write_file(folder, f"{HELD}/{stem}_answer_key.json", _answer_key(sets, name))
     report_progress(len(names), len(names))
 
 
 KeyedInstance = tuple[str, Callable[[], bytes]]
-"""A test id and what makes its instance's JSON."""
+"""A test id, and a function that returns the instance as JSON."""
 
 
 def _retrieval_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
@@ -122,31 +123,31 @@ def _retrieval_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
     texts = [canonical_json(pair.inference) for pair in chunk]
     ids = retrieval_ids(chunk, sets.ids)
     n = len(chunk)
-    pairs = ((regions[at // n], texts[at % n], test_id) for at, test_id in enumerate(ids))
+    pairs = ((regions[index // n], texts[index % n], test_id) for index, test_id in enumerate(ids))
     return [(test_id, _Instance(region, text, test_id, RETRIEVAL)) for region, text, test_id in pairs]
 
 
 def _all_localization_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
     lines: list[KeyedInstance] = []
     for image in sets.localization.images:
-        about = image.pairs[0].image
-        given = [_region_json(about, pair.bboxes) for pair in image.matched]
-        proposed = [_region_json(about, [box]) for box in image.boxes]
-        lines += _localization_instances(given, image.matched, given_pairs(image, sets.ids))
-        lines += _localization_instances(proposed, image.pairs, proposed_pairs(image, sets.ids))
+        reference = image.pairs[0].image
+        given = [_region_json(reference, pair.bboxes) for pair in image.matched]
+        proposed = [_region_json(reference, [box]) for box in image.boxes]
+        lines += _localization_instances(given, image.matched, matching_requests(image, sets.ids))
+        lines += _localization_instances(proposed, image.pairs, proposed_box_requests(image, sets.ids))
     return lines
 
 
 def _localization_instances(
-    regions: Sequence[bytes], pairs: Sequence[ObservationRecord], asked: Iterable[ScoreRequest]
+    regions: Sequence[bytes], pairs: Sequence[ObservationRecord], requests: Iterable[ScoreRequest]
 ) -> list[KeyedInstance]:
     texts = [canonical_json(pair.inference) for pair in pairs]
     return [
         (
-            instance.test_id,
-            _Instance(regions[instance.region], texts[instance.text], instance.test_id, LOCALIZATION),
+            request.test_id,
+            _Instance(regions[request.region], texts[request.text], request.test_id, LOCALIZATION),
         )
-        for instance in asked
+        for request in requests
     ]
 
 
@@ -161,7 +162,7 @@ def _comparison_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
     return lines
 
 
-_FILES: dict[str, Callable[[SplitSets, str], list[KeyedInstance]]] = {
+_INSTANCE_MAKERS: dict[str, Callable[[SplitSets, str], list[KeyedInstance]]] = {
     RETRIEVAL: _retrieval_instances,
     LOCALIZATION: _all_localization_instances,
     COMPARISON: _comparison_instances,
@@ -170,7 +171,7 @@ _FILES: dict[str, Callable[[SplitSets, str], list[KeyedInstance]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Instance:
-    """One instance. ``region``: JSON of image and region, without braces. ``text``: JSON of the inference."""
+    """A public instance. ``region``: JSON of image and region, without braces. ``text``: JSON of the inference."""
 
     region: bytes
     text: bytes
@@ -189,7 +190,7 @@ def _region_json(image: ImageReference, boxes: Sequence[Region]) -> bytes:
 
 
 def _answer_key(sets: SplitSets, name: str) -> Iterator[bytes]:
-    """Return the pieces of a key's file: one entry per line, so ordinary tools can read it."""
+    """Return the pieces of an answer key's file: one entry per line, so that line-based tools can read it."""
     task = task_of(name)
     if task == COMPARISON:
         return iter([pretty_json(sets.raw(name))])
@@ -235,15 +236,15 @@ def proposals_json(run: ProposalRun | None) -> dict[str, Any] | None:
 
 
 def _json_list(lines: Iterable[bytes]) -> Iterator[bytes]:
-    return _enclosed(lines, b"[", b"]")
+    return _enclose_lines(lines, b"[", b"]")
 
 
 def _json_object(entries: Iterable[tuple[str, bytes]]) -> Iterator[bytes]:
-    return _enclosed((b'"%b":%b' % (test_id.encode(), value) for test_id, value in entries), b"{", b"}")
+    return _enclose_lines((b'"%b":%b' % (test_id.encode(), value) for test_id, value in entries), b"{", b"}")
 
 
-def _enclosed(lines: Iterable[bytes], opening: bytes, closing: bytes) -> Iterator[bytes]:
-    """Return pieces of many lines each, since writing line by line would take most of the time."""
+def _enclose_lines(lines: Iterable[bytes], opening: bytes, closing: bytes) -> Iterator[bytes]:
+    """Yield the lines between brackets, in pieces of many lines: writing line by line would take most of the time."""
     source = iter(lines)
     yield opening + b"\n"
     before = b""

@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order
 from curation.evaluation.inputs import sorted_order
-from curation.evaluation.sets import LocalizationImage, given_pairs, proposed_pairs, retrieval_ids
+from curation.evaluation.sets import (
+    LocalizationImage,
+    matching_requests,
+    proposed_box_requests,
+    retrieval_ids,
+)
 from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.records import ObservationRecord
 
@@ -18,20 +23,21 @@ Matrix = NDArray[np.float64]
 
 
 class PairScores(Protocol):
-    """Gives scores: rows are regions, columns are texts, greater is more plausible."""
+    """Scores regions (rows) with texts (columns); a greater score is more plausible."""
 
     def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) scores of the regions of n pairs with their inferences."""
         ...
 
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) scores of the regions of an image's n matched pairs with their inferences, and (k, m) of its
-        k proposed boxes with the inferences of all its m pairs.
+        """Return two matrices: (n, n) scores of the regions of an image's n matched pairs with their inferences.
+
+        And (k, m) scores of its k proposed boxes with the inferences of all its m pairs.
         """
         ...
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:
-        """Return the scores of all candidates of rated sets, set by set, (m,); ``None`` if unsupported."""
+        """Return the scores of all candidates of rated sets, set by set, (m,); ``None`` if it cannot score them."""
         ...
 
 
@@ -58,19 +64,19 @@ def _comparison(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Ma
 
 def _localization(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix]:
     ids: list[str] = []
-    parts: list[Matrix] = []
+    blocks: list[Matrix] = []
     for image in sets.localization.images:
-        both = zip(
-            (given_pairs(image, sets.ids), proposed_pairs(image, sets.ids)),
+        requests_and_scores = zip(
+            (matching_requests(image, sets.ids), proposed_box_requests(image, sets.ids)),
             pair_scores.score_image(image),
             strict=True,
         )
-        for asked, similarity in both:
-            ids += [instance.test_id for instance in asked]
-            parts.append(
+        for requests, similarity in requests_and_scores:
+            ids += [request.test_id for request in requests]
+            blocks.append(
                 similarity[
-                    np.array([instance.region for instance in asked], dtype=np.intp),
-                    np.array([instance.text for instance in asked], dtype=np.intp),
+                    np.array([request.region for request in requests], dtype=np.intp),
+                    np.array([request.text for request in requests], dtype=np.intp),
                 ]
             )
-    return ids, np.concatenate(parts)
+    return ids, np.concatenate(blocks)

@@ -39,7 +39,7 @@ def _row_contents(rows: Any) -> Iterator[dict[str, Any]]:
 
 
 def _json_list(values: Iterable[Any]) -> Iterator[bytes]:
-    """Write one value per line, so ordinary tools can read the file."""
+    """Yield a JSON list with one value per line, so that line-based tools can read the file."""
     opening = b"[\n"
     for value in values:
         yield opening + canonical_json(value)
@@ -48,7 +48,10 @@ def _json_list(values: Iterable[Any]) -> Iterator[bytes]:
 
 
 def regions_left_out(version: DatasetVersion, written: Collection[str]) -> list[str]:
-    """Return the regions without a picture among the ``written`` files because their photo was taken down."""
+    """Return the ids of the comparison sets whose region picture is not among the ``written`` files.
+
+    Their photos were taken down.
+    """
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     ids = compared.order_by("instance_id").values_list("instance_id", flat=True)
     return [key for key in ids if picture_name(key) not in written]

@@ -1,4 +1,4 @@
-"""The Sherlock family: records are pairs, which are combined into comparison sets and rated."""
+"""The Sherlock family: a version has observation pairs, and rated comparison sets of their inferences."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from curation.versions.selection import Reason
 
 
 class CorpusAccumulator(Accumulator):
-    """The statistics reported in the paper, and the counts of comparison sets and judgments."""
+    """The statistics that Hessel et al. 2022 report, and the numbers of comparison sets and judgments."""
 
     def __init__(self) -> None:
         self._pairs, self._annotators = CorpusCounter(), set[str]()
@@ -68,15 +68,15 @@ class SherlockFamily(Family):
         plan_rows(version, plan, report_progress)
 
     def image_urls(self, row: Mapping[str, Any]) -> Sequence[str]:
-        """Return the pair's photo."""
+        """Return the address of the pair's photo."""
         return (row["inputs"]["image"]["url"],)
 
     def statistics(self) -> Accumulator:
-        """Return the paper's statistics."""
+        """Return a new accumulator of the statistics that Hessel et al. 2022 report."""
         return CorpusAccumulator()
 
     def counts(self, statistics: Mapping[str, Any]) -> Mapping[str, int]:
-        """Return the pairs and the comparison sets."""
+        """Return the numbers of pairs and of comparison sets."""
         return {
             PartName.OBSERVATION: statistics.get("pairs", 0),
             PartName.COMPARISON: statistics.get("comparison_sets", 0),
@@ -87,7 +87,7 @@ class SherlockFamily(Family):
         return sherlock_files(version, regions=regions)
 
     def regions_left_out(self, version: DatasetVersion, written: Collection[str]) -> list[str]:
-        """Return the regions without a picture."""
+        """Return the ids of the comparison sets without a region picture among the ``written`` files."""
         return regions_left_out(version, written)
 
     def check(self, folder: Path, *, images: Path | None = None) -> int:

@@ -1,6 +1,6 @@
-"""Comparison rows in the leaderboard's layout: public instances, and the answer key.
+"""Comparison rows in the layout of the Sherlock leaderboard's files: public instances, and the answer key.
 
-Source: the published leaderboard's files; measures in ``curation.evaluation.comparison``.
+``curation.evaluation.comparison`` has the measures.
 """
 
 from collections.abc import Iterable, Iterator

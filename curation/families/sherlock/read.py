@@ -29,10 +29,11 @@ class BrokenExport(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class ExportedVersion:
-    """A version read from its files, verified.
+    """A verified version that was read from its files.
 
-    ``records`` are the pairs of all splits; ``raw`` the same as plain JSON; ``workers`` maps an instance
-    id to the keyed hash of its author; ``answer_key`` is ``None`` without a comparison part.
+    ``records`` are the pairs of all splits, and ``raw`` the same pairs as JSON. ``images`` maps an image's url to its
+    SHA-256. ``workers`` maps an instance id to the keyed hash of its author. ``answer_key`` is ``None`` without a
+    comparison part.
     """
 
     project: str
@@ -109,8 +110,8 @@ def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion
     """Read the version in ``folder`` into memory, verifying all its checksums.
 
     Args:
-        folder: what ``export_version`` wrote.
-        images: a folder of the images, at their urls as paths; if given, they are verified too.
+        folder: a folder that ``manage.py export_version`` wrote.
+        images: a folder of the images, whose urls are their paths in it; if given, they are verified too.
 
     Raises:
         BrokenExport: a file or row is missing, unexpected or changed.
@@ -138,9 +139,9 @@ def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion
 
 
 def check_export(folder: Path, *, images: Path | None = None) -> int:
-    """Make all checks of ``read_version``, in the same order, and return the number of pairs.
+    """Verify all checksums of the version in ``folder`` in constant memory, and return the number of pairs.
 
-    Uses constant memory.
+    The checks and their order are those of ``read_version``.
 
     Raises:
         BrokenExport: a file or row is missing, unexpected or changed.
@@ -202,7 +203,7 @@ def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
     digest = sha256_if_readable(folder / SEAL)
     if digest != manifest.get("seal"):
         raise BrokenExport(
-            f"{SEAL}: its sha256 is {digest or 'unknown'}, the manifest says {manifest.get('seal')}; "
+            f"{SEAL}: its sha256 is {digest or 'unknown'}, but the manifest has {manifest.get('seal')}; "
             "the seal is broken"
         )
     lines = _read_lines(folder, SEAL)

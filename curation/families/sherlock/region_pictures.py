@@ -1,4 +1,4 @@
-"""The rendered regions of a sealed version's comparison sets, as seen by judges and models."""
+"""Pictures of the regions of a sealed version's comparison sets, drawn as judges and models see them."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,9 +19,9 @@ def picture_name(input_iid: str) -> str:
 
 
 def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, bytes]]:
-    """Yield (name, JPEG) of each comparison row's region, by ``hits.domain.images.region_drawing.highlighted_jpeg``.
+    """Yield (file name, JPEG) of each comparison row: the photo with its region highlighted.
 
-    Rows are left out if their photo has been taken down since the version was sealed.
+    A row is left out if its photo was taken down after the version was sealed.
 
     Args:
         rows: comparison rows of the version, as exported.

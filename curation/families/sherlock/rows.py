@@ -1,8 +1,8 @@
-"""The rows that a version of a project would have now, in the published format, and what is excluded and why.
+"""Plan the rows of a version of a project, in the published format, and list what is excluded and why.
 
-Includes only approved work on available images, and simulated answers only in a rehearsal. The ratings of each split
-are those of the newest completely judged round that has sets in it, since Hessel et al. (ECCV 2022) report the
-comparison task on val and test (table 3). The format is that of the published corpus and leaderboard files.
+A version includes only approved work on available images, and simulated answers only in a rehearsal. The ratings of
+each split are those of the newest completely judged round that has sets in the split, since Hessel et al. (ECCV 2022)
+report the comparison task on val and test (table 3). Rows have the format of the published corpus and leaderboard.
 """
 
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def _add_comparison(plan: Plan, project: Project) -> None:
         _add_round(plan, planned)
     if rounds:
         described = [planned.as_json() for planned in rounds]
-        # All rounds, newest first, and the newest also under the key of earlier releases, which had only one.
+        # All rounds, newest first. Earlier releases had one round, under its own key, which is still written.
         plan.sources |= {"comparison_round": described[0], "comparison_rounds": described}
 
 
@@ -104,17 +104,18 @@ def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
     """Return the newest completely judged round of each split that has one, newest first."""
     planned: list[PlannedRound] = []
     assigned: set[str] = set()
-    for found in launched_rounds(project):
-        names = launched_sets(found).order_by().values_list("observation__image__split", flat=True).distinct()
+    for comparison_round in launched_rounds(project):
+        sets = launched_sets(comparison_round).order_by()
+        names = sets.values_list("observation__image__split", flat=True).distinct()
         splits = frozenset(_resolve_split(name) for name in names) - assigned
-        if splits and is_judged(found):
-            planned.append(PlannedRound(found, splits))
+        if splits and is_judged(comparison_round):
+            planned.append(PlannedRound(comparison_round, splits))
             assigned |= splits
     return planned
 
 
 def _resolve_split(name: str) -> str:
-    """Return the split of a set's photo. Unknown ones are of photos taken down, whose sets are lost."""
+    """Return the split of a set's photo. Only photos taken down have an unknown split; their sets are excluded."""
     try:
         return str(parse_split(name))
     except UnknownSplit:

@@ -1,4 +1,4 @@
-"""The corpus statistics reported in the papers, computed from plain rows.
+"""The corpus statistics that Hessel et al. 2022 report, computed from rows in the published format.
 
 Source: Hessel et al. (ECCV 2022, doi:10.1007/978-3-031-20059-5_32), section 3 (3.5 pairs per image; clues and
 inferences of seven tokens on average; a mean and median of 1.17 and 1.0 boxes per clue) and supplement, section 3
@@ -60,7 +60,7 @@ class CorpusCounter:
         self._inference_tokens += len(tokenize(row["targets"]["inference"]))
 
     def result(self) -> CorpusStatistics:
-        """Return the statistics of all rows so far."""
+        """Return the statistics of all rows that were added."""
         pairs = self._pairs
         boxes = list(self._boxes.elements())
         return CorpusStatistics(
@@ -72,8 +72,8 @@ class CorpusCounter:
             tokens_per_clue=self._clue_tokens / pairs if pairs else None,
             tokens_per_inference=self._inference_tokens / pairs if pairs else None,
             confidence={
-                word: self._confidence[value] / pairs if pairs else None
-                for value, word in CONFIDENCE_LABELS.items()
+                label: self._confidence[value] / pairs if pairs else None
+                for value, label in CONFIDENCE_LABELS.items()
             },
             splits=dict(sorted(self._splits.items())),
         )
@@ -81,7 +81,7 @@ class CorpusCounter:
 
 def corpus_statistics(rows: Iterable[dict[str, Any]]) -> CorpusStatistics:
     """Return the statistics of rows in the published format, without splits."""
-    counting = CorpusCounter()
+    counter = CorpusCounter()
     for row in rows:
-        counting.add(row)
-    return counting.result()
+        counter.add(row)
+    return counter.result()

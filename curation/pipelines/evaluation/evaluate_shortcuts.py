@@ -1,4 +1,4 @@
-"""Scores without the photo: random ones, from the true clue's text, or from the candidate's text.
+"""Compute scores without the photo: at random, from the true clue's text, or from the candidate's text.
 
 Sentence vectors are all-MiniLM-L6-v2's. Equal versions, options and models give equal scores. Source: Hessel et al.
 2022 §5.2 (text-only models); Zellers et al. 2019 §4 (answer priors), doi:10.1109/CVPR.2019.00688.
@@ -20,7 +20,7 @@ from curation.evaluation.shortcuts import (
     grouped_folds,
     typicality,
 )
-from curation.families.sherlock.evaluation_plan import SplitSets, pairs_outside
+from curation.families.sherlock.evaluation_plan import SplitSets, pairs_of_other_splits
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.pipelines.texts.texts_common import (
     SentenceVectors,
@@ -58,7 +58,7 @@ def shortcut_scores(
     rng = np.random.default_rng([seed, list(Shortcut).index(shortcut)])
     if shortcut is Shortcut.RANDOM:
         return {name: rng.random(sets.expected[name]) for name in in_file_order(sets.expected)}, facts
-    others = pairs_outside(sets.version, sets.split)
+    others = pairs_of_other_splits(sets.version, sets.split)
     if shortcut is Shortcut.TEXT_TRAINED and len(others) < MIN_TRAINING_PAIRS:
         raise InvalidInput(
             f"{LABELS[shortcut]}: other splits have {len(others)} pairs; {MIN_TRAINING_PAIRS} are needed"
@@ -102,7 +102,7 @@ class _TextVectors:
         )
         rows = found.rows.astype(np.float64)
         indices = found.row_indices.tolist()
-        return cls({text: rows[place] for text, place in zip(ids_by_text, indices, strict=True)})
+        return cls({text: rows[index] for text, index in zip(ids_by_text, indices, strict=True)})
 
     def rows(self, texts: Sequence[str]) -> Matrix:
         """Return (n, d) vectors."""
@@ -120,10 +120,10 @@ class _ShortcutScores:
         others: Sequence[ObservationRecord],
         rng: np.random.Generator,
     ) -> None:
-        """clues: of rated sets' pairs by instance id. others: pairs to learn from."""
+        """clues: the rated sets' clues by instance id. others: pairs of other splits, to learn from."""
         self._is_prior = shortcut is Shortcut.ANSWER_PRIOR
         self._texts, self._clues, self._others, self._rng = texts, clues, others, rng
-        self._map = _fit_clue_map(texts, others) if shortcut is Shortcut.TEXT_TRAINED else None
+        self._clue_map = _fit_clue_map(texts, others) if shortcut is Shortcut.TEXT_TRAINED else None
 
     def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) scores of the clues of n pairs with their inferences."""
@@ -133,14 +133,14 @@ class _ShortcutScores:
         return self._similarities([pair.clue for pair in pairs], inferences)
 
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
-        """Return (n, n) scores of the pairs for matching, with random tie-breaks, and none of boxes."""
+        """Return (n, n) scores of the pairs for matching, with random tie-breaks; boxes get no scores."""
         if image.boxes:
             raise ValueError("proposed boxes have no clue to read; plan the sets without them")
         scores = self.score_chunk(image.matched)
         return scores + NOISE * self._rng.random(scores.shape), np.zeros((0, len(image.pairs)))
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix | None:
-        """Return the scores of all candidates, (m,); None if a single photo leaves no prior to learn."""
+        """Return the scores of all candidates, (m,); None if one photo alone leaves no prior to learn."""
         if self._is_prior:
             return _predict_ratings(rows, self._texts, self._rng)
         return np.concatenate(
@@ -155,8 +155,8 @@ class _ShortcutScores:
 
     def _similarities(self, clues: Sequence[str], inferences: Sequence[str]) -> Matrix:
         vectors = self._texts.rows(clues)
-        if self._map is not None:
-            vectors = _unit_rows(self._map.predict(vectors))
+        if self._clue_map is not None:
+            vectors = _unit_rows(self._clue_map.predict(vectors))
         return vectors @ self._texts.rows(inferences).T
 
     def _prior(self, inferences: Sequence[str], rows: int) -> Matrix:
@@ -180,7 +180,7 @@ def _unit_rows(rows: Matrix) -> Matrix:
 def _predict_ratings(
     rows: Sequence[Mapping[str, Any]], texts: _TextVectors, rng: np.random.Generator
 ) -> Matrix | None:
-    """Predict each candidate's mean rating from its text, by models without ratings of its photo: (n,)."""
+    """Predict candidates' mean ratings (n,) from their texts, by models fitted without ratings of their photo."""
     from sklearn.linear_model import RidgeCV
 
     photos = [row["image"]["url"] for row in rows for _ in row["candidates"]]

@@ -162,6 +162,6 @@ def test_another_manifest_than_the_sealed_one_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("rows", [ROWS[0], np.full((2, 3), np.nan), np.array([[1.0, np.inf]])])
 def test_invalid_rows_are_refused(tmp_path: Path, rows: NDArray[np.floating]) -> None:
-    with pytest.raises(InvalidInput, match="shard 7: the encoder gave no finite row"):
+    with pytest.raises(InvalidInput, match="shard 7: the encoder did not return a finite vector"):
         ShardFolder(tmp_path).write(7, rows)
     assert not list(tmp_path.iterdir())
