@@ -1,4 +1,4 @@
-"""The papers' tables next to ours, for a terminal and as JSON."""
+"""The tables of Hessel et al. 2022 next to our figures, for a terminal and as JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -9,25 +9,25 @@ from curation.services.ablation_tables import AblationRow, Cell, RowState, batch
 
 STATE_LABELS = {
     RowState.TRAINED: "trained, not evaluated",
-    RowState.MISSING: "not made",
-    RowState.OTHERS: "not ours",
+    RowState.MISSING: "not trained",
+    RowState.OTHERS: "published only",
 }
 
 
 def describe_limits(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
-    """Describe the limits of the comparison: another dataset, and other models."""
+    """Describe the limits of the comparison: the datasets differ, and some models differ."""
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     started = f", from {', '.join(models)}" if models else ""
     return (
-        f"Ours is {version.name}, {split or 'all splits'}{started}: a different dataset, and in part different "
-        "models. Compare the order of rows, not the values; ranks and P@1 also depend on how many texts are ranked "
-        "at a time, about 990 in the paper. The paper's are of Sherlock's test set, comparison also of its "
-        "validation set."
+        f"Our figures are of {version.name}, {split or 'all splits'}{started}. The published figures are of the test "
+        "set of Sherlock (comparison: also of its validation set). Datasets differ, and some models differ. Compare "
+        "the order of rows, not the values. Ranks and P@1 also depend on how many texts are ranked at a time, about "
+        "990 in the paper."
     )
 
 
 def table_lines(rows: Sequence[AblationRow]) -> Iterator[str]:
-    """Yield the lines of all tables; each cell is paper | ours (interval)."""
+    """Yield the lines of all tables; each cell is the published figure | our figure (interval)."""
     for table in TABLES:
         members = [row for row in rows if table in row.recipe.tables]
         shown = TABLE_COLUMNS[table]
@@ -41,7 +41,7 @@ def table_lines(rows: Sequence[AblationRow]) -> Iterator[str]:
 
 
 def _align_columns(lines: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield lines of columns, the first and the last one to the left, the others to the right."""
+    """Yield lines of aligned columns: the first and the last column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for first, *cells, last in lines:
         middle = "".join(f"  {cell:>{width}}" for cell, width in zip(cells, widths[1:-1], strict=True))
@@ -62,7 +62,7 @@ def _cell(cell: Cell) -> str:
 
 
 def _describe_row(row: AblationRow, shown: Sequence[str]) -> str:
-    """Describe a row's data, and caveats about its figures."""
+    """Describe a row: its state or sample sizes, its model, and warnings about its figures."""
     counted = row.describe_counts(shown)
     parts = [
         STATE_LABELS.get(row.state, "") or (f"n: {counted}" if counted else ""),

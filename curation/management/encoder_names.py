@@ -1,4 +1,4 @@
-"""Names of encoders on a command line, as stored in jobs."""
+"""Convert names of encoders on a command line to the names that jobs store."""
 
 from os.path import sep
 
@@ -7,9 +7,9 @@ from hits.management.jobs import absolute_model
 
 
 def absolute_encoder(given: str) -> str:
-    """Return an encoder's name with its folder's absolute path; a scorer's name is unchanged.
+    """Return an encoder's name with its folder's absolute path.
 
-    That includes a scorer with the name of an existing folder, such as the one it was imported from.
+    A scorer's name is unchanged, even if a folder has the same name.
     """
     without_prefix = given.removeprefix(SCORER_PREFIX)
     return given if without_prefix != given and sep not in without_prefix else absolute_model(given)

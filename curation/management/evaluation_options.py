@@ -1,4 +1,4 @@
-"""Shared options of commands about evaluation: the version, split, and options of the sets."""
+"""Options shared by commands about evaluation: the version, the split, and how the evaluation sets are made."""
 
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -15,20 +15,24 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
     """Add the options."""
     add = parser.add_argument
     add("--version", required=is_version_needed, help="name of a sealed version")
-    add("--project", help="its project's short name; needed when the version's does not tell")
-    splits = "train, val, test, or all; by default test, or else val, where the version has one"
+    add(
+        "--project",
+        help="the project's short name; required if several projects have a version with this name",
+    )
+    splits = "train, val, test or all; default: test, else val, if the version has them"
     add("--split", help=splits)
     add("--texts", choices=TEXTS, default=TEXTS[0], help="the texts to match")
-    runs = "run of proposed boxes; the newest by default, 0 for none"
+    runs = "number of the run of box proposals; default: the newest run, 0 for none"
     add("--proposals", type=int, metavar="RUN", help=runs)
     add("--boxes", type=int, default=MAX_BOXES, help="proposed boxes per photo")
-    add("--chunk", type=int, default=CHUNK_SIZE, help="pairs per chunk of retrieval")
-    add("--min-inferences", type=int, default=MIN_INFERENCES, help="pairs of a photo to match one to one")
-    add("--seed", type=int, default=0, help="of the draw of the chunks")
+    add("--chunk", type=int, default=CHUNK_SIZE, help="pairs per retrieval chunk")
+    fewest = "minimum pairs of a photo whose inferences and regions are matched one to one"
+    add("--min-inferences", type=int, default=MIN_INFERENCES, help=fewest)
+    add("--seed", type=int, default=0, help="seed of the draw of the chunks")
 
 
 def read_set_options(given: Mapping[str, Any]) -> SetOptions:
-    """Return the options from the command line."""
+    """Return the options of the evaluation sets from the command line."""
     try:
         return SetOptions(**option_fields(SetOptions, given))
     except InvalidInput as error:

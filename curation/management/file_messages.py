@@ -10,9 +10,9 @@ from hits.management.base import input_error, interrupt_error
 
 @contextmanager
 def input_errors(**files: Path | None) -> Iterator[None]:
-    """Raise invalid input and Ctrl-C, in a command that writes only at its end, as one line and an exit status.
+    """Turn InvalidInput and Ctrl-C into errors of the command: one line and an exit status.
 
-    files: paths by the names used in checks, with ``_`` for a space.
+    files: paths by the names that messages use, with ``_`` for a space.
     """
     try:
         yield
@@ -25,8 +25,8 @@ def input_errors(**files: Path | None) -> Iterator[None]:
 def _add_path(message: str, files: Mapping[str, Path | None]) -> str:
     """Return the message with the path after the input's name.
 
-    Checks of arrays and keys do not know the files: "features: row 4 is all zeros" becomes
-    "features (F.npy): row 4 is all zeros". files: paths by the names used in checks, with ``_`` for a space.
+    Checks of arrays and keys do not have the path: "features: row 4 is all zeros" becomes
+    "features (F.npy): row 4 is all zeros". files: paths by the names that messages use, with ``_`` for a space.
     """
     for name, path in files.items():
         label = name.replace("_", " ")

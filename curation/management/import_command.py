@@ -17,7 +17,7 @@ MAX_SHOWN_PROBLEMS = 5
 
 
 class ImportCommand(JobCommand):
-    """Import a collection, ``source``, as a job."""
+    """Import the collection ``source`` in a job."""
 
     tasks = (IMPORT_SOURCE,)
     source: Source
@@ -36,23 +36,23 @@ class ImportCommand(JobCommand):
             default=[],
             help="list of the images to import, such as VisualCOMET's train_annots.json; may be repeated",
         )
-        add("--limit", type=int, help="import at most this many")
-        add("--dry-run", action="store_true", help="read and count; store nothing")
+        add("--limit", type=int, help="maximum number of pictures to import")
+        add("--dry-run", action="store_true", help="only read and count; store nothing")
         add("--strict", action="store_true", help="stop at the first picture that cannot be used")
-        add("--skip-missing", action="store_true", help="skip missing pictures")
-        add("--resized", action="store_true", help="accept copies at another scale; boxes are scaled")
-        add("--licence", default="", help="stored and shown with every picture")
+        add("--skip-missing", action="store_true", help="skip pictures that are missing")
+        add("--resized", action="store_true", help="accept pictures at another scale, and scale their boxes")
+        add("--licence", default="", help="licence to store and show with every picture")
 
     def owns(self, job: Job) -> bool:
         """Whether a job imports this collection."""
         return super().owns(job) and job.args["source"] == self.source
 
     def collection_spec(self, **options: Any) -> CollectionSpec:
-        """Return the collection to import as a spec."""
+        """Return the specification of the collection to import."""
         raise NotImplementedError
 
     def shared_options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """Return the options common to all collections."""
+        """Return the fields of the specification that all collections have."""
         return {
             "allowed": tuple(options["allowed"]),
             "missing": MissingPolicy.SKIP if options["skip_missing"] else MissingPolicy.REFUSE,
@@ -60,7 +60,7 @@ class ImportCommand(JobCommand):
         }
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Return the job."""
+        """Create the job."""
         if not options["folder"] or not options["project"]:
             raise input_error("give the folder and --project, or a job to --resume")
         spec = self.collection_spec(**options)
@@ -89,7 +89,7 @@ class ImportCommand(JobCommand):
 
 
 def summarise_import(result: dict[str, Any]) -> str:
-    """Summarise an import in a line."""
+    """Return a line that summarises an import's counts."""
     splits = ", ".join(f"{split} {count}" for split, count in result["splits"].items())
     left_out = sum(result["left_out"].values())
     chosen = f"{result['images']} pictures ({splits or 'none'}), {left_out} left out"

@@ -1,4 +1,4 @@
-"""Find the version and split given on a command line, with helpful errors."""
+"""Find the version and the split that a command line names; errors list the known ones."""
 
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
@@ -10,7 +10,7 @@ from hits.models import Project
 
 
 def get_version(name: str | None, project: Project | None, *, flag: str = "--version") -> DatasetVersion:
-    """Return the version with this name, of a given project or of the only one that has it."""
+    """Return the version with this name, of the given project or of the only project that has one."""
     found = versions_named(name, project) if name else []
     if len(found) == 1:
         return found[0]
@@ -19,12 +19,12 @@ def get_version(name: str | None, project: Project | None, *, flag: str = "--ver
         raise input_error(f"{flag} {name}: {len(found)} projects have one; add --project with one of {among}")
     rows = DatasetVersion.objects.filter(project=project) if project else DatasetVersion.objects.all()
     known = ", ".join(sorted(set(rows.values_list("name", flat=True)))) or "none yet"
-    problem = f"{flag} {name}: there is no such version" if name else f"{flag}: say which one"
+    problem = f"{flag} {name}: there is no such version" if name else f"{flag}: is missing; name a version"
     raise input_error(f"{problem}{f' in {project.slug}' if project else ''}; known: {known}")
 
 
 def resolve_split(version: DatasetVersion, given: str | None) -> str:
-    """Return the split given on the command line, or the default one."""
+    """Return the split that the command line names, or the version's default split."""
     if given is None:
         known = version_splits(version)
         return known[0] if known else ""

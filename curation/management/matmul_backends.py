@@ -1,6 +1,6 @@
-"""The option ``--filter`` of commands that multiply many vectors: it affects the time, never the result.
+"""The option ``--filter`` of commands that multiply many vectors: it changes the time, never the result.
 
-torch is only imported if that saves more time than it takes.
+torch is imported only for so many rows that it saves more time than its import takes.
 """
 
 from typing import Any
@@ -14,13 +14,12 @@ ROWS_WORTH_TORCH = 20_000
 
 
 def add_filter(parser: Any) -> None:
-    """Add the option."""
-    parser.add_argument(
-        "--filter", choices=FILTERS, default="auto", help="changes the time, never the result"
-    )
+    """Add the option ``--filter``."""
+    help_text = "precision of the matrix product that finds near pairs; changes the time, never the result"
+    parser.add_argument("--filter", choices=FILTERS, default="auto", help=help_text)
 
 
-def choose_block_product(name: str, rows: int) -> MatmulBackend:
+def choose_clustering_backend(name: str, rows: int) -> MatmulBackend:
     """Return the matrix product for clustering. Raises InvalidInput if the processor does not support it."""
     if rows < ROWS_WORTH_TORCH and name != "bf16":
         return NumpyFloat32Backend()
@@ -32,7 +31,7 @@ def choose_block_product(name: str, rows: int) -> MatmulBackend:
     return matmul_backends.choose_matmul_backend()
 
 
-def choose_score_product(name: str, rows: int) -> ScoreBackend:
+def choose_scoring_backend(name: str, rows: int) -> ScoreBackend:
     """Return the matrix product for scoring. Raises InvalidInput if the processor does not support it."""
     if name == "fp32" or (rows < ROWS_WORTH_TORCH and name != "bf16"):
         return NumpyScoreBackend()

@@ -1,4 +1,4 @@
-"""Fill a dataclass of options from a command line whose options have its fields' names."""
+"""Fill a dataclass of options from the command-line options that have the names of its fields."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -6,5 +6,5 @@ from typing import Any
 
 
 def option_fields(kind: type[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are fields of a dataclass."""
+    """Return the command-line options that are fields of the dataclass ``kind``."""
     return {field.name: options[field.name] for field in fields(kind) if field.name in options}

@@ -1,4 +1,4 @@
-"""Options of the rules of comparison sets, shared by the commands on files and on projects."""
+"""Options for the rules of comparison sets, shared by the commands that build them from files and from projects."""
 
 from enum import StrEnum
 from typing import Any
@@ -12,7 +12,7 @@ _DEFAULTS = options.ComparisonSetOptions()
 
 
 def add_rules(parser: Any) -> None:
-    """Add options for all of ``NUMBER_OPTIONS`` and ``options.RULES``, as in ``ComparisonSetOptions``."""
+    """Add the options in ``NUMBER_OPTIONS`` and ``options.RULES``, with the defaults of ``ComparisonSetOptions``."""
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)
         parser.add_argument(_flag(name), type=type(default), default=default)
@@ -33,7 +33,7 @@ def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
 
 
 def add_soft_deduplication(parser: Any, *, keep: options.KeepRule | None = None, keep_help: str) -> None:
-    """Add the options of soft de-duplication; ``keep`` is the default of which member of a cluster to keep."""
+    """Add the options of soft de-duplication; ``keep`` is the default of ``--keep``."""
     parser.add_argument("--soft-share", type=float, default=options.DEFAULT_SOFT_SHARE)
     parser.add_argument("--linkage", choices=[item.value for item in Linkage], default=Linkage.AVERAGE.value)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""The option for a selection of records."""
+"""The option ``--selection``: a file that states which records a version or comparison round contains."""
 
 import json
 from argparse import ArgumentParser
@@ -10,17 +10,17 @@ from hits.management.base import input_error
 
 
 def add_selection(parser: ArgumentParser) -> None:
-    """Add the option."""
+    """Add the option ``--selection``."""
     parser.add_argument(
         "--selection",
         type=Path,
-        help='JSON file with a selection of approved records, for instance {"decisions": {"run": 4, '
-        '"dimensions": ["reasonable"], "not_judged": "out", "undecided": "out"}}; all by default',
+        help='JSON file that selects approved records, such as {"decisions": {"run": 4, '
+        '"dimensions": ["reasonable"], "not_judged": "out", "undecided": "out"}}; default: all approved records',
     )
 
 
 def read_selection(path: Path | None) -> Selection:
-    """Return the selection in a file, or every approved record without one. Raises CommandError for bad input."""
+    """Return the selection in a file, or of all approved records without a file. Raises CommandError for bad input."""
     if path is None:
         return Selection()
     try:

@@ -20,9 +20,12 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Make rows of the paper's tables with our own data, and print both tables."""
+    """Train and evaluate rows of the tables of Hessel et al. 2022 on our data, and print both tables."""
 
-    help = "Train and evaluate the rows of the paper's table 3, figures 4a and 5 and table 4, and print both tables."
+    help = (
+        "Train and evaluate the rows of table 3, figures 4a and 5 and table 4 of Hessel et al. 2022, and print the "
+        "published figures next to ours."
+    )
     tasks = (ABLATIONS,)
     has_version_option = True
 
@@ -32,19 +35,24 @@ class Command(JobCommand):
         add = parser.add_argument
         add("--project", help="the project's short name")
         add("--version", help="the sealed version to train on and to evaluate")
-        add("--split", help=f"what is evaluated: train, val, test or {ALL}; test or val if any")
-        add("--recipes", default="", help=f"which rows, comma-separated: {', '.join(supported_names())}")
-        add("--batch-sizes", default="", help="further points of the curve, such as 4,8,16")
-        add("--model", type=absolute_encoder, default="", help="the model every training starts from")
-        add("--steps", type=int, default=0, help="maximum steps of each training; 0 means all epochs")
-        add("--epochs", type=int, default=0, help="of each training; 0 is the paper's")
-        add("--batch-size", type=int, default=0, help="of the rows that do not vary it")
-        add("--chunk-size", type=int, default=0, help="pairs in memory at once, by gradient caching")
+        add("--split", help=f"split to evaluate: train, val, test or {ALL}; default: test, else val")
+        add("--recipes", default="", help=f"rows to train, comma-separated: {', '.join(supported_names())}")
+        add("--batch-sizes", default="", help="more batch sizes for the curve of figure 5, such as 4,8,16")
+        add(
+            "--model",
+            type=absolute_encoder,
+            default="",
+            help="the model from which every training run starts",
+        )
+        add("--steps", type=int, default=0, help="maximum steps of each training run; 0 means all epochs")
+        add("--epochs", type=int, default=0, help="epochs of each training run; 0 means as published")
+        add("--batch-size", type=int, default=0, help="batch size of the rows that do not vary it")
+        add("--chunk-size", type=int, default=0, help="pairs in memory at once (gradient caching)")
         add("--seed", type=int, default=0, help="seed of all random choices (0)")
         add("--show", action="store_true", help="only print the tables")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the rows, unless only printing is requested."""
+        """Train the rows and print the tables, or only print them with ``--show``."""
         if not options["show"]:
             super().handle(*args, **options)
             return
@@ -52,7 +60,7 @@ class Command(JobCommand):
         self._print(version, resolve_split(version, options["split"]), options, {})
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the rows."""
+        """Create the job that trains the rows."""
         version = get_version(options["version"], find_project(options["project"]))
         given = option_fields(AblationOptions, options)
         given["split"] = resolve_split(version, options["split"])
@@ -61,7 +69,7 @@ class Command(JobCommand):
         return request_ablations(version=version, options=AblationOptions(**given), by=None, queue=queue)
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
-        """Print both tables, and which rows could not be made and why."""
+        """Print both tables, and the reason for each row that was not trained."""
         version = DatasetVersion.objects.get(pk=job.args["version"])
         self._print(version, job.args["options"]["split"], options, job_facts(job))
 
@@ -70,7 +78,7 @@ class Command(JobCommand):
     ) -> None:
         rows = ablation_table(version, split)
         limits = describe_limits(version, split, rows)
-        refused = [f"Not made: {name}: {reason}" for name, reason in facts.get("refused", {}).items()]
+        refused = [f"Not trained: {name}: {reason}" for name, reason in facts.get("refused", {}).items()]
         facts |= {"statement": limits, "rows": rows_as_json(rows)}
         self.report(options, facts, limits, *table_lines(rows), *refused)
 

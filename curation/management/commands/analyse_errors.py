@@ -32,12 +32,17 @@ class Command(JobCommand):
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("evaluation", nargs="?", type=int, help="its number, as in its page's address")
-        least = f"people agree by more than that ({MIN_AGREEMENT:g})"
+        add("evaluation", nargs="?", type=int, help="the evaluation's number, as in its page's address")
+        least = f"analyse images whose human agreement is above this ({MIN_AGREEMENT:g})"
         add("--agreement", type=float, default=MIN_AGREEMENT, help=least)
-        add("--encoder", type=absolute_encoder, default="", help="of image features, such as clip:<folder>")
+        add(
+            "--encoder",
+            type=absolute_encoder,
+            default="",
+            help="encoder of the images, such as clip:<folder>",
+        )
         add("--shown", type=int, default=12, help="mistakes per gallery (12)")
-        add("--seed", type=int, default=0, help="of folds and intervals (0)")
+        add("--seed", type=int, default=0, help="seed of folds and intervals (0)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Request the analysis."""
@@ -54,7 +59,7 @@ class Command(JobCommand):
         return row.job
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the AUCs and the paper's."""
+        """Print the AUC of each predictor next to the published one."""
         row = ErrorAnalysis.objects.get(pk=job.result["analysis"])
         figures = row.figures
         self.report(

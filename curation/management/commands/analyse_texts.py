@@ -1,4 +1,4 @@
-"""``manage.py analyse_texts duplicates|topics|toxicity|captions --project P``: the paper's analyses of texts."""
+"""``manage.py analyse_texts duplicates|topics|toxicity|captions --project P``: analyse the texts of pairs."""
 
 from argparse import ArgumentParser
 from dataclasses import fields
@@ -15,30 +15,30 @@ from hits.management.jobs import JobCommand, absolute_model
 from hits.management.lookups import find_project
 from hits.models import Job
 
-# The option of a file, and the option that selects reading it.
+# The field of an analysis's options that is set to FROM_FILE if a file is given.
 FILE_OPTIONS = {AnalysisKind.TOXICITY: "scorer", AnalysisKind.CAPTIONS: "source"}
 
 
 class Command(JobCommand):
-    """Analyse a project's approved pairs; nothing is removed."""
+    """Analyse the texts of a project's approved pairs; no text is removed."""
 
     help = "Find copies, topics, toxic texts, or similarity to captions among a project's approved pairs."
     tasks = (ANALYSE_TEXTS,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the options; defaults are the paper's values, or those in the help."""
+        """Add the options. The help states the defaults."""
         super().add_arguments(parser)
         add = parser.add_argument
         add("kind", nargs="?", choices=[kind.value for kind in AnalysisKind])
         add("--project", help="short name of the project")
-        add("--split", help="only that split (all)")
+        add("--split", help="analyse only this split (all)")
         add("--seed", type=int, help="seed of all random choices (0)")
         _add_analysis_options(parser)
-        columns = "CSV or JSON lines: id, field, score (toxicity) or image, caption (captions)"
+        columns = "CSV or JSON lines with id, field, score (for toxicity) or image, caption (for captions)"
         add("--file", type=Path, help=columns)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Return the job; options of other analyses are refused."""
+        """Create the job; refuse options of other analyses."""
         if options["kind"] is None or options["project"] is None:
             raise input_error("give an analysis and a project: analyse_texts topics --project SLUG")
         kind = AnalysisKind(options["kind"])
@@ -56,7 +56,7 @@ class Command(JobCommand):
 
 
 def _option_names() -> list[str]:
-    names = [field.name for made in texts.OPTION_TYPES.values() for field in fields(made)]
+    names = [field.name for option_type in texts.OPTION_TYPES.values() for field in fields(option_type)]
     return [name for name in dict.fromkeys(names) if name not in ("file", "file_name")]
 
 
@@ -77,25 +77,33 @@ def _store_file(kind: AnalysisKind, path: Path) -> dict[str, str]:
 def _add_analysis_options(parser: ArgumentParser) -> None:
     """Add a group of options for each analysis."""
     add = parser.add_argument_group("duplicates").add_argument
-    add("--field", choices=[field.value for field in PairText], help="which texts (inference)")
-    add("--share", type=float, help="of the texts that soft de-duplication leaves (0.8)")
-    until = "end groups there instead, whatever share is left: 1 - cosine, such as 0.2"
+    add("--field", choices=[field.value for field in PairText], help="texts to compare (inference)")
+    add("--share", type=float, help="share of the texts that soft de-duplication keeps (0.8)")
+    until = "group texts up to this distance, 1 - cosine, instead of keeping a share; for example 0.2"
     add("--distance", type=float, help=until)
-    add("--linkage", choices=[linkage.value for linkage in Linkage], help="(average)")
-    add("--cap", type=int, help="exact copies to keep (3)")
+    add(
+        "--linkage",
+        choices=[linkage.value for linkage in Linkage],
+        help="linkage of the clustering (average)",
+    )
+    add("--cap", type=int, help="copies of one exact text to keep (3)")
     add = parser.add_argument_group("topics").add_argument
-    add("--topics", type=int, help="of clues, and as many of inferences (10)")
-    add("--passes", type=int, help="times that the fit sees every text (10)")
-    add("--least-texts", type=int, help="words in fewer texts are ignored (2)")
+    add("--topics", type=int, help="number of topics of clues, and of inferences (10)")
+    add("--passes", type=int, help="passes over the texts (10)")
+    add("--least-texts", type=int, help="ignore words that occur in fewer texts (2)")
     add = parser.add_argument_group("toxicity").add_argument
     scorers = f"{texts.WORD_LIST}, or {texts.MODEL_PREFIX}<folder or hub id> ({texts.WORD_LIST})"
     add("--scorer", type=absolute_model, help=scorers)
-    add("--label", help="the classifier's label that means toxic")
-    add("--sample", type=int, help="pairs of each split, 0 for all (10000)")
-    add("--top", type=int, help="texts of each split to be read (50)")
+    add("--label", help="the label by which the classifier marks toxic texts")
+    add("--sample", type=int, help="pairs to sample from each split, 0 for all (10000)")
+    add("--top", type=int, help="texts of each split to review (50)")
     add = parser.add_argument_group("captions").add_argument
-    add("--source", choices=texts.CAPTION_SOURCES[:-1], help="of the captions (auto)")
-    add("--against", choices=texts.REGION_CHOICES, help="which region descriptions (overlap)")
-    add("--measure", choices=[measure.value for measure in Measure], help="(mean)")
+    add("--source", choices=texts.CAPTION_SOURCES[:-1], help="source of the captions (auto)")
+    add("--against", choices=texts.REGION_CHOICES, help="region descriptions to compare with (overlap)")
+    add(
+        "--measure",
+        choices=[measure.value for measure in Measure],
+        help="how similarities are combined (mean)",
+    )
     add("--most", type=int, help="maximum captions per pair (5)")
     add("--images", type=int, help="size of a random sample, 0 for all (2000)")

@@ -1,4 +1,4 @@
-"""``manage.py audit_shortcuts --project P --version V [--split S]``: how well a model does without the image."""
+"""``manage.py audit_shortcuts --project P --version V [--split S]``: the figures of baselines without the image."""
 
 from argparse import ArgumentParser
 from dataclasses import replace
@@ -16,8 +16,8 @@ from hits.management.lookups import find_project
 from hits.models import Job
 
 MEANING = (
-    "More than Random's, and the more the worse: an inference can then be guessed from words alone, and a model's "
-    "figure says less about seeing."
+    "The more a baseline exceeds Random, the better inferences can be guessed from words alone, and the less a "
+    "model's figures depend on the image."
 )
 
 
@@ -34,12 +34,16 @@ class Command(JobCommand):
         add = parser.add_argument
         add("--project", help="the project's short name")
         add("--version", help="a sealed version")
-        add("--split", help=f"train, val, test or {ALL}; test or val if any")
-        add("--only", default="", help=f"some of {', '.join(Shortcut)}, with commas between")
+        add("--split", help=f"train, val, test or {ALL}; default: test, else val")
+        add(
+            "--only",
+            default="",
+            help=f"evaluate only these baselines, comma-separated: {', '.join(Shortcut)}",
+        )
         add("--seed", type=int, default=0, help="seed of all random choices (0)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the audits."""
+        """Create the job that evaluates the baselines."""
         version = get_version(options["version"], find_project(options["project"]))
         chosen = ShortcutOptions(split=resolve_split(version, options["split"]), seed=options["seed"])
         if only := tuple(filter(None, options["only"].split(","))):

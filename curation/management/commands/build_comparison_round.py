@@ -18,7 +18,7 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Build a comparison round; its sets are reviewed and launched on the page Comparison sets."""
+    """Build a comparison round; its sets are reviewed and launched on the Comparison sets page."""
 
     help = (
         "Build comparison sets from a project's approved pairs, as a round that can be launched for rating."
@@ -26,14 +26,15 @@ class Command(JobCommand):
     tasks = (COMPARISON_ROUND,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the options; the rules are those of ``build_comparison_sets``."""
+        """Add the options; the rules are those of ``manage.py build_comparison_sets``."""
         super().add_arguments(parser)
         add = parser.add_argument
         add("--project", default="", help="the project's short name")
-        add("--split", default="", help="only pairs on photos of this split; needed with several")
+        splits = "use only pairs on photos of this split; required if there are several splits"
+        add("--split", default="", help=splits)
         encoders = (
-            f"of plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>, or "
-            "scorer:<name or number> of one that was trained or imported here"
+            f"encoder for plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, "
+            "clip-openvino:<folder>, or scorer:<name or number> of a scorer of this project"
         )
         add("--encoder", type=absolute_encoder, default="", help=encoders)
         add_selection(parser)
@@ -44,7 +45,7 @@ class Command(JobCommand):
         add_soft_deduplication(soft, keep=KeepRule.RANDOM, keep_help=keep_help)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the round."""
+        """Create the job that builds the round."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")
         given = option_fields(RoundOptions, options)

@@ -1,4 +1,4 @@
-"""``manage.py build_comparison_sets``: hard candidates for rating (Hessel et al. 2022, supplement, section E)."""
+"""``manage.py build_comparison_sets``: hard candidates for rating (Hessel et al. 2022, appendix E)."""
 
 from argparse import ArgumentParser
 from dataclasses import asdict
@@ -12,7 +12,7 @@ from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
 from curation.management.file_messages import input_errors
-from curation.management.matmul_backends import add_filter, choose_score_product
+from curation.management.matmul_backends import add_filter, choose_scoring_backend
 from curation.management.option_fields import option_fields
 from curation.management.rule_options import add_rule, add_rules, add_soft_deduplication
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
@@ -27,34 +27,35 @@ FILE_OPTIONS = ("plausibility", *EMBEDDINGS, "candidates", "image_ids")
 
 
 class Command(DeerstalkerCommand):
-    """Choose comparison sets from files."""
+    """Build comparison sets from files."""
 
-    help = "Choose comparison sets from a plausibility matrix, or from embeddings that give it by blocks."
+    help = "Build comparison sets from a plausibility matrix, or from embeddings that give plausibilities."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("--plausibility", type=Path, help="(instances, inferences), the gold on the diagonal")
-        add("--image-embeddings", type=Path, help="(instances, d), instead of --plausibility")
-        add("--inference-embeddings", type=Path, help="(inferences, d)")
+        add("--plausibility", type=Path, help=".npy (instances, inferences), gold inferences on the diagonal")
+        add("--image-embeddings", type=Path, help=".npy (instances, d), instead of --plausibility")
+        add("--inference-embeddings", type=Path, help=".npy (inferences, d), with --image-embeddings")
         add("--texts", type=Path, required=True, help="JSON list of all inferences")
-        add("--text-embeddings", type=Path, required=True, help="(inferences, e) sentence vectors")
-        add("--candidates", type=Path, help="JSON list of ids kept by soft de-duplication")
+        add("--text-embeddings", type=Path, required=True, help=".npy (inferences, e) of sentence vectors")
+        add("--candidates", type=Path, help="JSON list of the ids that soft de-duplication kept")
         add("--image-ids", type=Path, help="JSON list: the image of every inference")
         add_rules(parser)
         add_rule(parser, "shortcut", Shortcut)
         soft = parser.add_argument_group("soft de-duplication, without --candidates")
         keep_help = "which member of a cluster to keep: random with --seed, else the first"
         add_soft_deduplication(soft, keep_help=keep_help)
-        add("--seed", type=int, help="of the random order, and of the members kept of clusters")
+        add("--seed", type=int, help="seed of the random order, and of the draw of kept cluster members")
         add_filter(parser)
-        add("--memory-mib", type=int, default=ExecutionOptions().memory_mib, help="for scores, at most")
-        add("--threads", type=int, default=usable_cores())
+        memory_help = "maximum memory for scores, in MiB"
+        add("--memory-mib", type=int, default=ExecutionOptions().memory_mib, help=memory_help)
+        add("--threads", type=int, default=usable_cores(), help="threads that score; default: all cores")
         add("--details", action="store_true", help="add the figures of every set to the JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Build and print."""
+        """Build the sets and print them."""
         meter = ProgressMeter(self.stderr) if self.stderr.isatty() else None
         try:
             with input_errors(**{name: options[name] for name in FILE_OPTIONS}):
@@ -122,8 +123,8 @@ def _build(options: dict[str, Any], meter: ProgressMeter | None) -> ComparisonSe
 
 
 def _candidate_ids(vectors: NDArray[np.floating], options: dict[str, Any]) -> list[int]:
-    """Return the ids in a file, or without one those that soft de-duplication leaves."""
-    listed = _read_list(options["candidates"], (int,), "whole numbers, the ids left")
+    """Return the ids in the file of candidates; without a file, the ids that soft de-duplication keeps."""
+    listed = _read_list(options["candidates"], (int,), "whole numbers, the ids of the candidates")
     if listed is not None:
         return listed
     seed = options["seed"]
@@ -147,7 +148,7 @@ def _plausibility(options: dict[str, Any]) -> Plausibility:
     if not (images and inferences):
         raise InvalidInput("give --plausibility, or --image-embeddings together with --inference-embeddings")
     rows = _read_matrix(images)
-    backend = choose_score_product(options["filter"], len(rows))
+    backend = choose_scoring_backend(options["filter"], len(rows))
     return EmbeddingPlausibility(rows, _read_matrix(inferences), backend)
 
 
@@ -159,7 +160,7 @@ def _read_matrix(path: Path) -> NDArray[np.floating]:
 
 
 def _read_list(path: Path | None, types: tuple[type, ...], items: str) -> list[Any] | None:
-    """Return a JSON list of items of these types exactly; ``None`` without a file."""
+    """Return a JSON list whose items have exactly these types; ``None`` without a file."""
     if path is None:
         return None
     found = read_json(path)

@@ -14,7 +14,7 @@ from hits.management.lookups import find_project
 
 
 class Command(DeerstalkerCommand):
-    """Write instances, sorted ids and private answer keys of the three tasks."""
+    """Write the instances, sorted ids and private answer keys of the three tasks."""
 
     help = (
         "Write the leaderboard's three tasks from a sealed version, in the published layout: instances and sorted "

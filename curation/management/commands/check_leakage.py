@@ -16,9 +16,9 @@ DEFAULTS = LeakageOptions()
 
 
 class Command(JobCommand):
-    """Compare the splits of a project; pairs are reviewed on its page Splits."""
+    """Compare the splits of a project; the pairs are reviewed on the project's Splits page."""
 
-    help = "Find near-duplicates and copies between a project's splits."
+    help = "Find copies and near-duplicates in different splits of a project."
     tasks = (LEAKAGE,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -28,14 +28,14 @@ class Command(JobCommand):
         add("--project", default="", help="the project's short name")
         add("--threshold", type=float, default=DEFAULTS.threshold, help="minimum cosine of a pair")
         add("--limit", type=int, default=DEFAULTS.limit, help="number of most similar pairs to keep")
-        both = "image vectors and published ids, or equal files and published ids only"
+        both = "what is compared: image vectors and published ids, or equal files and published ids"
         names = [compare.value for compare in CompareBy]
         add("--compare", choices=names, default=DEFAULTS.compare, help=both)
-        encoder_help = "of image vectors; the project's default if absent"
+        encoder_help = "encoder of the images; default: the project's encoder"
         add("--encoder", type=absolute_encoder, default="", help=encoder_help)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Return the job."""
+        """Create the job."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")
         given = LeakageOptions(**option_fields(LeakageOptions, options))

@@ -13,11 +13,11 @@ NAMES = ("vit-b16", "rn50x16", "rn50x64", "rn50x64-multitask")
 
 
 class Command(DeerstalkerCommand):
-    """Turn a published checkpoint into a scorer's folder."""
+    """Convert a published checkpoint to a scorer's folder."""
 
     help = (
-        "Turn a checkpoint of the Sherlock corpus's authors (or another of OpenAI's names and shapes) into a "
-        "scorer's folder. It is read as numbers alone; the folder is there as a whole or not at all."
+        "Convert a checkpoint of the Sherlock corpus's authors, or another with the parameter names and shapes of "
+        "OpenAI's CLIP, to a scorer's folder. Only numbers are read from it. The folder is written atomically."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,15 +25,19 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         add = parser.add_argument
         add("checkpoint", type=Path, help="the .pt file")
-        tokenizer = "a CLIP's tokenizer, such as openai/clip-vit-base-patch16; checkpoints carry none"
+        tokenizer = "a CLIP model's tokenizer, such as openai/clip-vit-base-patch16; checkpoints have none"
         add("--tokenizer", required=True, metavar="FOLDER_OR_HUB", help=tokenizer)
         add("--out", type=Path, required=True, metavar="DIR", help="a folder that does not exist yet")
-        add("--name", choices=NAMES, default="", help="which published one it is")
+        add("--name", choices=NAMES, default="", help="the name of the published checkpoint, if it is one")
         modes = [mode.value for mode in TextMode]
-        add("--text-mode", choices=modes, help="how it was trained; default: its name's")
+        add(
+            "--text-mode",
+            choices=modes,
+            help="the texts it was trained on; default: those of the published name",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Convert, and print the result."""
+        """Convert the checkpoint, and print the folder and its hash."""
         from curation.scorer.model.published_scorers import convert_published
 
         mode = options["text_mode"]

@@ -28,10 +28,10 @@ class Command(DeerstalkerCommand):
         codebooks = f"one of {', '.join(builtin_codebooks())}, or a TOML or JSON file"
         add("--codebook", required=True, help=codebooks)
         add("--how", choices=[how.value for how in SamplingMethod], default=SamplingMethod.RANDOM.value)
-        add("--n", type=int, help="pairs in all, or of each split; the paper's by default")
-        add("--seed", type=int, default=0)
-        add("--split", help="only this split")
-        add("--analysis", type=int, help="the analysis whose scores choose, for --how top")
+        add("--n", type=int, help="number of pairs, in total or of each split; default: the codebook's")
+        add("--seed", type=int, default=0, help="seed of the sample (0)")
+        add("--split", help="sample only this split")
+        add("--analysis", type=int, help="number of the analysis whose scores rank the pairs, for --how top")
         add("--readers", type=int, default=2, help="readers of each pair, 1 to 5")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -80,6 +80,6 @@ def _read_codebook(name: str) -> Codebook:
 
 
 def _recipe(options: dict[str, Any], codebook: Codebook) -> SampleRecipe:
-    how = SamplingMethod(options["how"])
-    n = options["n"] if options["n"] is not None else default_sample_size(codebook, how)
-    return SampleRecipe(how, n, options["seed"], options["split"], options["analysis"])
+    method = SamplingMethod(options["how"])
+    n = options["n"] if options["n"] is not None else default_sample_size(codebook, method)
+    return SampleRecipe(method, n, options["seed"], options["split"], options["analysis"])

@@ -25,7 +25,7 @@ from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_r
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
 from curation.management.file_messages import input_errors
-from curation.management.matmul_backends import add_filter, choose_block_product
+from curation.management.matmul_backends import add_filter, choose_clustering_backend
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand
 from hits.management.memory import peak_mib
@@ -38,27 +38,27 @@ KEEP_METHODS = ("random", "medoid", "first", "largest")
 class Command(DeerstalkerCommand):
     """Cluster vectors hierarchically and keep one member of each cluster."""
 
-    help = "Cluster the rows of an .npy hierarchically, and keep one row of each cluster."
+    help = "Cluster the rows of an .npy file hierarchically, and keep one row of each cluster."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("--features", type=Path, required=True, help="float32 (n, d)")
+        add("--features", type=Path, required=True, help=".npy of float32 (n, d)")
         cut = parser.add_mutually_exclusive_group(required=True)
-        cut.add_argument("--clusters", type=int, help="how many clusters to make")
-        cut.add_argument("--fraction", type=float, help="how many clusters to make, as a share of the rows")
+        cut.add_argument("--clusters", type=int, help="number of clusters")
+        cut.add_argument("--fraction", type=float, help="number of clusters, as a fraction of the rows")
         cut.add_argument("--distance", type=float, help="merge clusters up to this distance")
         add("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         add("--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept")
         add("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
         add_filter(parser)
-        add("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="most to take")
+        add("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="maximum memory, in MiB")
         add("--out", type=Path, help="write labels, int64 (n,), here")
-        add("--seed", type=int, default=0, help="of the draw of kept members")
+        add("--seed", type=int, default=0, help="seed of the draw of kept rows")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Cluster, and print the time from the array in memory to the labels."""
+        """Cluster the rows, and print the kept rows and the time of clustering, without reading the file."""
         with input_errors(features=options["features"], sizes=options["sizes"]):
             _check(options)
             self._run(options)
@@ -83,7 +83,10 @@ class Command(DeerstalkerCommand):
         self.report(options, facts, f"{counts}, {seconds:.2f} s ({found.method.value}: {found.reason})")
 
     def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
-        linkage, product = Linkage(options["linkage"]), choose_block_product(options["filter"], len(features))
+        linkage, product = (
+            Linkage(options["linkage"]),
+            choose_clustering_backend(options["filter"], len(features)),
+        )
         cut = _cut(options)
         target_cluster_count(cut, len(features))  # check before the warm-up
         warm_up = features[:WARM_UP_ROWS]
@@ -110,7 +113,7 @@ def _check(options: dict[str, Any]) -> None:
     if options["memory_mib"] < 1:
         raise InvalidInput(f"--memory-mib {options['memory_mib']}: is too small; give at least 1")
     if (options["keep"] == "largest") != (options["sizes"] is not None):
-        raise InvalidInput("--keep largest and --sizes: one needs the other; give both or neither")
+        raise InvalidInput("--keep largest and --sizes: give both or neither")
 
 
 def _cut(options: dict[str, Any]) -> Cut:

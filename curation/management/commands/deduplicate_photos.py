@@ -21,8 +21,9 @@ class Command(JobCommand):
     """Find near-duplicates among a project's photos, and set them aside on request."""
 
     help = (
-        "Cluster a project's photos hierarchically and preview which ones would be set aside, one of each cluster "
-        "being kept. --set-aside does it at once, --apply RUN after a look at the preview, --undo RUN takes it back."
+        "Cluster a project's photos hierarchically, and preview the photos that would be set aside if one of each "
+        "cluster is kept. --set-aside sets them aside without a preview, --apply RUN after a preview, --undo RUN "
+        "restores them."
     )
     tasks = (DEDUPLICATE,)
 
@@ -31,30 +32,32 @@ class Command(JobCommand):
         super().add_arguments(parser)
         add = parser.add_argument
         add("--project", default="", help="the project's short name")
-        one = "cluster only this collection's photos, and keep the marks of all others; default: all photos"
+        one = "cluster only this collection's photos, and keep the marks of other photos; default: all photos"
         add("--source", choices=[source.value for source in Source], default="", help=one)
         cut = parser.add_mutually_exclusive_group()
-        cut.add_argument("--share", type=float, help="of the photos that are kept, such as 0.9")
-        cut.add_argument("--clusters", type=int, help="how many photos are kept")
+        cut.add_argument("--share", type=float, help="share of the photos to keep, such as 0.9")
+        cut.add_argument("--clusters", type=int, help="number of photos to keep")
         apart = (
-            "merge what is at most this far apart: 1 - cosine; of ward, the height of the merge. Default, for "
-            f"near copies alone: {dedup.NEAR_COPY_DISTANCES[POOLED_ENCODER]} with {POOLED_ENCODER}, "
+            "merge clusters up to this distance: 1 - cosine; for --linkage ward, the height of the merge. The "
+            f"default merges near copies only: {dedup.NEAR_COPY_DISTANCES[POOLED_ENCODER]} with {POOLED_ENCODER}, "
             f"{dedup.CLIP_NEAR_COPY_DISTANCE} with CLIP"
         )
         cut.add_argument("--distance", type=float, help=apart)
         add("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         add("--keep", choices=KEEP_METHODS, default=KEEP_METHODS[0], help="which photo of a cluster is kept")
-        add("--seed", type=int, default=0, help="of the draw of kept photos")
+        add("--seed", type=int, default=0, help="seed of the draw of kept photos")
         encoders = f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>"
         add("--encoder", type=absolute_encoder, default="", help=encoders)
-        most = f"most that clustering takes beside the vectors; default {MEMORY_MIB}"
+        most = f"maximum memory of clustering beside the vectors, in MiB; default {MEMORY_MIB}"
         add("--memory-mib", type=int, default=MEMORY_MIB, help=most)
-        acts = parser.add_mutually_exclusive_group()
-        acts.add_argument(
+        actions = parser.add_mutually_exclusive_group()
+        actions.add_argument(
             "--set-aside", action="store_true", help="set photos aside at once, without a preview"
         )
-        acts.add_argument("--apply", type=int, metavar="RUN", help="set the photos of a preview aside")
-        acts.add_argument("--undo", type=int, metavar="RUN", help="undo setting a run's photos aside")
+        actions.add_argument("--apply", type=int, metavar="RUN", help="set the photos of a preview aside")
+        actions.add_argument(
+            "--undo", type=int, metavar="RUN", help="restore the photos that a run set aside"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Preview, or act on an earlier preview."""
@@ -66,8 +69,8 @@ class Command(JobCommand):
             line = f"{marked} photos are set aside; undo it with --undo {run.pk}"
             self.report(options, {"marked": marked}, line)
         else:
-            moved = undo_duplicates(run=_get_run(options["undo"]))
-            self.report(options, {"undone": moved}, f"Undone: {moved} marks were restored")
+            undone = undo_duplicates(run=_get_run(options["undo"]))
+            self.report(options, {"undone": undone}, f"Undone: {undone} marks were restored")
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print the job's result, and how to apply a preview."""
@@ -75,10 +78,10 @@ class Command(JobCommand):
         run = job.result.get("run")
         if run and "marked" not in job.result and not options["json"]:
             apply = f"manage.py deduplicate_photos --apply {run}"
-            self.stdout.write(f"A preview: no photo was set aside. To do it: {apply}")
+            self.stdout.write(f"This is a preview: no photo was set aside. To set them aside: {apply}")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the run."""
+        """Create the job."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")
         return request_deduplication(

@@ -16,7 +16,7 @@ from hits.management.base import DeerstalkerCommand
 
 @dataclass(frozen=True)
 class Task:
-    """How a task's key is read and scored, and the figures in its JSON."""
+    """How a task's answer key is parsed and its predictions are scored, and the figures in its JSON."""
 
     parse: Callable[[Any], Any]
     score: Callable[[Any, Any], Any]
@@ -37,12 +37,12 @@ TASKS = {
 
 
 class Command(DeerstalkerCommand):
-    """Score predictions by one of the three official measures."""
+    """Score predictions on one of the three tasks of the Sherlock leaderboard."""
 
-    help = "Score predictions against an answer key, as the published leaderboard does."
+    help = "Score predictions against an answer key, as the Sherlock leaderboard does."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the task and its files."""
+        """Add the task and its files."""
         super().add_arguments(parser)
         add = parser.add_argument
         add("task", choices=sorted(TASKS))
@@ -51,7 +51,7 @@ class Command(DeerstalkerCommand):
         add("--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Score and print."""
+        """Score the predictions and print the figures."""
         task = TASKS[options["task"]]
         predictions, ids = options["predictions"], options["instance_ids"]
         with input_errors(predictions=predictions, answer_key=options["answer_key"]):

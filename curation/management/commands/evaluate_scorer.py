@@ -37,32 +37,31 @@ class Command(JobCommand):
         super().add_arguments(parser)
         add = parser.add_argument
         add_set_options(parser, is_version_needed=False)
-        what = parser.add_mutually_exclusive_group()
-        what.add_argument(
+        source = parser.add_mutually_exclusive_group()
+        source.add_argument(
             "--scorer",
             type=absolute_encoder,
             help="a scorer's name, scorer:<name or number>, label-sentence, clip:<hub id or folder>, …",
         )
-        what.add_argument("--predictions", type=Path, help="zip of a submission, or a task's .npy or .json")
-        what.add_argument("--judgments", action="store_true", help="people, by their judgments")
-        what.add_argument("--random", action="store_true", help="chance, drawn with --random-seed")
-        add("--random-seed", type=int, default=0, metavar="SEED")
-        modes = (
-            f"how regions are drawn: {', '.join(RegionMode)}; hide is also only_context; default as trained"
-        )
+        source.add_argument("--predictions", type=Path, help="zip of a submission, or a task's .npy or .json")
+        source.add_argument("--judgments", action="store_true", help="evaluate people, by their judgments")
+        source.add_argument("--random", action="store_true", help="evaluate random scores")
+        add("--random-seed", type=int, default=0, metavar="SEED", help="seed of --random (0)")
+        modes = f"how regions are drawn: {', '.join(RegionMode)}; only_context means hide; default: as in training"
         add("--region-mode", default="", help=modes)
-        score = parser.add_argument_group("BERTScore of what was retrieved, with a model saved in a folder")
-        score.add_argument("--bertscore", type=absolute_path, default="", metavar="FOLDER")
-        score.add_argument("--bertscore-layer", type=int, default=17, help="17 is RoBERTa-Large's")
-        score.add_argument(
-            "--bertscore-baseline", type=float, default=0.83122575, help="RoBERTa-Large's; 0 does not rescale"
+        score = parser.add_argument_group(
+            "BERTScore of the retrieved inferences, with a model saved in a folder"
         )
-        add("--label", default="", help="its name in tables; required with --predictions")
+        score.add_argument("--bertscore", type=absolute_path, default="", metavar="FOLDER")
+        score.add_argument("--bertscore-layer", type=int, default=17, help="17 is for RoBERTa-Large")
+        baseline = "the baseline of rescaling; the default is RoBERTa-Large's, 0 does not rescale"
+        score.add_argument("--bertscore-baseline", type=float, default=0.83122575, help=baseline)
+        add("--label", default="", help="the evaluation's name in tables; required with --predictions")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the evaluation."""
+        """Create the evaluation and its job."""
         if not options["version"]:
-            raise input_error("name --version, or a job to --resume")
+            raise input_error("give --version, or a job to --resume")
         project = find_project(options["project"]) if options["project"] else None
         version = get_version(options["version"], project)
         row = _request_evaluation(version, options, queue=queue)
@@ -94,11 +93,11 @@ def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, qu
         return evaluations.request_judgments_evaluation(**common)
     if given["random"]:
         return evaluations.request_baseline_evaluation(seed=given["random_seed"], **common)
-    raise input_error("say what to evaluate: --scorer, --predictions, --judgments or --random")
+    raise input_error("choose what to evaluate: --scorer, --predictions, --judgments or --random")
 
 
 def _region_mode(given: str) -> str:
-    """Return a mode's canonical name; unknown modes are returned unchanged, to be refused later."""
+    """Return a mode's canonical name. An unknown mode is returned unchanged; the service refuses it."""
     try:
         return RegionMode(given).value
     except ValueError:

@@ -18,7 +18,7 @@ SUFFIXES = (".json", ".csv")
 
 
 class Command(DeerstalkerCommand):
-    """Export an audit with anonymous readers; the files are those of its page."""
+    """Export an audit with anonymous readers, as the audit's page does."""
 
     help = "Export an audit as one JSON document, or as CSV with a line per pair and question."
 
@@ -29,22 +29,22 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--out", required=True, type=Path, help="a new file that ends in .json or .csv")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Write the file completely or not at all."""
+        """Write the file atomically."""
         out: Path = options["out"]
         audit = _get_audit(options["audit"])
         if out.suffix not in SUFFIXES:
             raise input_error(f"--out {out}: the name determines the format; end it in .json or .csv")
         if out.exists():
             raise input_error(f"--out {out}: exists already; choose another name")
-        read = load_labelled_audit(audit)
+        labelled = load_labelled_audit(audit)
         try:
-            write_text(out, _json(audit, read) if out.suffix == ".json" else _csv(audit, read))
+            write_text(out, _json(audit, labelled) if out.suffix == ".json" else _csv(audit, labelled))
         except InvalidInput as error:
             raise input_error(f"--out {error}") from error
-        facts = {"audit": audit.pk, "state": audit.state, "pairs": len(read.items), "out": str(out)}
+        facts = {"audit": audit.pk, "state": audit.state, "pairs": len(labelled.items), "out": str(out)}
         facts["rehearsal"] = audit.project.is_rehearsal
         mark = " (a rehearsal, not for release)" if audit.project.is_rehearsal else ""
-        self.report(options, facts, f"{audit.name}{mark}: {len(read.items)} pairs in {out}")
+        self.report(options, facts, f"{audit.name}{mark}: {len(labelled.items)} pairs in {out}")
 
 
 def _get_audit(number: int) -> Audit:
@@ -55,11 +55,12 @@ def _get_audit(number: int) -> Audit:
     return audit
 
 
-def _json(audit: Audit, read: LabelledAudit) -> Iterable[str]:
-    yield json.dumps(audit_document(audit, read), ensure_ascii=False, allow_nan=False, indent=1)
+def _json(audit: Audit, labelled: LabelledAudit) -> Iterable[str]:
+    yield json.dumps(audit_document(audit, labelled), ensure_ascii=False, allow_nan=False, indent=1)
     yield "\n"
 
 
-def _csv(audit: Audit, read: LabelledAudit) -> Iterable[str]:
-    rows = csv_rows(read.items, audit_codebook(audit), read.letters, is_open=audit.state == AuditState.OPEN)
-    return csv_lines(csv_columns(read.letters), rows)
+def _csv(audit: Audit, labelled: LabelledAudit) -> Iterable[str]:
+    codebook, letters = audit_codebook(audit), labelled.letters
+    rows = csv_rows(labelled.items, codebook, letters, is_open=audit.state == AuditState.OPEN)
+    return csv_lines(csv_columns(letters), rows)

@@ -24,9 +24,9 @@ STATISTIC_NAMES = ("images", "pairs", "comparison_sets", "judgments", "rows")
 
 
 class Command(DeerstalkerCommand):
-    """Export a version's files; a new version is created and sealed first."""
+    """Export a version's files. A version that does not exist is created, and a draft is sealed first."""
 
-    help = "Export a dataset version, sealing it first when it is new or still a draft."
+    help = "Export a dataset version. If it does not exist or is a draft, it is created and sealed first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
@@ -34,13 +34,17 @@ class Command(DeerstalkerCommand):
         add = parser.add_argument
         add("name")
         add("--out", required=True, type=Path, help="a new or empty folder")
-        families = f"the project's family, which is the default: {', '.join(family_names())}"
+        families = f"must be the project's family, the default; one of {', '.join(family_names())}"
         add("--format", default="", help=families)
-        add("--project", help="needed when the name does not tell")
-        regions = "write each comparison photo with its region highlighted, too"
+        add("--project", help="required if several projects have a version with this name")
+        regions = "also write a picture of each comparison set's photo with its region highlighted"
         add("--regions", action="store_true", help=regions)
         add_selection(parser)
-        add("--real", action="store_true", help="refuse rehearsals, which must not be released as data")
+        add(
+            "--real",
+            action="store_true",
+            help="refuse to export a rehearsal, which must not be released as data",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Find or create the version, write its files, and verify them."""
@@ -108,7 +112,7 @@ def _only_project(name: str) -> Project:
     projects = list(Project.objects.all()[:2])
     if len(projects) != 1:
         known = ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet"
-        raise input_error(f"version {name}: there is none; say --project to make it, one of {known}")
+        raise input_error(f"version {name}: there is none; add --project to create it, one of {known}")
     return projects[0]
 
 

@@ -25,13 +25,13 @@ class Command(JobCommand):
         add = parser.add_argument
         add("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         add("--project", default="", help="the project's short name")
-        add("--layout", choices=LAYOUTS, default="auto", help="of four bare numbers")
+        add("--layout", choices=LAYOUTS, default="auto", help="the meaning of a box's four bare numbers")
         add("--limit", type=int, default=DEFAULT_LIMIT, help="maximum boxes per photo (the best ones)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the import."""
+        """Create the job."""
         if options["file"] is None:
-            raise input_error("file: name the file of proposals")
+            raise input_error("file: give the file of proposals, or a job to --resume")
         return request_proposals_import(
             project=find_project(options["project"]),
             by=None,

@@ -13,11 +13,11 @@ from hits.models import Job
 
 
 class Command(JobCommand):
-    """Import a scorer's folder, as written by ``convert_scorer``: check and copy it."""
+    """Check and copy a scorer's folder, such as one that ``manage.py convert_scorer`` wrote."""
 
     help = (
-        "Take a scorer's folder in. It is read to its end and copied, whole or not at all, and can then choose "
-        "candidates, be evaluated, and be trained further."
+        "Import a scorer's folder: check and copy it atomically. The scorer can then rank candidates, be evaluated, "
+        "and be trained further."
     )
     tasks = (IMPORT_SCORER,)
 
@@ -25,12 +25,12 @@ class Command(JobCommand):
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("folder", nargs="?", type=Path, help="with scorer.json and the files that it names")
+        add("folder", nargs="?", type=Path, help="a folder with scorer.json and the files that it names")
         add("--project", help="the project's short name")
         add("--name", default="", help="the scorer's name")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the import."""
+        """Create the job."""
         if options["folder"] is None or not options["name"]:
             raise input_error("give FOLDER and --name, or a job to --resume")
         return request_scorer_import(

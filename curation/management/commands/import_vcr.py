@@ -17,24 +17,29 @@ class Command(ImportCommand):
 
     help = "Import VCR: pictures with enough entities (--min-entities), detected objects, and the published splits."
     source = Source.VCR
-    folder_help = "holds vcr1images, and train.jsonl, val.jsonl, test.jsonl as far as they are wanted"
+    folder_help = "contains vcr1images, and optionally train.jsonl, val.jsonl and test.jsonl"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
         for split in SPLITS:
-            add(f"--{split}", type=absolute_path, default="", help=f"{split}.jsonl, if it lies elsewhere")
-        add("--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer")
+            add(
+                f"--{split}",
+                type=absolute_path,
+                default="",
+                help=f"{split}.jsonl, if it is not in the folder",
+            )
+        add("--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer entities")
         add(
             "--count",
             choices=[count.value for count in EntityCount],
             default=EntityCount.OBJECTS.value,
-            help="an entity is a detected object, or a class of objects",
+            help="whether an entity is a detected object, or a class of detected objects",
         )
 
     def collection_spec(self, **options: Any) -> VcrSource:
-        """Return the collection to import as a spec."""
+        """Return the specification of the collection to import."""
         named = {split: options[split] for split in SPLITS if options[split]}
         return replace(
             find_copy(Path(options["folder"]), named),

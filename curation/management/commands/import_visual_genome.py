@@ -15,24 +15,31 @@ class Command(ImportCommand):
 
     help = "Import Visual Genome: pictures, sizes, region descriptions, and the splits of published lists."
     source = Source.VISUAL_GENOME
-    folder_help = "holds VG_100K, VG_100K_2 and image_data.json"
+    folder_help = "contains VG_100K, VG_100K_2 and image_data.json"
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("--image-data", type=absolute_path, default="", help="image_data.json, if it lies elsewhere")
-        add("--regions", type=absolute_path, default="", help="region_descriptions.json")
-        lists = "JSON object with the lists train, val and test of image ids"
+        add(
+            "--image-data", type=absolute_path, default="", help="image_data.json, if it is not in the folder"
+        )
+        add(
+            "--regions",
+            type=absolute_path,
+            default="",
+            help="region_descriptions.json, to import descriptions",
+        )
+        lists = "JSON object {train, val, test} of lists of image ids"
         add("--splits", type=absolute_path, default="", help=lists)
         for split in SPLITS:
-            one = f"list of the ids of {split}: JSON, or one a line"
+            one = f"file of the image ids of {split}: a JSON list, or one id per line"
             add(f"--{split}", type=absolute_path, default="", help=one)
-        rest = "split of images in no list; they are left out if absent"
+        rest = "split of the images that are in no list; by default they are left out"
         add("--rest", choices=SPLITS, default="", help=rest)
 
     def collection_spec(self, **options: Any) -> VisualGenomeSource:
-        """Return the collection to import as a spec."""
+        """Return the specification of the collection to import."""
         lists = {"": options["splits"]} | {split: options[split] for split in SPLITS}
         return VisualGenomeSource(
             folder=options["folder"],

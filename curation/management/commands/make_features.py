@@ -21,8 +21,8 @@ class Command(JobCommand):
     """Encode a project's images, regions or texts, shard by shard."""
 
     help = (
-        "Encode a project's images, regions of approved pairs, or their texts, into shards of vectors below the "
-        "media folder. Stopped or killed, it goes on at the first missing shard; running workers help."
+        "Encode a project's images, or the regions or texts of its approved pairs, as shards of vectors below the "
+        "media folder. A stopped or killed job resumes at the first missing shard. Running workers share the work."
     )
     tasks = (FEATURES,)
 
@@ -30,21 +30,22 @@ class Command(JobCommand):
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("--project", help="the project's slug")
-        add("--of", choices=features.SUBJECTS, default=features.SUBJECTS[0], help="what is encoded")
-        add("--region-mode", choices=features.MODES, help="how regions are drawn; default highlight")
-        add("--text", choices=TEXTS, help="which texts; default inference")
+        add("--project", help="the project's short name")
+        add("--of", choices=features.SUBJECTS, default=features.SUBJECTS[0], help="what to encode")
+        add("--region-mode", choices=features.MODES, help="how regions are drawn; default: highlight")
+        add("--text", choices=TEXTS, help="texts to encode; default: inference")
         encoders = (
             "label-sentence, efficientnet-lite0 (images), clip:<hub id or folder>, clip-openvino:<folder>, "
             "scorer:<name or number>"
         )
         add("--encoder", type=absolute_encoder, default=DEFAULT_ENCODER, help=encoders)
-        add("--precision", choices=features.PRECISIONS, default=features.PRECISIONS[0], help="of CLIP")
-        add("--crop", choices=features.CROPS, default=Crop.TWO_SQUARES.value, help="of CLIP")
-        add("--shard-rows", type=int, default=SHARD_ROWS, help="rows a shard")
+        precision = "precision of CLIP models"
+        add("--precision", choices=features.PRECISIONS, default=features.PRECISIONS[0], help=precision)
+        add("--crop", choices=features.CROPS, default=Crop.TWO_SQUARES.value, help="crop of CLIP models")
+        add("--shard-rows", type=int, default=SHARD_ROWS, help="rows per shard")
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the set."""
+        """Create the job."""
         subject = options["of"]
         given = option_fields(FeatureOptions, options) | {"subject": subject}
         drawn = RegionMode.HIGHLIGHT if subject == "regions" else ""

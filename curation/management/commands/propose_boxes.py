@@ -1,4 +1,4 @@
-"""``manage.py propose_boxes --project SLUG [--detector D] [--limit 100]``, or ``--measure RUN`` for new pairs."""
+"""``manage.py propose_boxes --project SLUG [--detector D] [--limit 100]``, or ``propose_boxes --measure RUN``."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -26,11 +26,17 @@ class Command(JobCommand):
         add("--project", default="", help="the project's short name")
         add("--detector", type=absolute_model, default=CLASSICAL, help="classical, or hf:<hub id or folder>")
         add("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo")
-        add("--suppress-over", type=float, metavar="IOU", help="of a model's boxes")
-        add("--measure", type=int, metavar="RUN", help="measure a run against new pairs instead")
+        suppress = "drop a box whose IoU with a higher-scoring box is above this (non-maximum suppression)"
+        add("--suppress-over", type=float, metavar="IOU", help=suppress)
+        add(
+            "--measure",
+            type=int,
+            metavar="RUN",
+            help="only measure a run against the currently accepted pairs",
+        )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request a run, or a new measurement of a run."""
+        """Create the job of a new run, or of a new measurement of a run."""
         if options["measure"] is not None:
             run = ProposalRun.objects.filter(pk=options["measure"]).select_related("project").first()
             if run is None:

@@ -1,4 +1,4 @@
-"""``manage.py serve_encoder``: compares meanings for live hints; started by ``serve`` and ``demo``."""
+"""``manage.py serve_encoder``: compares the meanings of texts for live hints. ``serve`` and ``demo`` start it."""
 
 import fcntl
 import logging
@@ -19,9 +19,9 @@ from hits.management.base import DeerstalkerCommand, input_error
 
 
 class Command(DeerstalkerCommand):
-    """Answer over a Unix socket until Ctrl C or SIGTERM."""
+    """Answer requests over a Unix socket until Ctrl-C or SIGTERM."""
 
-    help = "Answer live hints' questions about meanings at VAR_DIR/encoder.sock, until it is stopped."
+    help = "Compare the meanings of texts for live hints, over the socket VAR_DIR/encoder.sock, until it is stopped."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Load the models, listen, and clean up at the end."""
@@ -31,13 +31,13 @@ class Command(DeerstalkerCommand):
             with suppress(KeyboardInterrupt), _socket_lock(path):
                 self._serve(path)
         finally:
-            # Nothing is left to clean up: a second request to stop, as Ctrl C in a terminal and the parent make
-            # together, must not end the interpreter's own farewell with a traceback.
+            # Nothing is left to clean up. Ctrl-C in a terminal sends SIGINT, and the parent process sends SIGTERM:
+            # the second signal must not cause a traceback while the interpreter exits.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
 
     def _serve(self, path: Path) -> None:
-        # A page waits for one short sentence: a second thread gains little and takes the web server's core.
+        # A request has one short sentence: a second thread gains little and takes a core from the web server.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
         from curation.features.contradiction import ContradictionEncoder
@@ -46,13 +46,13 @@ class Command(DeerstalkerCommand):
 
         try:
             nli = settings.HINTS_NLI_MODEL
-            denied = ContradictionEncoder(Path(nli)).probabilities if nli else None
+            contradict = ContradictionEncoder(Path(nli)).probabilities if nli else None
             similarity = Similarity(SentenceEncoder())
         except EncoderUnavailable as error:
             raise input_error(str(error)) from error
         similarity([("warm", "up")])  # the first request is slow, so make it before any page needs it
         try:
-            server = HintServer(path, {"similar": similarity, "contradict": denied})
+            server = HintServer(path, {"similar": similarity, "contradict": contradict})
         except OSError as error:
             raise input_error(f"{path}: {error.strerror or error}") from error
         with server:
@@ -65,10 +65,10 @@ class Command(DeerstalkerCommand):
 
 @contextmanager
 def _socket_lock(path: Path) -> Iterator[None]:
-    """Lock the socket's path; a socket left by an earlier process is removed.
+    """Lock the socket's path; remove a socket that an earlier process left there.
 
     Raises:
-        CommandError: an encoder runs here already, or something else is in the way.
+        CommandError: an encoder runs there already, or the path is another kind of file.
     """
     with path.with_name(f"{path.name}.lock").open("w") as lock:
         try:
@@ -95,6 +95,6 @@ def _is_answering(path: Path) -> bool:
 
 
 def _handle_stop(number: int, frame: FrameType | None) -> None:
-    # Once is enough: a second request, while the process ends, would end it with a traceback.
+    # A second signal while the process ends would cause a traceback.
     signal.signal(number, signal.SIG_IGN)
     raise KeyboardInterrupt

@@ -21,56 +21,58 @@ from hits.models import Job
 
 SETTINGS = {field.name: field for field in fields(TrainingConfig)}
 HELP = {
-    "model": f"what training starts from: clip:<hub id or folder>, {SCORER_PREFIX}<name of a ready one>, or tiny",
+    "model": f"the model to start from: clip:<hub id or folder>, {SCORER_PREFIX}<name of a ready scorer>, or tiny",
     "region_mode": "how a region is drawn: highlight, hide, only_region, position_only or none",
-    "text_mode": "inference, clue or multitask",
-    "crop": "two_squares, centre or pad",
-    "batch_size": "pairs per step over all processes; one less is the number of negatives",
-    "chunk_size": "pairs in memory at once, by gradient caching; 0 is the whole batch",
-    "learning_rate": "of AdamW",
-    "weight_decay": "of AdamW",
-    "warmup_steps": "steps over which the rate rises",
+    "text_mode": "the texts to train on: inference, clue or multitask",
+    "crop": "how images are cropped: two_squares, centre or pad",
+    "batch_size": "pairs per step over all processes; each pair has the others as negatives",
+    "chunk_size": "pairs in memory at once (gradient caching); 0 means the whole batch",
+    "learning_rate": "learning rate of AdamW",
+    "weight_decay": "weight decay of AdamW",
+    "warmup_steps": "steps over which the learning rate rises",
     "epochs": "passes over the pairs",
-    "max_steps": "maximum steps; 0 for no limit",
+    "max_steps": "maximum steps; 0 means no limit",
     "checkpoint_every": "steps between validations",
-    "patience": "validations without a better P@1 before stopping; 0 for never",
-    "reduce_on_plateau": "divide the rate by 10 after a validation without a lower loss, as in the published code",
-    "augment": "the four augmentations of each half",
+    "patience": "validations without a better P@1 before training stops; 0 means it never stops early",
+    "reduce_on_plateau": "divide the learning rate by 10 after a validation without a lower loss",
+    "augment": "augment the images",
     "grayscale": "probability of a greyscale picture",
     "precision": "auto, fp32 or bf16",
     "compile": "compile the towers by torch.compile",
     "processes": "number of processes, under torchrun",
-    "device": "such as cpu or cuda; chosen when absent",
+    "device": "device such as cpu or cuda; default: the GPU, if there is one",
     "seed": "seed of all random choices",
 }
 
 
 class Command(JobCommand):
-    """Train a scorer on a sealed version; the page Scorers shows it, and can stop and resume it."""
+    """Train a scorer on a sealed version; the Scorers page shows the training run, and can stop and resume it."""
 
     help = "Train a scorer on the pairs of a sealed version. If stopped or killed, it can be resumed."
     tasks = (TRAIN_SCORER,)
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the options; the settings are those of ``TrainingConfig``, their defaults the paper's."""
+        """Add the options; the settings and their defaults are those of ``TrainingConfig``."""
         super().add_arguments(parser)
         add = parser.add_argument
         add("--project", help="the project's short name")
         add("--version", help="the sealed version to train on")
-        add("--name", default="", help="of the scorer; absent: version, model and a number")
-        add("--split", help="training split; train if the version has it")
-        add("--val-split", help="validation split; val if the version has it")
-        share = "of the photos that validate, where both are one split"
+        add("--name", default="", help="the scorer's name; default: version, model and a number")
+        add("--split", help="training split; default: train if the version has it")
+        add("--val-split", help="validation split; default: val if the version has it")
+        share = "share of the photos for validation, if training and validation use the same split"
         add("--val-share", type=float, default=VAL_SHARE, help=share)
-        rows = f"the settings of a row of the paper's tables: {', '.join(trainable_names())}"
+        rows = (
+            f"use the settings of a row of the tables of Hessel et al. 2022: {', '.join(trainable_names())}"
+        )
         add("--recipe", default="", help=rows)
         settings = parser.add_argument_group("settings")
         for name in HELP:
             _add_setting(settings, name)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
-        """Request the training."""
+        """Create the scorer and the job that trains it."""
         project = find_project(options["project"])
         version = get_version(options["version"], project)
         config = _read_config(options)
@@ -92,7 +94,7 @@ class Command(JobCommand):
 
 
 def _add_setting(group: Any, name: str) -> None:
-    """Add the option of a setting; if absent, the recipe or default applies."""
+    """Add the option of a setting; without the option, the recipe or the default applies."""
     flag, default = f"--{name.replace('_', '-')}", SETTINGS[name].default
     if isinstance(default, bool):
         group.add_argument(flag, action=BooleanOptionalAction, default=None, help=HELP[name])

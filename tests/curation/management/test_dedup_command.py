@@ -82,7 +82,7 @@ def test_filters_change_nothing(features: Path, which: str) -> None:
 
 
 def test_sizes_and_largest_belong_together(features: Path, tmp_path: Path) -> None:
-    assert fails("one needs the other", features, "--clusters", "9", "--keep", "largest").returncode == 2
+    assert fails("give both or neither", features, "--clusters", "9", "--keep", "largest").returncode == 2
     np.save(tmp_path / "s.npy", np.ones(7))
     flags = ["--clusters", "9", "--keep", "largest", "--sizes", str(tmp_path / "s.npy")]
     assert fails(r"sizes \(.*s\.npy\): .* for 300 labels", features, *flags).returncode == 2

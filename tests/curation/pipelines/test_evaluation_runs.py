@@ -232,7 +232,7 @@ def test_region_mode_is_stored_and_validated(corpus: Corpus, knowing: Knowing) -
     assert row.job is not None
     job = jobs.run_in_process(job=row.job)
     assert job.state == JobState.FAILED
-    assert "knowing cannot do position_only; use highlight, none" in job.error
+    assert "knowing does not support position_only; use highlight, none" in job.error
     with pytest.raises(Refused, match="region_mode: 'dreams' is not known"):
         asked(corpus, options=EvaluationOptions(region_mode="dreams"))
 
@@ -440,7 +440,7 @@ def test_evaluate_command(corpus: Corpus, knowing: Knowing) -> None:
     assert Evaluation.objects.get(pk=result["evaluation"]).figures["retrieval"]["chunks"] == 2
     assert command(*of, "--random", "--random-seed", "7")["state"] == "done"
     assert command(*of, "--judgments")["human"] == 100
-    with pytest.raises(CommandError, match="say what to evaluate"):
+    with pytest.raises(CommandError, match="choose what to evaluate"):
         command(*of)
     with pytest.raises(CommandError, match="name --version"):
         command("--random")

@@ -252,7 +252,7 @@ def test_the_command_prints_both_tables_and_a_caution(version: DatasetVersion, r
     ):
         assert words in text, words
     assert "UNITER Base" in text
-    assert "not ours" in text
+    assert "published only" in text
     found = json.loads(run(*flags, "--json"))
     row = next(row for row in found["rows"] if row["recipe"] == "no-region")
     assert row["cells"]["p_at_1"] == {"paper": 18.1, "value": 12.5, "low": 10.0, "high": 15.0, "n": 12}
