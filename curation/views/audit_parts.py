@@ -1,4 +1,4 @@
-"""Parts of audit pages: questions with what was answered, figures with their plots, differences to discuss."""
+"""Sections of audit pages: questions with answers, figures with plots, and disagreements to discuss."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from curation.audits.labels import ItemState
 from curation.models import AuditItem
 from curation.views.report_sections import Cell, Section, Table
 from hits.charts.coefficients import coefficient, heat_table
-from hits.charts.scale import decimals, percent_text
+from hits.charts.scale import decimal_text, percent_text
 from hits.charts.strips import share_strip
 from hits.domain.images.image_facts import ImageFacts
 from hits.selectors.images.images import image_facts
 
-PREFIX = "code-"
+FIELD_PREFIX = "code-"
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A pair as readers see it; a text that the codebook keeps from them is empty."""
+class ShownPair:
+    """A pair as readers see it; a text that the codebook hides from them is empty."""
 
     image: ImageFacts
     boxes: Sequence[Mapping[str, int]]
@@ -31,7 +31,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One code on a page: its choices with whether each is chosen, what is wrong, and its readers' answers."""
+    """One code on a page: its choices (each with whether it is selected), its error, and its readers' answers."""
 
     code: Code
     choices: Sequence[tuple[Choice, bool]]
@@ -41,7 +41,7 @@ class Question:
     @property
     def field(self) -> str:
         """The name of its form field."""
-        return f"{PREFIX}{self.code.id}"
+        return f"{FIELD_PREFIX}{self.code.id}"
 
     @property
     def is_multiple(self) -> bool:
@@ -50,21 +50,21 @@ class Question:
 
     @property
     def asked_field(self) -> str:
-        """The field that decides whether this is asked; empty when it always is."""
+        """The form field that decides whether this question is asked; empty if it always is."""
         condition = self.code.asked_when
-        return f"{PREFIX}{condition.code}" if condition else ""
+        return f"{FIELD_PREFIX}{condition.code}" if condition else ""
 
     @property
     def asked_values(self) -> str:
-        """The values of that field with which this is asked, between spaces."""
+        """The values of ``asked_field`` for which this question is asked, separated by spaces."""
         condition = self.code.asked_when
         return " ".join(condition.values) if condition else ""
 
 
-def shown(item: AuditItem, codebook: Codebook) -> Shown:
+def make_shown_pair(item: AuditItem, codebook: Codebook) -> ShownPair:
     """Return a pair as the codebook lets readers see it."""
     pair = item.observation
-    return Shown(
+    return ShownPair(
         image=image_facts(pair.image),
         boxes=pair.boxes,
         clue="" if codebook.shows is ShownText.INFERENCE else pair.clue,
@@ -72,9 +72,9 @@ def shown(item: AuditItem, codebook: Codebook) -> Shown:
     )
 
 
-def given_in(post: Any, codebook: Codebook) -> dict[str, list[str]]:
-    """Return what a form gave for each code."""
-    return {code.id: post.getlist(f"{PREFIX}{code.id}") for code in codebook.codes}
+def posted_answers(post: Any, codebook: Codebook) -> dict[str, list[str]]:
+    """Return the posted values of each code."""
+    return {code.id: post.getlist(f"{FIELD_PREFIX}{code.id}") for code in codebook.codes}
 
 
 def questions(
@@ -97,73 +97,75 @@ def questions(
 
 def _answers_by_reader(code: Code, item: LabelledItem) -> list[tuple[str, str]]:
     return [
-        (str(reader), _words(code, label.codes))
+        (str(reader), _answer_label(code, label.codes))
         for reader, label in sorted(item.labels.counted.items(), key=lambda row: str(row[0]))
     ]
 
 
-def _words(code: Code, answers: Mapping[str, Any]) -> str:
+def _answer_label(code: Code, answers: Mapping[str, Any]) -> str:
     return ", ".join(code.value_label(value) for value in chosen_values(answers, code.id)) or "not asked"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """A pair on which readers differ, or which was settled: each reader's answer to each code in question."""
+class Disagreement:
+    """A pair on which readers differ or differed before it was settled, with their answers to each such code."""
 
     item: LabelledItem
-    pair: Shown
+    pair: ShownPair
     codes: Sequence[tuple[Code, Sequence[tuple[str, str]], str]]
     notes: Sequence[tuple[str, str]]
     is_settled: bool
 
 
-def in_question(items: Sequence[LabelledItem], codebook: Codebook) -> list[LabelledItem]:
-    """Return the pairs to discuss in the order of the sample, and behind them those that were settled."""
+def items_to_discuss(items: Sequence[LabelledItem], codebook: Codebook) -> list[LabelledItem]:
+    """Return the pairs to discuss in the order of the sample, followed by the settled ones."""
     state = {item.position: item.labels.state(codebook) for item in items}
     return [item for item in items if state[item.position] is ItemState.DIFFERS] + [
         item for item in items if state[item.position] is ItemState.SETTLED
     ]
 
 
-def differences(
+def make_disagreements(
     items: Sequence[LabelledItem], rows: Mapping[int, AuditItem], codebook: Codebook
-) -> list[Difference]:
-    """Return pairs in question with their photos; ``rows`` has the item of each place."""
-    return [_difference(item, rows[item.position], codebook) for item in items if item.position in rows]
+) -> list[Disagreement]:
+    """Return the disagreements about some pairs with their photos; ``rows`` are items by position."""
+    return [
+        _make_disagreement(item, rows[item.position], codebook) for item in items if item.position in rows
+    ]
 
 
-def _difference(item: LabelledItem, row: AuditItem, codebook: Codebook) -> Difference:
+def _make_disagreement(item: LabelledItem, row: AuditItem, codebook: Codebook) -> Disagreement:
     labels = item.labels
     settled = labels.settlement.codes if labels.settlement else {}
     codes = []
     for code in codebook.codes:
         reader_answers = _answers_by_reader(code, item)
-        if len({words for _, words in reader_answers}) > 1:
-            codes.append((code, reader_answers, _words(code, settled) if settled else ""))
+        if len({label for _, label in reader_answers}) > 1:
+            codes.append((code, reader_answers, _answer_label(code, settled) if settled else ""))
     notes = [(str(reader), label.note) for reader, label in labels.counted.items() if label.note]
     if labels.settlement is not None and labels.settlement.note:
         notes.append(("Settled", labels.settlement.note))
-    return Difference(item, shown(row, codebook), codes, notes, labels.settlement is not None)
+    return Disagreement(item, make_shown_pair(row, codebook), codes, notes, labels.settlement is not None)
 
 
 def code_sections(found: Sequence[CodeFigures]) -> list[Section]:
-    """Return the figures of an audit, a section for each question of its codebook."""
+    """Return the sections with an audit's figures, one for each question of its codebook."""
     return [_code_section(row) for row in found]
 
 
 def _code_section(row: CodeFigures) -> Section:
     to_discuss = f", {row.differing:,} to discuss" if row.differing else ""
     tables: list[Table] = []
-    facts_: list[tuple[str, str]] = []
+    agreement_facts: list[tuple[str, str]] = []
     for agreement in row.agreement:
         if agreement.percent.items:
-            facts_ += _agreement_facts(row.code, agreement)
+            agreement_facts += _agreement_facts(row.code, agreement)
             tables += _confusion_table(row.code, agreement)
     return Section(
         row.code.question,
         note=f"{row.agreed:,} pairs with an agreed answer{to_discuss}",
         tables=[_share_table(row), *tables] if row.agreed else [],
-        facts=facts_,
+        facts=agreement_facts,
         empty=("", "")
         if row.agreed
         else ("No answer yet", "No complete pair has an agreed answer to this question."),
@@ -184,26 +186,28 @@ def _share_table(row: CodeFigures) -> Table:
 
 def _share_row(value: ValueFigures) -> list[Cell]:
     interval, share = value.overall.interval, value.overall.share or 0.0
-    reach = f"{percent_text(interval.low)} to {percent_text(interval.high)}" if interval else ""
+    interval_text = f"{percent_text(interval.low)} to {percent_text(interval.high)}" if interval else ""
     strip = share_strip(
         share,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        marks=[one.count / one.of for one in value.published[:1] if one.count is not None and one.of],
-        summary=f"{percent_text(share)}, 95% interval {reach}" if reach else percent_text(share),
+        references=[one.count / one.of for one in value.published[:1] if one.count is not None and one.of],
+        summary=f"{percent_text(share)}, 95% interval {interval_text}"
+        if interval_text
+        else percent_text(share),
     )
     return [
         Cell(value.label, is_heading=True),
         Cell(f"{value.overall.count:,}", note=f"of {value.overall.total:,}"),
         Cell(chart=strip, kind="plot"),
-        Cell(percent_text(value.overall.share), note=reach),
+        Cell(percent_text(value.overall.share), note=interval_text),
     ]
 
 
 def _split_share(split: str, share: Share) -> str:
     interval = share.interval
-    reach = f" ({percent_text(interval.low)} to {percent_text(interval.high)})" if interval else ""
-    return f"{split or 'no split'} {share.count} of {share.total}{reach}"
+    interval_text = f" ({percent_text(interval.low)} to {percent_text(interval.high)})" if interval else ""
+    return f"{split or 'no split'} {share.count} of {share.total}{interval_text}"
 
 
 def _agreement_facts(code: Code, row: AgreementFigures) -> list[tuple[str, str]]:
@@ -222,8 +226,10 @@ def _coefficient(value: float | None, low: float | None, high: float | None) -> 
     found = coefficient(value, low, high)
     if found is None or value is None:
         return "undefined: all answers are the same"
-    reach = f"{decimals(low, 2)} to {decimals(high, 2)}, " if low is not None and high is not None else ""
-    return f"{decimals(value, 3)} ({reach}{found.band})"
+    interval_text = (
+        f"{decimal_text(low, 2)} to {decimal_text(high, 2)}, " if low is not None and high is not None else ""
+    )
+    return f"{decimal_text(value, 3)} ({interval_text}{found.band})"
 
 
 def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
@@ -232,14 +238,14 @@ def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
         return []
     used = [at for at in range(len(row.labels)) if row.table[at].any() or row.table[:, at].any()]
     if len(used) == 1:
-        return []  # the facts say already that all answers are the same
+        return []  # the agreement facts state that all answers are the same
     labels = [_label(code, row, at) for at in used]
     counts = row.table[used][:, used].tolist()
     rows = [
         [
             Cell(label, is_heading=True),
             *(
-                Cell(str(count), kind=f"heat-{cell.heat}{' alike' if cell.alike else ''}")
+                Cell(str(count), kind=f"heat-{cell.heat}{' alike' if cell.is_agreement else ''}")
                 for cell, count in zip(cells, line, strict=True)
             ),
         ]

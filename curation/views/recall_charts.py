@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from curation.proposals.overlap import Recall
-from hits.charts.chart import Chart, Plane, Table, Tick
+from hits.charts.chart import Chart, PlotArea, Table, Tick
 from hits.charts.scale import Scale
 
 HEIGHT, SPARK_HEIGHT = 150, 24  # pixels
@@ -14,7 +14,7 @@ _SHARES = Scale(0.0, 1.0)
 def recall_chart(recall: Recall) -> Chart:
     """Return the curves of all IoU thresholds."""
     limit = max(len(curve) for curve in recall.curves.values())
-    plane = Plane(Scale(1, max(2, limit)), _SHARES, HEIGHT)
+    plot = PlotArea(Scale(1, max(2, limit)), _SHARES, HEIGHT)
     lines = [(curve[-1], f"IoU > {over:g}: {100 * curve[-1]:.1f}%") for over, curve in recall.curves.items()]
     steps = sorted({1, max(1, limit // 4), max(1, limit // 2), max(1, 3 * limit // 4), limit})
     return Chart(
@@ -25,12 +25,12 @@ def recall_chart(recall: Recall) -> Chart:
         x_label="proposals",
         y_label="pairs covered",
         curves=[
-            plane.curve(kind, enumerate(curve, start=1))
+            plot.curve(kind, enumerate(curve, start=1))
             for kind, curve in zip(KINDS, recall.curves.values(), strict=False)
         ],
-        labels=plane.end_labels(lines),
-        x_ticks=[Tick(plane.across.x(step), str(step)) for step in steps],
-        y_ticks=plane.quarter_ticks(lambda share: f"{100 * share:.0f}%"),
+        labels=plot.end_labels(lines),
+        x_ticks=[Tick(plot.x_scale.x(step), str(step)) for step in steps],
+        y_ticks=plot.quarter_ticks(lambda share: f"{100 * share:.0f}%"),
         table=Table(
             ("Proposals", *(f"IoU > {over:g}" for over in recall.curves)),
             [
@@ -46,6 +46,6 @@ def recall_chart(recall: Recall) -> Chart:
 
 def recall_spark(curve: Sequence[float]) -> Chart:
     """Return one curve as a small strip."""
-    plane = Plane(Scale(0, max(1, len(curve) - 1)), _SHARES, SPARK_HEIGHT, top=0.0)
-    curves = [plane.curve("strong", enumerate(curve))]
+    plot = PlotArea(Scale(0, max(1, len(curve) - 1)), _SHARES, SPARK_HEIGHT, top=0.0)
+    curves = [plot.curve("strong", enumerate(curve))]
     return Chart("", SPARK_HEIGHT, kind="spark", is_strip=True, curves=curves)

@@ -7,8 +7,8 @@ from typing import Any
 from curation.models import ComparisonRound, ComparisonSet, Pair
 from curation.negatives.options import Diversity, Strictness, VerbatimCap
 from curation.selectors.pairs import pairs_by_instance_id
-from hits.charts.chart import Chart, Rule
-from hits.charts.scale import Scale, decimals, scale_over
+from hits.charts.chart import Chart, ReferenceLine
+from hits.charts.scale import Scale, decimal_text, scale_over
 from hits.charts.strips import dot_strip
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
@@ -21,8 +21,8 @@ MISSING_TEXT = "(no longer available)"
 class CandidateView:
     """A candidate. Figures that rounds of earlier releases lack are ``None``.
 
-    margin: plausibility above the gold inference's. similarity: to those chosen before. value: maximised by the
-    choice. merged_texts: a description of the duplicates it represents.
+    margin: its plausibility minus the gold inference's. similarity: to the candidates chosen before it. value: the
+    objective that the choice maximised. merged_texts: a description of the duplicates that it represents.
     """
 
     text: str
@@ -117,8 +117,8 @@ def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
     return dot_strip(
         [("", (plausibility, low, high), "")],
         scale,
-        rules=[Rule(x=scale.x(gold), kind="gold")],
-        summary=f"Plausibility {decimals(plausibility, 3)}, gold {decimals(gold, 3)}",
+        reference_lines=[ReferenceLine(x=scale.x(gold), kind="gold")],
+        summary=f"Plausibility {decimal_text(plausibility, 3)}, gold {decimal_text(gold, 3)}",
     )
 
 
@@ -137,7 +137,7 @@ def _describe_merged(item: ComparisonSet, index: int, texts: Mapping[str, Pair])
 
 
 def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
-    """Explain why these were chosen; empty if the round has no figures."""
+    """Explain why the candidates were chosen; empty if the round has no figures."""
     if not _numbers(item.scores, "plausibility"):
         return ""
     options: Mapping[str, Any] = found.options
@@ -155,7 +155,7 @@ def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
 
 
 def funnel_stages(found: ComparisonRound, item: ComparisonSet) -> list[FunnelStage]:
-    """Inferences left after each rule for a set, in the order of the rules; only what the round counted."""
+    """Return the numbers of inferences left after each rule for a set, without rules that were not counted."""
     provenance: Mapping[str, Any] = found.provenance
     capped = found.options.get("verbatim_cap") != VerbatimCap.AT_SAMPLING
     stages = [

@@ -1,4 +1,4 @@
-"""What the analyses of texts found, as sections of a report: a summary of each, and its whole page."""
+"""Report sections of text analyses: a summary of each for the overview, and the full results for its own page."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,29 +10,28 @@ from curation.models import AnalysisKind, Pair, TextAnalysis
 from curation.selectors import texts as stored
 from curation.views import texts_charts as charts
 from curation.views.report_sections import Cell, Figure, Group, Section, Table, number_cells
-from hits.charts.scale import decimals, percent_text
+from hits.charts.scale import decimal_text, percent_text
 from hits.charts.strips import share_strip
 from hits.models import Project
 from hits.selectors.images.images import image_facts
 
-NEARLY_THE_SAME = (
-    0.8  # cosine of sentence vectors; a group with less similar texts was joined to reach a share
-)
+# Minimum cosine of sentence vectors of near-copies; less similar texts were joined only to reach the share.
+NEAR_COPY_COSINE = 0.8
 COPIES_SHOWN = 8
 SIZES_SHOWN = 12
 TAKEN_DOWN = "(its photo was taken down)"
-PAPER_HARMLESS = "The paper’s share is 89%."  # Hessel et al. 2022, appendix on toxicity
+PAPER_HARMLESS = "The paper’s share is 89%."  # Hessel et al. 2022, appendix A.4
 COHERENCE_NOTE = (
     "Coherence is the mean NPMI of a topic’s ten most probable words: −1 if they never share a text, 0 by chance, 1 "
     "if they only occur together. Short texts rarely hold two of them, so expect low values. Perplexity compares "
     "analyses of the same texts only; lower is better."
 )
-WORD_LIST_NOTE = "A word list is no model: it matches whole words and no meaning."
-SCORE_NOTE = "A score orders the queue; it proves nothing."
+WORD_LIST_NOTE = "A word list is not a model: it matches whole words, whatever they mean."
+SCORE_NOTE = "Scores only order the queue; they prove nothing."
 
 
 def summary(project: Project, row: TextAnalysis, title: str) -> Section:
-    """Return an analysis as the overview shows it."""
+    """Return the section of an analysis for the overview."""
     make = {
         AnalysisKind.DUPLICATES: _duplicate_summary,
         AnalysisKind.TOPICS: _topic_summary,
@@ -58,7 +57,7 @@ def _label(name: str) -> str:
 def _duplicate_summary(project: Project, row: TextAnalysis) -> Section:
     result, options = row.result, row.options
     copies = _copies(project, row, result["copies"][:COPIES_SHOWN])
-    reach = (
+    stopping_criterion = (
         percent_text(options["share"])
         if options.get("distance") is None
         else f"a distance of {options['distance']}"
@@ -74,7 +73,7 @@ def _duplicate_summary(project: Project, row: TextAnalysis) -> Section:
             Figure(
                 "Soft de-duplication would drop",
                 f"{result['dropped_soft']:,}",
-                f"{result['kept_soft']:,} would stay, {reach}",
+                f"{result['kept_soft']:,} would stay, {stopping_criterion}",
             ),
             Figure(
                 f"Beyond {options['cap']} exact copies",
@@ -108,7 +107,8 @@ def duplicate_sections(
             )
         )
     how = (
-        f"Texts were joined until {percent_text(options['share'])} were left. Check each group’s least similar pair."
+        f"Texts were joined until {percent_text(options['share'])} were left. "
+        "Check each group’s least similar pair."
         if is_share
         else f"Texts were joined up to a distance of {options['distance']}."
     )
@@ -139,7 +139,7 @@ def _group(
 ) -> Group:
     cosine, warning, notes = group.get("cosine"), ("", ""), []
     if cosine is not None:
-        is_joined = is_share and cosine < NEARLY_THE_SAME
+        is_joined = is_share and cosine < NEAR_COPY_COSINE
         joined = (
             f"Joined to reach the share of {percent_text(row.options['share'])}"
             if is_joined
@@ -147,7 +147,7 @@ def _group(
         )
         warning = ("badge--warn" if is_joined else "badge--ok", joined)
         one, other = (_text(known, pk, row) for pk in group["pair"])
-        notes.append(f"Least similar, cosine {decimals(cosine, 2)}: “{one}” and “{other}”")
+        notes.append(f"Least similar, cosine {decimal_text(cosine, 2)}: “{one}” and “{other}”")
     more = group["size"] - len(set(group["members"]) | {group["kept"]})
     if more > 0:
         notes.append(f"and {more:,} more")
@@ -161,7 +161,7 @@ def _group(
 
 
 def _copies(project: Project, row: TextAnalysis, copies: list[list[int]]) -> Table | None:
-    """Return texts that occur more than once, each with a bar and the cap's part of it."""
+    """Return a table of texts that occur more than once, with a bar that shows how many are within the cap."""
     if not copies:
         return None
     known = stored.pairs_by_pk(project, [pk for pk, _ in copies])
@@ -184,12 +184,15 @@ def _text(known: Mapping[int, Pair], pk: int, row: TextAnalysis) -> str:
 
 def _topic_summary(project: Project, row: TextAnalysis) -> Section:
     clues, inferences = row.result["clues"], row.result["inferences"]
-    facts_ = [
+    facts = [
         ("Vocabulary of clues and of inferences", f"{clues['words']:,} and {inferences['words']:,}"),
-        ("Coherence", f"{decimals(clues['coherence'], 3)} and {decimals(inferences['coherence'], 3)}"),
+        (
+            "Coherence",
+            f"{decimal_text(clues['coherence'], 3)} and {decimal_text(inferences['coherence'], 3)}",
+        ),
         ("Perplexity", f"{clues['perplexity']:.0f} and {inferences['perplexity']:.0f}"),
     ]
-    return replace(_flow(row), facts=facts_)
+    return replace(_flow(row), facts=facts)
 
 
 def _flow(row: TextAnalysis) -> Section:
@@ -219,7 +222,7 @@ def topic_sections(
                 ", ".join(word for word, _ in topic["words"]),
                 f"{topic['texts']:,}",
                 percent_text(topic["share"]),
-                decimals(topic["coherence"], 2),
+                decimal_text(topic["coherence"], 2),
             )
             for index, topic in enumerate(found["topics"], start=1)
         ]
@@ -238,7 +241,7 @@ def topic_sections(
 
 
 def _fit(found: Mapping[str, Any], name: str) -> str:
-    return decimals(found["coherence"], 3) if name == "Coherence" else f"{found['perplexity']:.0f}"
+    return decimal_text(found["coherence"], 3) if name == "Coherence" else f"{found['perplexity']:.0f}"
 
 
 def _flow_table(result: Mapping[str, Any]) -> Section:
@@ -281,7 +284,7 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
         else "Nothing to read"
     )
     interval = counts.interval
-    reach = (
+    interval_text = (
         f"95% interval {percent_text(interval.low)} to {percent_text(interval.high)}. " if interval else ""
     )
     return replace(
@@ -289,13 +292,15 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
         figures=[
             Figure("Texts scored", f"{result['texts']:,}", f"{result['above_zero']:,} above 0"),
             Figure("Read", f"{counts.read:,} of {counts.total:,}", left),
-            Figure("Harmless of those read", percent_text(counts.harmless), f"{reach}{PAPER_HARMLESS}"),
+            Figure(
+                "Harmless of those read", percent_text(counts.harmless), f"{interval_text}{PAPER_HARMLESS}"
+            ),
         ],
     )
 
 
 def toxicity_scores(row: TextAnalysis) -> Section:
-    """Return how many texts have which score, and what scored them."""
+    """Return the section with the histogram of scores and the name of the scorer."""
     chart, made = charts.toxicity_chart(row.result["bins"]), row.provenance
     by = f"Scored by {made['scorer']} ({made['scorer_revision']})."
     none = "" if chart else "No text scored above 0. "
@@ -303,12 +308,12 @@ def toxicity_scores(row: TextAnalysis) -> Section:
 
 
 def scorer_note(row: TextAnalysis) -> str:
-    """Return what the scores of an analysis may be used for."""
+    """Return a note about what an analysis's scores mean."""
     return WORD_LIST_NOTE if "word list" in row.provenance["scorer"] else SCORE_NOTE
 
 
 def toxicity_aside(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
-    """Return how far the queue is read, and what was found by split."""
+    """Return the section with the progress and results of reviewing, and the texts above 0 by split."""
     result, interval = row.result, counts.interval
     found = [
         ("Read", f"{counts.read} of {counts.total}"),
@@ -317,8 +322,8 @@ def toxicity_aside(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
         ("Harmless of those read", percent_text(counts.harmless)),
     ]
     if interval:
-        reach = f"{percent_text(interval.low)} to {percent_text(interval.high)}"
-        found.append(("95% interval (Wilson)", reach))
+        interval_text = f"{percent_text(interval.low)} to {percent_text(interval.high)}"
+        found.append(("95% interval (Wilson)", interval_text))
     for split in result["splits"]:
         name = f"Split {split['split']}" if split["split"] else "Without a split"
         found.append((name, f"{split['above_zero']:,} of {split['texts']:,} above 0"))
@@ -374,7 +379,7 @@ def caption_sections(
 
 def _spread(found: Mapping[str, Any]) -> list[str]:
     names = ("mean", "lower", "median", "upper")
-    values = (decimals(found[name], 2) if found["count"] else "–" for name in names)
+    values = (decimal_text(found[name], 2) if found["count"] else "–" for name in names)
     return [f"{found['count']:,}", *values]
 
 
@@ -384,7 +389,7 @@ def _caption_group(pair: Pair, item: Mapping[str, Any]) -> Group:
         warning=("badge--warn", "Worded like a caption") if item.get("worded") else ("", ""),
         notes=[
             f"Clue: {pair.clue}",
-            f"Inference {decimals(item['inference'], 2)}, clue {decimals(item['clue'], 2)}",
+            f"Inference {decimal_text(item['inference'], 2)}, clue {decimal_text(item['clue'], 2)}",
         ],
         image=image_facts(pair.image),
     )

@@ -6,16 +6,16 @@ from typing import Any
 
 from hits.charts.chart import Chart
 from hits.charts.coefficients import HEAT_STEPS
-from hits.charts.flows import Side, flow_chart
+from hits.charts.flows import FlowSide, flow_chart
 from hits.charts.histograms import histogram, overlaid_histograms
-from hits.charts.scale import decimals
+from hits.charts.scale import decimal_text
 
 
 def caption_chart(result: Mapping[str, Any]) -> Chart:
     """Return the histograms of a comparison with captions: inferences, clues, and captions among themselves."""
     low, high, _ = result["axis"]
     names = [name for name in ("inferences", "clues", "captions") if result[name]["count"]]
-    medians = ", ".join(f"median of {name} {decimals(result[name]['median'], 2)}" for name in names)
+    medians = ", ".join(f"median of {name} {decimal_text(result[name]['median'], 2)}" for name in names)
     return overlaid_histograms(
         [(name, result[name]["bins"], result[name]["median"]) for name in names],
         (low, high),
@@ -26,7 +26,7 @@ def caption_chart(result: Mapping[str, Any]) -> Chart:
 
 
 def toxicity_chart(counts: Sequence[int]) -> Chart | None:
-    """Return how many texts have which toxicity score; nothing when all scores are 0."""
+    """Return a histogram of toxicity scores; ``None`` if all scores are 0."""
     if not any(counts):
         return None
     binned = {"width": 1 / len(counts), "counts": counts}
@@ -34,7 +34,7 @@ def toxicity_chart(counts: Sequence[int]) -> Chart | None:
 
 
 def topic_flow(result: Mapping[str, Any]) -> tuple[Chart, int]:
-    """Return the flow from topics of clues to topics of inferences, and how many pairs are too few to be drawn."""
+    """Return the flow from topics of clues to topics of inferences, and the number of pairs in undrawn flows."""
     counts: list[list[int]] = result["flow"]
     clues, inferences = (
         [[word for word, _ in topic["words"]] for topic in result[name]["topics"]]
@@ -43,8 +43,8 @@ def topic_flow(result: Mapping[str, Any]) -> tuple[Chart, int]:
     largest = max(range(len(counts)), key=lambda row: sum(counts[row]))
     return flow_chart(
         counts,
-        Side(clues, "pairs"),
-        Side(inferences, "pairs"),
+        FlowSide(clues, "pairs"),
+        FlowSide(inferences, "pairs"),
         titles=[
             [
                 f"{i + 1} to {j + 1}: {count} pairs, {result['times_chance'][i][j]:.1f} times chance"
@@ -59,22 +59,24 @@ def topic_flow(result: Mapping[str, Any]) -> tuple[Chart, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
-    """A cell of the flow as a table: pairs, how many times chance, and a step of shade by its share of the row."""
+class HeatCell:
+    """A cell of the flow table: number of pairs, lift over chance, and a shade by its share of the row."""
 
     count: int
     chance: float
     step: int
 
 
-def heat(result: Mapping[str, Any]) -> list[list[Heat]]:
+def heat(result: Mapping[str, Any]) -> list[list[HeatCell]]:
     """Return the flow's cells, rows by clue topic."""
     table = []
     for counts, chances in zip(result["flow"], result["times_chance"], strict=True):
         total = max(1, sum(counts))
         table.append(
             [
-                Heat(count, chance, min(HEAT_STEPS, round(HEAT_STEPS * count / total + 0.49) if count else 0))
+                HeatCell(
+                    count, chance, min(HEAT_STEPS, round(HEAT_STEPS * count / total + 0.49) if count else 0)
+                )
                 for count, chance in zip(counts, chances, strict=True)
             ]
         )

@@ -1,5 +1,5 @@
-"""Charts as plain data: figures in, positions of SVG marks out; ``hits/charts/chart.html`` draws them all.
+"""Charts as plain data: values become positions of SVG elements, which ``hits/charts/chart.html`` draws.
 
-Across, every position is a percentage of the chart's width, so that a chart is as wide as its column while its
-letters keep their size. Downwards it is pixels. Each chart has a summary for those who cannot see it, and a table.
+Horizontal positions are percentages of the chart's width, so that a chart fills its column and its letters keep
+their size. Vertical positions are pixels. Each chart has a summary for screen readers, and a table.
 """

@@ -1,16 +1,16 @@
-"""What a chart consists of, and the plane that turns values into positions."""
+"""The elements of a chart, and the plot area that turns values into positions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from hits.charts.scale import Scale, decimals, pixels, spread_labels
+from hits.charts.scale import Scale, decimal_text, spread_labels, svg_pixels
 
-TOP, WIDTH = 14.0, 1000.0  # pixels above a plane; units across of its curves
-BELOW, BELOW_WITH_LABEL = 26, 42  # pixels for ticks, and for ticks and the axis' label
+TOP, WIDTH = 14.0, 1000.0  # pixels above a plot area; width of the SVG view box of curves
+BELOW, BELOW_WITH_LABEL = 26, 42  # pixels below it: for ticks, and for ticks with an axis label
 STRIP_HEIGHT = 20  # pixels
 Point = tuple[float, float]
-Measured = tuple[float, float | None, float | None]
-"""A value and the ends of its interval, if it has one."""
+ValueWithInterval = tuple[float, float | None, float | None]
+"""A value and the ends of its interval; ``None`` without an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A rectangle; ``title`` says what it stands for, ``kind`` is a class in CSS."""
+    """A rectangle; ``title`` is its tooltip, ``kind`` its CSS class."""
 
     x: str
     y: str
@@ -36,7 +36,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A line, or an area, in a box of ``WIDTH`` by the plane's height."""
+    """An SVG path (``shape``) in a view box of ``WIDTH`` by the plot area's height."""
 
     kind: str
     shape: str
@@ -44,7 +44,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class DotName:
     """Text beside a dot. ``anchor`` is ``start``, ``middle`` or ``end``."""
 
     text: str
@@ -55,23 +55,23 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A dot; ``low`` and ``high`` are the ends of its whisker downwards, ``left`` and ``right`` of that across."""
+    """A dot; the ``y_`` and ``x_`` fields are the ends of its vertical and horizontal error bars, or empty."""
 
     kind: str
     x: str
     y: str
     title: str
-    low: str = ""
-    high: str = ""
-    left: str = ""
-    right: str = ""
+    y_low: str = ""
+    y_high: str = ""
+    x_low: str = ""
+    x_high: str = ""
     url: str = ""
-    name: Name | None = None
+    name: DotName | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A reference line: upright at ``x`` from ``top`` down, or across at ``y``."""
+class ReferenceLine:
+    """A vertical line at ``x`` from ``top`` down, or a horizontal line at ``y``."""
 
     x: str = ""
     y: str = ""
@@ -93,23 +93,23 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The chart's figures, for those who read rather than look."""
+    """The chart's figures as a table, for screen readers and for exact values."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
 
     @property
     def labelled_rows(self) -> list[list[tuple[str, str]]]:
-        """Each cell with its heading: a narrow window shows a row as a list of both."""
+        """Each cell with its heading, because a narrow window shows a row as a list of headings and values."""
         return [list(zip(self.headings, row, strict=True)) for row in self.rows]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Everything that the template draws. ``legend`` is (kind, text) of what a colour stands for."""
+    """Everything that the template draws. ``legend`` has the CSS class and the meaning of each colour."""
 
     summary: str
-    height: int  # of the plane, in pixels
+    height: int  # of the plot area, in pixels
     title: str = ""
     note: str = ""
     kind: str = ""
@@ -121,100 +121,106 @@ class Chart:
     bars: Sequence[Bar] = ()
     curves: Sequence[Curve] = ()
     dots: Sequence[Dot] = ()
-    rules: Sequence[Rule] = ()
+    reference_lines: Sequence[ReferenceLine] = ()
     labels: Sequence[Label] = ()
     legend: Sequence[tuple[str, str]] = ()
     table: Table | None = None
-    is_strip: bool = False  # a line within a table's row: no axes, no table
+    is_strip: bool = False  # one line in a table row, without axes and table
 
     @property
     def base(self) -> str:
-        """The lower end of the plane."""
-        return pixels(self.top + self.height)
+        """The lower edge of the plot area, in pixels."""
+        return svg_pixels(self.top + self.height)
 
     @property
     def top(self) -> float:
-        """The upper end of the plane, in pixels."""
+        """The upper edge of the plot area, in pixels."""
         return 0.0 if self.is_strip else TOP
 
     @property
     def tick_y(self) -> str:
-        """Where the text of ticks across stands."""
-        return pixels(self.height - 4 if self.is_strip else TOP + self.height + 18)
+        """The vertical position of the x axis's tick texts."""
+        return svg_pixels(self.height - 4 if self.is_strip else TOP + self.height + 18)
 
     @property
     def full_height(self) -> str:
-        """The height of the whole drawing in pixels, with what stands below the plane."""
+        """The height of the whole drawing in pixels, with the ticks and the label below the plot area."""
         below = 0 if self.is_strip else BELOW_WITH_LABEL if self.x_label else BELOW
-        return pixels(self.top + self.height + below)
+        return svg_pixels(self.top + self.height + below)
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
-    """Two scales, and the height in pixels between the ends of the one upwards."""
+class PlotArea:
+    """The scales of both axes; ``height`` and ``top`` place the y axis, in pixels."""
 
-    across: Scale
-    up: Scale
+    x_scale: Scale
+    y_scale: Scale
     height: int
     top: float = TOP
 
     def y(self, value: float) -> float:
-        """Return where a value lies downwards, in pixels."""
-        return self.top + self.height * (1 - self.up.position(value) / 100)
+        """Return the vertical position of a value, in pixels from the top."""
+        return self.top + self.height * (1 - self.y_scale.position(value) / 100)
 
-    def dot(self, x: Measured, y: Measured, title: str, *, kind: str = "", url: str = "") -> Dot:
-        """Return the dot of a pair of figures, with whiskers where they have intervals."""
-        (low, high), (left, right) = _ends(y, lambda value: pixels(self.y(value))), _ends(x, self.across.x)
-        return Dot(kind, self.across.x(x[0]), pixels(self.y(y[0])), title, low, high, left, right, url)
+    def dot(
+        self, x: ValueWithInterval, y: ValueWithInterval, title: str, *, kind: str = "", url: str = ""
+    ) -> Dot:
+        """Return the dot of two values, with an error bar for each that has an interval."""
+        y_low, y_high = _interval_ends(y, lambda value: svg_pixels(self.y(value)))
+        x_low, x_high = _interval_ends(x, self.x_scale.x)
+        x_text, y_text = self.x_scale.x(x[0]), svg_pixels(self.y(y[0]))
+        return Dot(kind, x_text, y_text, title, y_low, y_high, x_low, x_high, url)
 
     def curve(self, kind: str, points: Iterable[Point], title: str = "") -> Curve:
         """Return a curve through pairs of values."""
-        drawn = [(WIDTH * self.across.position(x) / 100, self.y(y) - self.top) for x, y in points]
-        if len(drawn) == 1:  # a line of no length would not be seen
+        drawn = [(WIDTH * self.x_scale.position(x) / 100, self.y(y) - self.top) for x, y in points]
+        if len(drawn) == 1:  # a line without length would be invisible
             drawn.append((drawn[0][0] + 1, drawn[0][1]))
         return Curve(kind, "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn), title)
 
     def bar(self, left: float, right: float, value: float, title: str, *, kind: str = "") -> Bar:
-        """Return the bar of ``value`` between two values of the scale across, with a little room beside it."""
-        room = 0.06 * (right - left)
+        """Return the bar of ``value`` between two values of the x axis, with a gap on each side."""
+        gap = 0.06 * (right - left)
         y = self.y(value)
         return Bar(
-            x=self.across.x(left + room),
-            y=pixels(y),
-            width=self.across.width(left + room, right - room),
-            height=pixels(self.top + self.height - y),
+            x=self.x_scale.x(left + gap),
+            y=svg_pixels(y),
+            width=self.x_scale.width(left + gap, right - gap),
+            height=svg_pixels(self.top + self.height - y),
             title=title,
             kind=kind,
         )
 
     def x_ticks(
-        self, count: int = 5, *, min_step: float = 0.0, text: Callable[[float], str] | None = None
+        self, count: int = 5, *, min_step: float = 0.0, format_value: Callable[[float], str] | None = None
     ) -> list[Tick]:
-        """Return round numbers of the scale across; ``text`` writes one."""
-        values, places = self.across.round_values(count, min_step=min_step)
-        return [Tick(self.across.x(one), text(one) if text else decimals(one, places)) for one in values]
+        """Return ticks at round numbers of the x axis; ``format_value`` gives the text of a tick."""
+        values, places = self.x_scale.round_values(count, min_step=min_step)
+        write = format_value or (lambda value: decimal_text(value, places))
+        return [Tick(self.x_scale.x(value), write(value)) for value in values]
 
-    def y_ticks(self, count: int = 5, text: Callable[[float], str] | None = None) -> list[Tick]:
-        """Return round numbers of the scale upwards; ``text`` writes one."""
-        values, places = self.up.round_values(count)
-        return [Tick(pixels(self.y(one)), text(one) if text else decimals(one, places)) for one in values]
+    def y_ticks(self, count: int = 5, format_value: Callable[[float], str] | None = None) -> list[Tick]:
+        """Return ticks at round numbers of the y axis, as ``x_ticks``."""
+        values, places = self.y_scale.round_values(count)
+        write = format_value or (lambda value: decimal_text(value, places))
+        return [Tick(svg_pixels(self.y(value)), write(value)) for value in values]
 
-    def quarter_ticks(self, text: Callable[[float], str]) -> list[Tick]:
-        """Return the ends and quarters of the scale upwards."""
-        values = [self.up.low + (self.up.high - self.up.low) * index / 4 for index in range(5)]
-        return [Tick(pixels(self.y(one)), text(one)) for one in values]
+    def quarter_ticks(self, format_value: Callable[[float], str]) -> list[Tick]:
+        """Return ticks at the ends and quarters of the y axis."""
+        values = [self.y_scale.low + (self.y_scale.high - self.y_scale.low) * index / 4 for index in range(5)]
+        return [Tick(svg_pixels(self.y(value)), format_value(value)) for value in values]
 
     def end_labels(self, lines: Sequence[tuple[float, str]], *, strong: int | None = 0) -> list[Label]:
-        """Return what stands right of lines that end at values, moved apart where they are close."""
+        """Return labels to the right of lines, at the lines' last values, moved apart so that none overlap."""
         heights = spread_labels(
             [self.y(value) for value, _ in lines], top=self.top, bottom=self.top + self.height
         )
         return [
-            Label("100%", pixels(y), text, dx=8, kind="strong" if index == strong else "")
+            Label("100%", svg_pixels(y), text, dx=8, kind="strong" if index == strong else "")
             for index, (y, (_, text)) in enumerate(zip(heights, lines, strict=True))
         ]
 
 
-def _ends(figure: Measured, write: Callable[[float], str]) -> tuple[str, str]:
-    _, low, high = figure
+def _interval_ends(value: ValueWithInterval, write: Callable[[float], str]) -> tuple[str, str]:
+    _, low, high = value
     return ("", "") if low is None or high is None else (write(low), write(high))

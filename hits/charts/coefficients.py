@@ -1,15 +1,15 @@
-"""Agreement coefficients as strips over one axis, and tables of which labels two people gave to one item."""
+"""Agreement coefficients as strips over one axis, and heat tables of the labels that two people gave to one item."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from hits.charts.chart import Chart, Rule
+from hits.charts.chart import Chart, ReferenceLine
 from hits.charts.scale import Scale
 from hits.charts.strips import axis_strip, dot_strip
 
 HEAT_STEPS = 9
-# Landis and Koch (1977), doi:10.2307/2529310; upper ends of their bands.
+# Bands of agreement with their upper ends: Landis and Koch 1977, doi:10.2307/2529310.
 _BANDS = (
     (0.0, "poor"),
     (0.2, "slight"),
@@ -32,16 +32,16 @@ _GRID = (
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient as a strip, and the word that Landis and Koch have for it."""
+    """A coefficient as a strip, and the name of its band (Landis and Koch 1977)."""
 
     strip: Chart
     band: str
 
 
 def coefficient(value: float | None, low: float | None, high: float | None) -> Coefficient | None:
-    """Return a coefficient on an axis from −0.2 to 1, or nothing without a value.
+    """Return a coefficient on an axis from −0.2 to 1; ``None`` without a value.
 
-    A value below the axis is drawn at its end; the figures beside the strip say where it lies.
+    A value below −0.2 is drawn at the axis's end; the page shows the exact value beside the strip.
     """
     if value is None or not isfinite(value):
         return None
@@ -49,38 +49,38 @@ def coefficient(value: float | None, low: float | None, high: float | None) -> C
     strip = dot_strip(
         [("", (value, low, high), "")],
         _SCALE,
-        rules=[Rule(x=_SCALE.x(at), kind=kind) for at, _, kind in _GRID],
+        reference_lines=[ReferenceLine(x=_SCALE.x(at), kind=kind) for at, _, kind in _GRID],
         summary=f"{value:.3f}, {interval}",
     )
     return Coefficient(strip, next(word for end, word in _BANDS if value <= end or end == 1.0))
 
 
 def coefficient_axis() -> Chart:
-    """Return the axis above coefficients."""
+    """Return the axis that stands above the strips of coefficients."""
     ticks = [(at, text, "strong" if kind == "target" else "") for at, text, kind in _GRID]
     return axis_strip(ticks, _SCALE, summary="Axis from −0.2 to 1; lines at .667 and .800")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One pair of labels in a heat table. ``heat`` 0 to 9; ``percent`` of all pairs; ``item`` an example, if any."""
+class HeatCell:
+    """One pair of labels in a heat table. ``heat``: colour step 0 to 9. ``item``: an example item, if any."""
 
     first: str
     second: str
-    percent: float
+    percent: float  # of all pairs
     heat: int
-    alike: bool
+    is_agreement: bool
     item: str
 
 
 def heat_table(
     confusion: Sequence[Sequence[float]], labels: Sequence[str], examples: Mapping[str, str]
-) -> list[tuple[str, list[Cell]]]:
+) -> list[tuple[str, list[HeatCell]]]:
     """Return a heat table of pairs of labels that two people gave to the same item.
 
     Args:
-        confusion: (L, L) coincidences, symmetric. labels: the L labels. examples: ``"row,column"`` (row ≤ column) to
-            an item which was labelled so.
+        confusion: (L, L) coincidences, symmetric. labels: the L labels. examples: by ``"row,column"`` (row ≤ column),
+            an item with that pair of labels.
     """
     total = sum(sum(row) for row in confusion)
     largest = max((value for row in confusion for value in row), default=0)
@@ -91,6 +91,6 @@ def heat_table(
             step = -(-int(1000 * value / largest) * HEAT_STEPS // 1000) if largest else 0
             item = examples.get(f"{min(i, j)},{max(i, j)}", "")
             share = 100 * value / total if total else 0.0
-            cells.append(Cell(labels[i], labels[j], share, min(HEAT_STEPS, step), i == j, item))
+            cells.append(HeatCell(labels[i], labels[j], share, min(HEAT_STEPS, step), i == j, item))
         rows.append((labels[i], cells))
     return rows

@@ -1,38 +1,43 @@
-"""Flows: how many things lead from each group on the left to each group on the right."""
+"""Flow charts (Sankey diagrams): how many units lead from each group on the left to each on the right."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hits.charts.chart import TOP, Bar, Chart, Curve, Label
-from hits.charts.scale import LABEL_HEIGHT, pixels
+from hits.charts.scale import LABEL_HEIGHT, svg_pixels
 
 HUES = 6
-LEFT, RIGHT = 360.0, 640.0  # where the ribbons begin and end, of 1000 across
-GAP = 6.0  # pixels between two groups
-BAND = 30.0  # pixels of a group, on average
+LEFT, RIGHT = 360.0, 640.0  # where the ribbons begin and end, in units of the view box (chart.WIDTH)
+GROUP_GAP = 6.0  # pixels between two groups
+MEAN_GROUP_HEIGHT = 30.0  # pixels
 MIN_HEIGHT = 300.0  # pixels
 MAX_RIBBONS = 400
-LABEL_WORDS, SHORT_WORDS = 4, 2
+LABEL_WORDS, NARROW_LABEL_WORDS = 4, 2  # words of a label on wide and on narrow screens
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """The groups of one side, as the words that name each."""
+class FlowSide:
+    """The groups of one side: the words that describe each group, and the noun of what ``counts`` counts."""
 
     groups: Sequence[Sequence[str]]
     unit: str
 
 
 def flow_chart(
-    counts: Sequence[Sequence[int]], left: Side, right: Side, *, titles: Sequence[Sequence[str]], summary: str
+    counts: Sequence[Sequence[int]],
+    left: FlowSide,
+    right: FlowSide,
+    *,
+    titles: Sequence[Sequence[str]],
+    summary: str,
 ) -> tuple[Chart, int]:
-    """Return the chart, and how many things lie in ribbons too small to be drawn.
+    """Return the chart, and how many units are in ribbons beyond ``MAX_RIBBONS``, which are not drawn.
 
     Args:
-        counts: (left, right) numbers. titles: of each ribbon.
+        counts: units from each left group (rows) to each right group (columns). titles: the tooltip of each ribbon.
     """
-    gaps = GAP * (len(counts) - 1)
-    height = max(MIN_HEIGHT, BAND * len(counts)) + gaps
+    gaps = GROUP_GAP * (len(counts) - 1)
+    height = max(MIN_HEIGHT, MEAN_GROUP_HEIGHT * len(counts)) + gaps
     scale = (height - gaps) / max(1, sum(map(sum, counts)))
     rows = [sum(row) for row in counts]
     columns = [sum(row[j] for row in counts) for j in range(len(counts[0]))]
@@ -57,12 +62,12 @@ def _stacked_tops(sizes: Sequence[int], scale: float) -> list[float]:
     tops, y = [], 0.0
     for size in sizes:
         tops.append(y)
-        y += size * scale + GAP
+        y += size * scale + GROUP_GAP
     return tops
 
 
 def _nodes(
-    side: Side,
+    side: FlowSide,
     sizes: Sequence[int],
     tops: Sequence[float],
     scale: float,
@@ -78,16 +83,16 @@ def _nodes(
         free = middle + LABEL_HEIGHT / 2
         title = f"{index + 1}: {', '.join(words)} ({size} {side.unit})"
         kind = f"node hue-{index % HUES}" if has_hue else "node"
-        bar = Bar(x, pixels(TOP + top), "1%", pixels(max(1.0, size * scale)), title, kind)
+        bar = Bar(x, svg_pixels(TOP + top), "1%", svg_pixels(max(1.0, size * scale)), title, kind)
         labels = [
             Label(
                 label_x,
-                pixels(TOP + middle + 4),
+                svg_pixels(TOP + middle + 4),
                 f"{index + 1} {', '.join(words[:count])}",
                 anchor,
                 kind=width,
             )
-            for width, count in (("wide", LABEL_WORDS), ("narrow", SHORT_WORDS))
+            for width, count in (("wide", LABEL_WORDS), ("narrow", NARROW_LABEL_WORDS))
         ]
         nodes.append((bar, labels))
     return nodes
@@ -110,16 +115,16 @@ def _ribbons(
             height = count * scale
             if (i, j) in drawn:
                 ribbons.append(
-                    Curve(f"ribbon hue-{i % HUES}", _band(left[i], right[j], height), titles[i][j])
+                    Curve(f"ribbon hue-{i % HUES}", _ribbon_path(left[i], right[j], height), titles[i][j])
                 )
             left[i] += height
             right[j] += height
     return ribbons, sum(count for count, _, _ in cells[MAX_RIBBONS:])
 
 
-def _band(start: float, end: float, height: float) -> str:
-    """Return a band of one height between two sides."""
+def _ribbon_path(start: float, end: float, height: float) -> str:
+    """Return the SVG path of a ribbon of constant height from ``start`` on the left to ``end`` on the right."""
     middle, below = f"{(LEFT + RIGHT) / 2:.0f}", start + height
     left, right = f"{LEFT:.0f}", f"{RIGHT:.0f}"
-    there = f"M{left} {start:.1f}C{middle} {start:.1f} {middle} {end:.1f} {right} {end:.1f}"
-    return f"{there}V{end + height:.1f}C{middle} {end + height:.1f} {middle} {below:.1f} {left} {below:.1f}Z"
+    upper_edge = f"M{left} {start:.1f}C{middle} {start:.1f} {middle} {end:.1f} {right} {end:.1f}"
+    return f"{upper_edge}V{end + height:.1f}C{middle} {end + height:.1f} {middle} {below:.1f} {left} {below:.1f}Z"

@@ -4,11 +4,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hits.charts.chart import Bar, Chart, Label, Plane, Rule, Table, Tick
-from hits.charts.scale import LABEL_HEIGHT, Scale, decimals, percent, pixels, quarters_up_to
+from hits.charts.chart import Bar, Chart, Label, PlotArea, ReferenceLine, Table, Tick
+from hits.charts.scale import LABEL_HEIGHT, Scale, decimal_text, quarter_scale, svg_percent, svg_pixels
 
 HEIGHT = 120  # pixels
-LABEL_SIDE = 60.0  # percent of the width beyond which a label stands left of its line
+MAX_RIGHT_LABEL_X = 60.0  # percent of the width; beyond it, a label stands left of its line
 Reference = tuple[float | None, str, str]
 """A value, its label and its kind: ``mark`` or ``target`` (dashed)."""
 
@@ -21,18 +21,18 @@ def histogram(
     summary: str,
     is_open: bool = True,
 ) -> Chart | None:
-    """Return the bars of ``hits.domain.binning.bin_counts``, with reference lines; nothing of no values.
+    """Return the bars of ``hits.domain.binning.bin_counts`` with reference lines; ``None`` without values.
 
     Args:
-        unit: of the values, as in ``"30 s"``. references: a value beyond the axis stands at its end. is_open: the
-            last bar holds all larger values too.
+        unit: of the values, as in ``"30 s"``. references: a value beyond the axis is drawn at its end. is_open:
+            whether the last bar holds all larger values too.
     """
     counts: Sequence[int] = binned.get("counts", [])
     if not counts:
         return None
     width = float(binned["width"])
     end = width * len(counts)
-    plane = Plane(Scale(0.0, end), quarters_up_to(max(counts)), HEIGHT)
+    plot = PlotArea(Scale(0.0, end), quarter_scale(max(counts)), HEIGHT)
     ranges = [
         _range(index, width, unit, is_last=is_open and index == len(counts) - 1)
         for index in range(len(counts))
@@ -43,13 +43,13 @@ def histogram(
         height=HEIGHT,
         kind="histogram",
         x_label=unit,
-        bars=[plane.bar(i * width, (i + 1) * width, count, f"{count}: {ranges[i]}") for i, count in drawn],
+        bars=[plot.bar(i * width, (i + 1) * width, count, f"{count}: {ranges[i]}") for i, count in drawn],
         x_ticks=[
-            Tick(percent(100 * share), f"{end * share:g}{'+' if is_open and share == 1 else ''}")
+            Tick(svg_percent(100 * share), f"{end * share:g}{'+' if is_open and share == 1 else ''}")
             for share in (0.0, 0.25, 0.5, 0.75, 1.0)
         ],
-        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
-        **_reference_marks(plane, references),
+        y_ticks=plot.quarter_ticks(lambda value: f"{value:g}"),
+        **_reference_marks(plot, references),
         table=Table((unit.capitalize(), "Count"), [(ranges[index], str(count)) for index, count in drawn]),
     )
 
@@ -60,54 +60,55 @@ def _range(index: int, width: float, unit: str, *, is_last: bool) -> str:
     return f"{index * width:g} to {(index + 1) * width:g} {unit}"
 
 
-def _reference_marks(plane: Plane, references: Sequence[Reference]) -> dict[str, Any]:
-    """Return the rules and labels of references, one label below the other."""
-    rules, labels = [], []
+def _reference_marks(plot: PlotArea, references: Sequence[Reference]) -> dict[str, Any]:
+    """Return the reference lines and their labels, one label below the other."""
+    lines, labels = [], []
     known = sorted((value, text, kind) for value, text, kind in references if value is not None)
     for index, (value, text, kind) in enumerate(known):
-        x, y = plane.across.position(value), 12 + LABEL_HEIGHT * index
-        is_left = x > LABEL_SIDE
-        rules.append(Rule(x=percent(x), top=pixels(y), kind=kind))
+        x, y = plot.x_scale.position(value), 12 + LABEL_HEIGHT * index
+        is_left = x > MAX_RIGHT_LABEL_X
+        lines.append(ReferenceLine(x=svg_percent(x), top=svg_pixels(y), kind=kind))
         labels.append(
-            Label(percent(x), pixels(y), text, "end" if is_left else "start", -6 if is_left else 6, "strong")
+            Label(
+                svg_percent(x),
+                svg_pixels(y),
+                text,
+                "end" if is_left else "start",
+                -6 if is_left else 6,
+                "strong",
+            )
         )
-    return {"rules": rules, "labels": labels}
+    return {"reference_lines": lines, "labels": labels}
 
 
 def bar_chart(
-    counts: Sequence[int],
-    *,
-    summary: str,
-    x_label: str,
-    unit: str,
-    threshold: int,
-    threshold_label: str,
+    counts: Sequence[int], *, summary: str, x_label: str, unit: str, threshold: int, threshold_label: str
 ) -> Chart | None:
-    """Return a bar for each whole number from 0, its count above it, and a line before ``threshold``; nothing of 0s.
+    """Return a bar for each whole number from 0, with its count above it; ``None`` if all counts are 0.
 
-    Bars below the threshold have the kind ``light``.
+    A line stands before ``threshold``, and bars below it have the kind ``light``.
     """
     if not any(counts):
         return None
-    plane = Plane(Scale(0.0, len(counts)), quarters_up_to(max(counts)), HEIGHT + 20)
+    plot = PlotArea(Scale(0.0, len(counts)), quarter_scale(max(counts)), HEIGHT + 20)
     bars, labels = [], []
     for number, count in enumerate(counts):
         kind = "" if number >= threshold else "light"
-        bars.append(plane.bar(number, number + 1, count, f"{count} with {number}", kind=kind))
+        bars.append(plot.bar(number, number + 1, count, f"{count} with {number}", kind=kind))
         if count:
-            x, y = plane.across.x(number + 0.5), plane.y(count) - 9
-            labels.append(Label(x, pixels(y), str(count), "middle", kind="strong"))
-    line = plane.across.x(min(threshold, len(counts)))
+            x, y = plot.x_scale.x(number + 0.5), plot.y(count) - 9
+            labels.append(Label(x, svg_pixels(y), str(count), "middle", kind="strong"))
+    line = plot.x_scale.x(min(threshold, len(counts)))
     return Chart(
         summary=summary,
-        height=plane.height,
+        height=plot.height,
         kind="bars",
         x_label=x_label,
         bars=bars,
         labels=[*labels, Label(line, "4", threshold_label, "end", -6)],
-        rules=[Rule(x=line)],
-        x_ticks=[Tick(plane.across.x(number + 0.5), str(number)) for number in range(len(counts))],
-        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
+        reference_lines=[ReferenceLine(x=line)],
+        x_ticks=[Tick(plot.x_scale.x(number + 0.5), str(number)) for number in range(len(counts))],
+        y_ticks=plot.quarter_ticks(lambda value: f"{value:g}"),
         table=Table((x_label.capitalize(), unit), [(str(n), str(count)) for n, count in enumerate(counts)]),
     )
 
@@ -120,34 +121,34 @@ def overlaid_histograms(
     note: str,
     table_unit: str,
 ) -> Chart:
-    """Return histograms over one axis, each as a share of its own whole.
+    """Return histograms over one axis; the bars of each series are shares of its total.
 
     Args:
-        series: name (also the kind), counts by bin, and median of each. axis: the ends of the bins.
+        series: name (also the CSS class), counts by bin, and median. axis: the ends of the first and the last bin.
     """
     shares = [[count / sum(counts) for count in counts] for _, counts, _ in series]
     highest = max(max(row) for row in shares)
-    plane = Plane(Scale(*axis), Scale(0.0, highest), HEIGHT)
+    plot = PlotArea(Scale(*axis), Scale(0.0, highest), HEIGHT)
     step = (axis[1] - axis[0]) / len(series[0][1])
     edges = [axis[0] + step * index for index in range(len(series[0][1]) + 1)]
-    ranges = [f"{decimals(low, 2)} to {decimals(high, 2)}" for low, high in itertools.pairwise(edges)]
+    ranges = [f"{decimal_text(low, 2)} to {decimal_text(high, 2)}" for low, high in itertools.pairwise(edges)]
     bars: list[Bar] = []
     for (name, counts, _), row in zip(series, shares, strict=True):
         bars += [
-            plane.bar(edges[i], edges[i + 1], share, f"{ranges[i]}: {counts[i]}", kind=name)
+            plot.bar(edges[i], edges[i + 1], share, f"{ranges[i]}: {counts[i]}", kind=name)
             for i, share in enumerate(row)
             if share
         ]
-    medians = [(median, f"{name} {decimals(median, 2)}", f"mark {name}") for name, _, median in series]
+    medians = [(median, f"{name} {decimal_text(median, 2)}", f"mark {name}") for name, _, median in series]
     return Chart(
         summary=summary,
         height=HEIGHT,
         kind="overlaid",
         note=note,
         bars=bars,
-        x_ticks=plane.x_ticks(6),
-        y_ticks=plane.quarter_ticks(lambda value: f"{100 * value:.0f}%"),
-        **_reference_marks(plane, medians),
+        x_ticks=plot.x_ticks(6),
+        y_ticks=plot.quarter_ticks(lambda value: f"{100 * value:.0f}%"),
+        **_reference_marks(plot, medians),
         legend=[(name, name.capitalize()) for name, _, _ in series],
         table=Table(
             (table_unit, *(name.capitalize() for name, _, _ in series)),

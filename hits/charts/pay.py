@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hits.charts.chart import Bar, Chart, Label, Plane, Rule, Table, Tick
+from hits.charts.chart import Bar, Chart, Label, PlotArea, ReferenceLine, Table, Tick
 from hits.charts.histograms import HEIGHT as HISTOGRAM_HEIGHT
-from hits.charts.scale import Scale, percent, pixels, quarters_up_to
+from hits.charts.scale import Scale, quarter_scale, svg_percent, svg_pixels
 from hits.charts.strips import axis_strip, dot_strip
 from hits.domain.money.pay import RateSpread
 from hits.domain.quantiles import lower_quantile
@@ -13,13 +13,13 @@ from hits.domain.quantiles import lower_quantile
 HEIGHT = 150  # pixels
 MAX_TICKS = 8
 MAX_DOTS = 32
-LABEL_SHARE = 10.0  # percent of the width that a sum such as $12,345 needs
+LABEL_WIDTH = 10.0  # percent of the chart's width that a sum such as $12,345 needs
 HISTOGRAM_BINS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class PayPoint:
-    """One place on the axis; amounts in cents per hour."""
+    """One point of the x axis: its label, and the pay in cents per hour."""
 
     label: str
     median: int
@@ -27,25 +27,25 @@ class PayPoint:
 
 
 def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | None:
-    """Return pay per hour as a line from a zero base, or nothing for fewer than two points.
+    """Return pay per hour as a line chart from zero; ``None`` for fewer than two points.
 
-    A point far beyond the others is drawn at the upper end and labelled, so that it does not flatten the rest.
-    ``by`` names the axis.
+    A point far above the others is drawn at the upper end with its value, so that it does not flatten the rest.
+    ``by`` is what the x axis counts, such as ``day``.
     """
     if len(points) < 2:  # noqa: PLR2004 - a line needs two ends
         return None
-    limit = _end_of_axis([point.median for point in points], target)
+    limit = _axis_limit([point.median for point in points], target)
     drawn = [cents for point in points for cents in (point.median, point.mean or 0) if cents <= limit]
-    plane = Plane(Scale(0, len(points) - 1), quarters_up_to(1.02 * max([*drawn, target]), unit=100), HEIGHT)
+    plot = PlotArea(Scale(0, len(points) - 1), quarter_scale(1.02 * max([*drawn, target]), unit=100), HEIGHT)
     first, last = points[0], points[-1]
     ends = [(float(last.median), f"{'Latest' if last.mean is None else 'Median'} {_dollars(last.median)}")]
     ends.append((float(target), f"Target {_dollars(target)}"))
-    curves = [plane.curve("strong", [(i, point.median) for i, point in enumerate(points)])]
+    curves = [plot.curve("strong", [(i, point.median) for i, point in enumerate(points)])]
     if last.mean is not None:
         ends.append((float(last.mean), f"Mean {_dollars(last.mean)}"))
         means = [(i, point.mean) for i, point in enumerate(points) if point.mean is not None]
-        curves.insert(0, plane.curve("second", means))
-    beyond = _labels_beyond(plane, points)
+        curves.insert(0, plot.curve("second", means))
+    beyond = _labels_beyond(plot, points)
     return Chart(
         summary=(
             f"Pay per hour by {by}, {first.label} to {last.label}: from ${first.median / 100:.2f} "
@@ -54,16 +54,16 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
         height=HEIGHT,
         kind="line",
         y_label="Dollars an hour",
-        x_ticks=_ticks(plane, [point.label for point in points]),
-        y_ticks=plane.quarter_ticks(lambda cents: f"{cents / 100:g}"),
+        x_ticks=_ticks(plot, [point.label for point in points]),
+        y_ticks=plot.quarter_ticks(lambda cents: f"{cents / 100:g}"),
         curves=curves,
         dots=[
-            plane.dot((i, None, None), (point.median, None, None), f"{point.label}: {_dollars(point.median)}")
+            plot.dot((i, None, None), (point.median, None, None), f"{point.label}: {_dollars(point.median)}")
             for i, point in enumerate(points)
             if len(points) <= MAX_DOTS
         ],
-        rules=[Rule(y=pixels(plane.y(target)))],
-        labels=[*plane.end_labels(ends), *beyond],
+        reference_lines=[ReferenceLine(y=svg_pixels(plot.y(target)))],
+        labels=[*plot.end_labels(ends), *beyond],
         note="▲ marks values beyond the axis, with their figure." if beyond else "",
         table=Table(
             (by.capitalize(), "Median, $/h", "Mean, $/h"),
@@ -75,63 +75,63 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
     )
 
 
-def _end_of_axis(medians: Sequence[int], target: int) -> int:
-    """Return how far an axis may reach in cents: four times the target, and twice what half of the medians reach."""
+def _axis_limit(medians: Sequence[int], target: int) -> int:
+    """Return the largest value of an axis in cents: four times the target, or twice the median if that is more."""
     return max(4 * target, 2 * lower_quantile(sorted(medians), 0.5))
 
 
-def _labels_beyond(plane: Plane, points: Sequence[PayPoint]) -> list[Label]:
-    """Return an arrow above each point beyond the axis, with its figure where there is room."""
+def _labels_beyond(plot: PlotArea, points: Sequence[PayPoint]) -> list[Label]:
+    """Return an arrow for each point beyond the axis, with its value if there is room."""
     labels, free_from = [], 0.0
     for index, point in enumerate(points):
-        highest, x = max(point.median, point.mean or 0), plane.across.position(index)
-        if highest <= plane.up.high:
+        highest, x = max(point.median, point.mean or 0), plot.x_scale.position(index)
+        if highest <= plot.y_scale.high:
             continue
-        is_last = x > 100 - LABEL_SHARE
-        start = x - LABEL_SHARE if is_last else x
+        is_last = x > 100 - LABEL_WIDTH
+        start = x - LABEL_WIDTH if is_last else x
         text = f"▲ ${highest / 100:,.0f}" if start >= free_from else "▲"
-        labels.append(Label(percent(x), "11", text, "end" if is_last else "start"))
+        labels.append(Label(svg_percent(x), "11", text, "end" if is_last else "start"))
         if start >= free_from:
-            free_from = start + LABEL_SHARE
+            free_from = start + LABEL_WIDTH
     return labels
 
 
-def _ticks(plane: Plane, texts: Sequence[str]) -> list[Tick]:
+def _ticks(plot: PlotArea, texts: Sequence[str]) -> list[Tick]:
     every = -(-len(texts) // MAX_TICKS)
     shown = range(0, len(texts), every)
     return [
         Tick(
-            plane.across.x(index), texts[index], "minor" if number % 2 and len(shown) > MAX_TICKS // 2 else ""
+            plot.x_scale.x(index), texts[index], "minor" if number % 2 and len(shown) > MAX_TICKS // 2 else ""
         )
         for number, index in enumerate(shown)
     ]
 
 
 def _dollars(cents: int) -> str:
-    """Return a sum for a label; from a thousand dollars on there is no room for its cents."""
+    """Return an amount for a label, without cents from a thousand dollars on, for lack of room."""
     return f"${cents / 100:.2f}" if cents < 100_000 else f"${cents / 100:,.0f}"  # noqa: PLR2004 - cents
 
 
 @dataclass(frozen=True, slots=True)
 class PayRanges:
-    """Quartiles and median of several rows as strips over one axis from zero, which is drawn once."""
+    """Median and quartiles of several groups, a strip for each, over one axis from zero."""
 
     axis: Chart
     rows: Sequence[Chart]
 
 
 def pay_ranges(spreads: Sequence[RateSpread], *, target: int) -> PayRanges:
-    """Return one strip for each row; a quartile far beyond the others is drawn at the end, with its figure."""
+    """Return one strip for each group; a quartile far above the others is drawn at the end, with its value."""
     uppers = [row.upper for row in spreads]
-    limit = _end_of_axis([row.median for row in spreads], target) if spreads else 0
+    limit = _axis_limit([row.median for row in spreads], target) if spreads else 0
     top = min(max([*uppers, target * 4 // 3, 1]), max(limit, 1))
-    # Where a figure stands at the right end, the axis stops before it.
+    # The axis leaves room at the right end if a value stands there.
     scale = Scale(0, top * 1.25 if any(upper > top for upper in uppers) else top)
     rows = [
         dot_strip(
             [("", (min(row.median, top), min(row.lower, top), min(row.upper, top)), "")],
             scale,
-            rules=[Rule(x=scale.x(target))],
+            reference_lines=[ReferenceLine(x=scale.x(target))],
             end_label=f"▶ {row.upper / 100:,.0f}" if row.upper > top else "",
             kind="range",
             summary=(
@@ -142,33 +142,33 @@ def pay_ranges(spreads: Sequence[RateSpread], *, target: int) -> PayRanges:
         for row in spreads
     ]
     ticks = [(0.0, "0", "start"), (float(target), f"target {target / 100:g}", "strong")]
-    if scale.position(top) - scale.position(target) > 2 * LABEL_SHARE:
+    if scale.position(top) - scale.position(target) > 2 * LABEL_WIDTH:
         ticks.append((float(top), f"{top // 100}", ""))
     return PayRanges(axis_strip(ticks, scale, summary=f"Axis from 0; target ${target / 100:.2f}"), rows)
 
 
 def pay_histogram(rates: Sequence[int], *, target: int) -> Chart | None:
-    """Return the histogram of hourly rates in cents; a bar ends at the target, so that none is on both sides."""
+    """Return the histogram of hourly rates in cents; one bar ends at the target, so that no bar contains it."""
     if not rates or target <= 0:
         return None
-    third = HISTOGRAM_BINS // 3  # of the bars up to the target, and twice as many above
+    third = HISTOGRAM_BINS // 3  # this many bars up to the target, twice as many above
     width = -(-target // third)
     counts = [0] * HISTOGRAM_BINS
     for rate in rates:
         # Counted from the target, so that the eighth bar's end is the target itself.
         counts[max(0, min(HISTOGRAM_BINS - 1, third + (rate - target) // width))] += 1
-    plane = Plane(Scale(0, HISTOGRAM_BINS), quarters_up_to(max(counts)), HISTOGRAM_HEIGHT)
+    plot = PlotArea(Scale(0, HISTOGRAM_BINS), quarter_scale(max(counts)), HISTOGRAM_HEIGHT)
     edges = [max(0, target + (index - third) * width) / 100 for index in range(HISTOGRAM_BINS + 1)]
     texts = [f"${edges[index]:.2f} to ${edges[index + 1]:.2f}" for index in range(HISTOGRAM_BINS)]
     texts[-1] = f"{texts[-1].partition(' to ')[0]} or more"
     bars: list[Bar] = [
-        plane.bar(index, index + 1, count, f"{count}: {texts[index]}", kind="" if index < third else "light")
+        plot.bar(index, index + 1, count, f"{count}: {texts[index]}", kind="" if index < third else "light")
         for index, count in enumerate(counts)
         if count
     ]
     under = sum(rate < target for rate in rates)
     ends = ["$0", f"${target / 100:g}", f"${target / 50:g}", f"${target * 3 / 100:g}+"]
-    line = plane.across.x(third)
+    line = plot.x_scale.x(third)
     return Chart(
         summary=f"{under} of {len(rates)} submissions paid under ${target / 100:.2f} an hour.",
         height=HISTOGRAM_HEIGHT,
@@ -176,10 +176,10 @@ def pay_histogram(rates: Sequence[int], *, target: int) -> Chart | None:
         x_label="Dollars an hour",
         y_label="Submissions",
         bars=bars,
-        rules=[Rule(x=line)],
+        reference_lines=[ReferenceLine(x=line)],
         labels=[Label(line, "11", f"Target ${target / 100:.2f}/h", "start", 6, "strong")],
-        x_ticks=[Tick(plane.across.x(index * third), text) for index, text in enumerate(ends)],
-        y_ticks=plane.quarter_ticks(lambda value: f"{value:g}"),
+        x_ticks=[Tick(plot.x_scale.x(index * third), text) for index, text in enumerate(ends)],
+        y_ticks=plot.quarter_ticks(lambda value: f"{value:g}"),
         table=Table(
             ("Pay per hour", "Submissions"),
             [(texts[index], str(count)) for index, count in enumerate(counts) if count],

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from hits.charts.chart import TOP, Chart, Measured, Name, Plane, Point, Rule, Table
-from hits.charts.scale import LABEL_HEIGHT, decimals, pixels, scale_over
+from hits.charts.chart import TOP, Chart, DotName, PlotArea, Point, ReferenceLine, Table, ValueWithInterval
+from hits.charts.scale import LABEL_HEIGHT, decimal_text, scale_over, svg_pixels
 
 HEIGHT = 240  # pixels
 LETTER_WIDTH = 6.4  # pixels
@@ -15,10 +15,10 @@ _SIDES = (("start", 10, 4), ("end", -10, 4), ("middle", 0, -9), ("middle", 0, 17
 
 @dataclass(frozen=True, slots=True)
 class ScatterPoint:
-    """One dot: its figures, its title, and the name beside it, if it is to have one."""
+    """One dot: its values, its tooltip ``title``, and the ``name`` beside it, empty for none."""
 
-    x: Measured
-    y: Measured
+    x: ValueWithInterval
+    y: ValueWithInterval
     title: str
     name: str = ""
     kind: str = ""
@@ -35,52 +35,56 @@ def scatter(
     references: Sequence[tuple[float, str]] = (),
     note: str = "",
 ) -> Chart:
-    """Return a chart of one dot for each point.
+    """Return a scatter plot.
 
     Args:
-        min_width: the width in pixels from which on no name overlaps another. references: values upwards that are
-            drawn across, with their labels.
+        min_width: the chart width in pixels for which names are placed; on wider charts none overlap.
+        references: y values of horizontal lines, with their labels.
     """
-    plane = Plane(
-        scale_over([value for one in points for value in one.x if value is not None]),
+    plot = PlotArea(
+        scale_over([value for point in points for value in point.x if value is not None]),
         scale_over(
-            [value for one in points for value in one.y if value is not None] + [v for v, _ in references]
+            [value for point in points for value in point.y if value is not None] + [v for v, _ in references]
         ),
         HEIGHT,
     )
-    dots = [plane.dot(one.x, one.y, one.title, kind=one.kind, url=one.url) for one in points]
-    places = [(min_width * plane.across.position(one.x[0]) / 100, plane.y(one.y[0])) for one in points]
+    dots = [plot.dot(point.x, point.y, point.title, kind=point.kind, url=point.url) for point in points]
+    places = [(min_width * plot.x_scale.position(point.x[0]) / 100, plot.y(point.y[0])) for point in points]
     names = _place_names(
-        list(zip(places, [one.name for one in points], strict=True)), y_label, (min_width, TOP + HEIGHT)
+        list(zip(places, [point.name for point in points], strict=True)), y_label, (min_width, TOP + HEIGHT)
     )
     return Chart(
         summary=summary,
         height=HEIGHT,
         kind="scatter",
-        x_ticks=plane.x_ticks(),
-        y_ticks=plane.y_ticks(),
+        x_ticks=plot.x_ticks(),
+        y_ticks=plot.y_ticks(),
         note=note,
         x_label=x_label,
         y_label=y_label,
         dots=[replace(dot, name=name) for dot, name in zip(dots, names, strict=True)],
-        rules=[Rule(y=pixels(plane.y(value))) for value, _ in references],
-        labels=plane.end_labels(references, strong=None),
+        reference_lines=[ReferenceLine(y=svg_pixels(plot.y(value))) for value, _ in references],
+        labels=plot.end_labels(references, strong=None),
         table=Table(
             ("Name", x_label, y_label),
-            [(one.name or one.title, decimals(one.x[0], 1), decimals(one.y[0], 1)) for one in points],
+            [
+                (point.name or point.title, decimal_text(point.x[0], 1), decimal_text(point.y[0], 1))
+                for point in points
+            ],
         ),
     )
 
 
-def _place_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) -> list[Name | None]:
-    """Return names beside their dots where no text and no dot is yet; the first dots choose first."""
+def _place_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) -> list[DotName | None]:
+    """Return the names beside their dots, ``None`` where no side is free of texts and dots; first dots first."""
     taken: list[Box] = [(0.0, 0.0, LETTER_WIDTH * len(y_label), TOP)]
     taken += [(x - 5, y - 5, x + 5, y + 5) for (x, y), _ in dots]
-    names: list[Name | None] = []
+    names: list[DotName | None] = []
     for (x, y), name in dots:
         text = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
         sides = [
-            (_text_box(x + dx, y + dy, text, anchor), Name(text, dx, dy, anchor)) for anchor, dx, dy in _SIDES
+            (_text_box(x + dx, y + dy, text, anchor), DotName(text, dx, dy, anchor))
+            for anchor, dx, dy in _SIDES
         ]
         free = [
             (box, one)
@@ -94,7 +98,7 @@ def _place_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) ->
 
 
 def _text_box(x: float, y: float, text: str, anchor: str) -> Box:
-    """Return the box of a text whose base line is at ``y``."""
+    """Return left, top, right and bottom of a text whose base line is at ``y``."""
     width = LETTER_WIDTH * len(text)
     left = x - {"start": 0.0, "middle": width / 2, "end": width}[anchor]
     return left, y - 4 - LABEL_HEIGHT / 2, left + width, y - 4 + LABEL_HEIGHT / 2

@@ -1,48 +1,49 @@
-"""Strips: one line of a chart in a table's row, such as a dot with its interval."""
+"""Strips: small charts of one line in a table row, such as a dot with its interval."""
 
 from collections.abc import Sequence
 
-from hits.charts.chart import STRIP_HEIGHT, Bar, Chart, Dot, Label, Measured, Rule, Tick
-from hits.charts.scale import Scale, percent, pixels
+from hits.charts.chart import STRIP_HEIGHT, Bar, Chart, Dot, Label, ReferenceLine, Tick, ValueWithInterval
+from hits.charts.scale import Scale, svg_percent, svg_pixels
 
 SHADES = 4
-MIN_LABEL_WIDTH = 7.0  # percent of the width that a figure needs inside its part of a bar
+MIN_LABEL_WIDTH = 7.0  # percent of the width; narrower parts of a bar have no figure
 BAR_HEIGHT = 28  # pixels
-MIDDLE = pixels(STRIP_HEIGHT / 2)
+STRIP_MIDDLE = svg_pixels(STRIP_HEIGHT / 2)
 
 
 def dot_strip(
-    dots: Sequence[tuple[str, Measured, str]],
+    dots: Sequence[tuple[str, ValueWithInterval, str]],
     scale: Scale,
     *,
     summary: str,
-    rules: Sequence[Rule] = (),
+    reference_lines: Sequence[ReferenceLine] = (),
     end_label: str = "",
     kind: str = "dots",
 ) -> Chart:
     """Return dots with their intervals on one line.
 
     Args:
-        dots: kind, figure and title of each. end_label: what stands at the right end, such as a value beyond it.
+        dots: CSS class, value with interval, and tooltip of each. end_label: text at the right end, such as a value
+            beyond the scale.
     """
     return Chart(
         summary=summary,
         height=STRIP_HEIGHT,
         kind=kind,
         is_strip=True,
-        rules=rules,
+        reference_lines=reference_lines,
         bars=[
-            Bar(scale.x(low), pixels(STRIP_HEIGHT / 2 - 2), scale.width(low, high), "4", kind="interval")
+            Bar(scale.x(low), svg_pixels(STRIP_HEIGHT / 2 - 2), scale.width(low, high), "4", kind="interval")
             for _, (_, low, high), _ in dots
             if low is not None and high is not None
         ],
-        dots=[Dot(name, scale.x(value), MIDDLE, title) for name, (value, _, _), title in dots],
+        dots=[Dot(name, scale.x(value), STRIP_MIDDLE, title) for name, (value, _, _), title in dots],
         labels=[Label("100%", "14", end_label, anchor="end")] if end_label else [],
     )
 
 
 def axis_strip(ticks: Sequence[tuple[float, str, str]], scale: Scale, *, summary: str = "") -> Chart:
-    """Return the axis above or below strips: value, text and kind of each tick."""
+    """Return the axis above or below strips. ``ticks``: value, text and CSS class of each."""
     placed = [Tick(scale.x(value), text, kind) for value, text, kind in ticks]
     return Chart(summary=summary, height=STRIP_HEIGHT - 5, kind="axis", is_strip=True, x_ticks=placed)
 
@@ -53,7 +54,7 @@ def share_strip(
     summary: str,
     low: float | None = None,
     high: float | None = None,
-    marks: Sequence[float] = (),
+    references: Sequence[float] = (),
     kind: str = "share",
     within: float | None = None,
 ) -> Chart:
@@ -68,15 +69,15 @@ def share_strip(
         bars.append(Bar("0", "4", scale.width(0.0, within), "12", kind="within"))
     dots = []
     if low is not None and high is not None:
-        dots.append(Dot("hidden", scale.x(share), MIDDLE, "", left=scale.x(low), right=scale.x(high)))
-    rules = [Rule(x=scale.x(mark)) for mark in marks]
-    return Chart(summary, STRIP_HEIGHT, kind=kind, is_strip=True, bars=bars, dots=dots, rules=rules)
+        dots.append(Dot("hidden", scale.x(share), STRIP_MIDDLE, "", x_low=scale.x(low), x_high=scale.x(high)))
+    lines = [ReferenceLine(x=scale.x(reference)) for reference in references]
+    return Chart(summary, STRIP_HEIGHT, kind=kind, is_strip=True, bars=bars, dots=dots, reference_lines=lines)
 
 
 def stacked_strip(
     parts: Sequence[tuple[str, int, str]], *, summary: str, with_figures: bool = True
 ) -> Chart | None:
-    """Return one bar of several parts: name, count and kind of each; nothing where all counts are 0."""
+    """Return one bar of several parts (name, count, CSS class); ``None`` if all counts are 0."""
     total = sum(count for _, count, _ in parts)
     if not total:
         return None
@@ -84,15 +85,15 @@ def stacked_strip(
     bars, labels, left = [], [], 0.0
     for name, count, kind in parts:
         width = 100 * count / total
-        bars.append(Bar(percent(left), "0", percent(width), str(height), f"{name}: {count}", kind))
+        bars.append(Bar(svg_percent(left), "0", svg_percent(width), str(height), f"{name}: {count}", kind))
         if with_figures and width >= MIN_LABEL_WIDTH:
             labels.append(
-                Label(percent(left + width / 2), "19", f"{width:.0f}%", "middle", kind=f"on-{kind}")
+                Label(svg_percent(left + width / 2), "19", f"{width:.0f}%", "middle", kind=f"on-{kind}")
             )
         left += width
     return Chart(summary, height, kind="stacked", is_strip=True, bars=bars, labels=labels)
 
 
 def shades(count: int) -> list[str]:
-    """Return the kinds of ``count`` ordered parts of a stacked bar, light to dark."""
+    """Return the CSS classes of ``count`` ordered parts of a stacked bar, light to dark."""
     return [f"shade-{1 + round(index * (SHADES - 1) / max(1, count - 1))}" for index in range(count)]

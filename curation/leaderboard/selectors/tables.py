@@ -7,7 +7,7 @@ from typing import Any
 from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, get_count, get_figure
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors.boards import PRIVATE_FIGURES
-from hits.charts.scale import decimals
+from hits.charts.scale import decimal_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ REFERENCE_LABELS = {"human": "People", "random": "Chance"}
 
 def format_figure(value: float) -> str:
     """Format a figure for tables and plots: one decimal, a proper minus sign, and never −0.0."""
-    return decimals(round(value, 1) + 0.0, 1)
+    return decimal_text(round(value, 1) + 0.0, 1)
 
 
 def round_figures(value: Any) -> Any:

@@ -7,8 +7,8 @@ from curation.evaluation.measures import COMPARISON, P_AT_1, Better, Measure, pe
 from curation.leaderboard.models import LeaderboardEntry
 from curation.leaderboard.selectors.tables import Reference, format_figure, measure_figure
 from curation.views.evaluation.evaluation_charts import axis_label
-from hits.charts.chart import Chart, Dot, Measured, Plane, Point, Rule, Table, Tick
-from hits.charts.scale import Scale, decimals, pixels, scale_over
+from hits.charts.chart import Chart, Dot, PlotArea, Point, ReferenceLine, Table, Tick, ValueWithInterval
+from hits.charts.scale import Scale, decimal_text, scale_over, svg_pixels
 from hits.charts.scatters import ScatterPoint, scatter
 
 HEIGHT = 240  # pixels
@@ -33,7 +33,7 @@ def over_time(
     up = scale_over([value for _, one in found for value in one if value is not None] + [v for v, _ in lines])
     # Where low is good the low end is up.
     up = up if measure.better is Better.HIGH else Scale(up.high, up.low)
-    plane = Plane(scale_over(moments, min_span=7200.0), up, HEIGHT)
+    plot = PlotArea(scale_over(moments, min_span=7200.0), up, HEIGHT)
     dots: list[Dot] = []
     corners: list[Point] = []
     best = found[0][1][0]
@@ -44,23 +44,23 @@ def over_time(
             best = one[0]
         when = f"{entry.created_at.day} {entry.created_at:%b %Y}"
         words = f"{entry.team.name}, {entry.model}, {when}: {measure.label} {format_figure(one[0])}"
-        dots.append(plane.dot((moment, None, None), one, words, kind="" if leads else "other"))
+        dots.append(plot.dot((moment, None, None), one, words, kind="" if leads else "other"))
     return Chart(
         height=HEIGHT,
         kind="line",
         summary=f"{measure.title}, of {len(found)} entries over time. Best so far: {format_figure(best)}.",
-        x_ticks=_dates(plane.across),
-        y_ticks=plane.y_ticks(),
+        x_ticks=_dates(plot.x_scale),
+        y_ticks=plot.y_ticks(),
         table=Table(
             ("Entry", measure.title),
             [(dot.title, format_figure(one[0])) for dot, (_, one) in zip(dots, found, strict=True)],
         ),
         x_label="Submitted",
         y_label=axis_label(measure),
-        curves=[plane.curve("best", [*corners, (plane.across.high, best)])],
+        curves=[plot.curve("best", [*corners, (plot.x_scale.high, best)])],
         dots=dots,
-        rules=[Rule(y=pixels(plane.y(value))) for value, _ in lines],
-        labels=plane.end_labels([(best, f"Best {format_figure(best)}"), *lines]),
+        reference_lines=[ReferenceLine(y=svg_pixels(plot.y(value))) for value, _ in lines],
+        labels=plot.end_labels([(best, f"Best {format_figure(best)}"), *lines]),
     )
 
 
@@ -97,11 +97,11 @@ def human_agreement(
         y_label=axis_label(COMPARISON),
         min_width=MIN_WIDTH,
         summary=f"Human agreement against P@1 of {len(models)} entries. The table has every number.",
-        note="" if related is None else f"Pearson’s r = {decimals(related, 2)}",
+        note="" if related is None else f"Pearson’s r = {decimal_text(related, 2)}",
     )
 
 
-def _measured(entry: LeaderboardEntry, measure: Measure) -> Measured | None:
+def _measured(entry: LeaderboardEntry, measure: Measure) -> ValueWithInterval | None:
     one = measure_figure(entry.figures, measure)
     return None if one.value is None else (one.value, one.low, one.high)
 

@@ -1,4 +1,4 @@
-"""The papers' tables next to ours: values, dot plots, the batch-size curve, and commands for missing rows."""
+"""Published tables next to our results: values, dot plots, the batch-size curve, and commands for missing rows."""
 
 import shlex
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation.evaluation_sections import split_label
 from curation.views.pages import if_failed, if_open, tab_context
 from hits.charts.chart import Chart
-from hits.charts.scale import decimals
+from hits.charts.scale import decimal_text
 from hits.models import Project
 from hits.views.access import project_page
 
@@ -48,7 +48,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class RowView:
-    """A formatted row of a table; ``url`` is our evaluation or scorer, ``ablation_command`` makes the row.
+    """A formatted row of a table; ``url`` is our evaluation's page, ``command`` makes a missing row.
 
     differences: how its training differs from the recipe. known: a note if it was trained or validated on these
     pairs.
@@ -69,7 +69,7 @@ class RowView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
-    """A table of the paper."""
+    """A published table with our results."""
 
     name: str
     heads: tuple[str, ...]
@@ -80,7 +80,7 @@ class TableView:
 @require_safe
 @project_page()
 def ablations(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the paper's tables and ours for a sealed version and split."""
+    """Show the published tables and our results on a sealed version and split."""
     family = family_of(project)
     versions = sealed_versions(project) if family.can_evaluate else []
     chosen = [version for version in versions if str(version.pk) == request.GET.get("version")]
@@ -171,8 +171,8 @@ def _url(row: AblationRow, slug: str) -> str:
 def _cell(short: str, cell: Cell) -> CellView:
     return CellView(
         short=short,
-        paper="–" if cell.paper is None else decimals(cell.paper, 1),
-        value="–" if cell.value is None else decimals(cell.value, 1),
+        paper="–" if cell.paper is None else decimal_text(cell.paper, 1),
+        value="–" if cell.value is None else decimal_text(cell.value, 1),
         interval=charts.interval(_figure(cell)),
     )
 

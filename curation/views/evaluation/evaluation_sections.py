@@ -1,4 +1,4 @@
-"""Parts of the evaluation pages: table cells, groups of comparable evaluations, and plots."""
+"""Sections of the evaluation pages: table cells, groups of comparable evaluations, and plots."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from curation.selectors.evaluations import SHORTCUT, changed_options, has_defaul
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation.evaluation_charts import DotPlot, NamedFigures
 from hits.charts.chart import Chart
-from hits.charts.scale import decimals
+from hits.charts.scale import decimal_text
 from hits.domain.states import OPEN_JOB_STATES, JobState
 
 MAX_PLOTTED = 12
@@ -73,7 +73,7 @@ def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
 
 
 def all_figure_cells(evaluation: Evaluation) -> list[FigureCell]:
-    """Return an evaluation's measures, and its BERTScore if it has one, which is rare."""
+    """Return an evaluation's measures, and its BERTScore if it was requested."""
     bertscore = _cell(evaluation.figures, BERTSCORE, BERTSCORE.path)
     return figure_cells(evaluation) + ([] if bertscore.count is None else [bertscore])
 
@@ -88,7 +88,7 @@ def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -
         name=measure.name,
         title=measure.title,
         short=measure.short,
-        value="–" if value is None else decimals(value, 1),
+        value="–" if value is None else decimal_text(value, 1),
         interval=charts.interval(found) or (TOO_FEW if value is not None else ""),
         count=get_count(figures, measure) if value is not None else None,
         count_label=measure.count_label,
@@ -246,7 +246,7 @@ def _describe_correlation(points: Sequence[Mapping[str, Any]]) -> str:
     subject = f"P@1 and comparison of {len(points)} models"
     if found is None:
         return f"{subject}: too few different values for a correlation."
-    return f"{subject}: Pearson correlation {decimals(found, 2)}."
+    return f"{subject}: Pearson correlation {decimal_text(found, 2)}."
 
 
 def evaluation_state(evaluation: Evaluation) -> str:
@@ -282,7 +282,7 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
     )
 
 
-MEANINGS = {
+BASELINE_MEANINGS = {
     "random": "Random scores. Every model should do better than this.",
     "text_only": (
         "The photo is not used: the true clue’s words are compared with each inference’s. The higher this is, the "
@@ -297,7 +297,7 @@ MEANINGS = {
 
 def baseline_meaning(evaluation: Evaluation) -> str:
     """Return what a high figure of a baseline means, or an empty string for models."""
-    return MEANINGS.get(str(evaluation.options.get(SHORTCUT, "")), "")
+    return BASELINE_MEANINGS.get(str(evaluation.options.get(SHORTCUT, "")), "")
 
 
 FACTS = {

@@ -1,23 +1,23 @@
-"""Charts of a training: losses, validations and learning rates over its steps."""
+"""Charts of a training run: losses, validation figures and learning rates by step."""
 
 from collections.abc import Callable, Sequence
 from math import ceil, floor
 
 from curation.scorer.training.journal import LossRow, ValidationRow
-from hits.charts.chart import Chart, Plane, Point, Table
+from hits.charts.chart import Chart, PlotArea, Point, Table
 from hits.charts.scale import Scale
 from hits.domain.binning import round_up
 
 HEIGHT = 120  # pixels
 MAX_POINTS = 400  # of a curve; more cannot be told apart on a wide screen
-MAX_DOTS = 60  # beside one another; of more validations the kept one alone has a dot
-WINDOWS_PER_RUN = 25  # a smoothed point looks back over this part of the run
+MAX_DOTS = 60  # if there are more validations, only the kept one has a dot
+WINDOWS_PER_RUN = 25  # the smoothing window is this part of the run
 Y_TICKS = 3
 TABLE_ROWS = 20
 
 
 def training_panels(losses: Sequence[LossRow], validations: Sequence[ValidationRow]) -> tuple[Chart, ...]:
-    """Return the plots of loss, validation P@1 and learning rate; those alone of which there are values."""
+    """Return the plots of loss, validation P@1 and learning rate, without those that have no values."""
     last = max([row["step"] for row in (*losses, *validations)], default=0)
     if not last:
         return ()
@@ -35,27 +35,27 @@ def training_panels(losses: Sequence[LossRow], validations: Sequence[ValidationR
 def _loss_panel(points: Sequence[Point], last: int) -> Chart:
     window = max(1, len(points) // WINDOWS_PER_RUN)
     smooth = smoothed(points, window)
-    light = f", the dark line smoothed over {window:,} steps" if window > 1 else ""
-    plane = _plane(last, [value for _, value in points])
+    smoothing = f"; the dark line is smoothed over {window:,} steps" if window > 1 else ""
+    plot = _plot_area(last, [value for _, value in points])
     return Chart(
         title="Loss",
-        note=f"Loss of each step’s batch{light}.",
+        note=f"Loss of each step’s batch{smoothing}.",
         summary=f"Loss by step, from {points[0][1]:.3f} to {smooth[-1][1]:.3f} at step {last:,}",
         height=HEIGHT,
         kind="line",
         x_label="step",
-        curves=[plane.curve("light", enveloped(points)), plane.curve("strong", thinned(smooth))],
+        curves=[plot.curve("light", enveloped(points)), plot.curve("strong", thinned(smooth))],
         table=_table("Loss", smooth),
-        x_ticks=plane.x_ticks(min_step=1, text=lambda step: f"{step:,.0f}"),
-        y_ticks=plane.y_ticks(Y_TICKS),
-        labels=plane.end_labels([(smooth[-1][1], f"{smooth[-1][1]:.3f}")]),
+        x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
+        y_ticks=plot.y_ticks(Y_TICKS),
+        labels=plot.end_labels([(smooth[-1][1], f"{smooth[-1][1]:.3f}")]),
     )
 
 
 def _validation_panel(rows: Sequence[ValidationRow], last: int) -> Chart:
     points = [(row["step"], row["p_at_1"] or 0.0) for row in rows]
-    best = max(range(len(rows)), key=lambda place: (rows[place]["kept"], rows[place]["step"]))
-    plane = _plane(last, [value for _, value in points])
+    best = max(range(len(rows)), key=lambda index: (rows[index]["kept"], rows[index]["step"]))
+    plot = _plot_area(last, [value for _, value in points])
     step, value = points[best]
     return Chart(
         title="Validation P@1",
@@ -64,9 +64,9 @@ def _validation_panel(rows: Sequence[ValidationRow], last: int) -> Chart:
         height=HEIGHT,
         kind="line",
         x_label="step",
-        curves=[plane.curve("strong", points)],
+        curves=[plot.curve("strong", points)],
         dots=[
-            plane.dot(
+            plot.dot(
                 (x, None, None),
                 (y, None, None),
                 f"Step {x:,}: P@1 {y:.1f}%",
@@ -75,16 +75,16 @@ def _validation_panel(rows: Sequence[ValidationRow], last: int) -> Chart:
             for number, (x, y) in enumerate(points)
             if number == best or len(points) <= MAX_DOTS
         ],
-        x_ticks=plane.x_ticks(min_step=1, text=lambda step: f"{step:,.0f}"),
-        y_ticks=plane.y_ticks(Y_TICKS),
-        labels=plane.end_labels([(points[-1][1], f"{points[-1][1]:.1f}")]),
+        x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
+        y_ticks=plot.y_ticks(Y_TICKS),
+        labels=plot.end_labels([(points[-1][1], f"{points[-1][1]:.1f}")]),
         table=_table("P@1, %", points, "{:.1f}".format),
     )
 
 
 def _rate_panel(points: Sequence[Point], last: int) -> Chart:
     most = max(value for _, value in points)
-    plane = _plane(last, [0.0, most])
+    plot = _plot_area(last, [0.0, most])
     return Chart(
         title="Learning rate",
         note="The learning rate of AdamW.",
@@ -92,43 +92,43 @@ def _rate_panel(points: Sequence[Point], last: int) -> Chart:
         height=HEIGHT,
         kind="line",
         x_label="step",
-        curves=[plane.curve("strong", thinned(points))],
-        x_ticks=plane.x_ticks(min_step=1, text=lambda step: f"{step:,.0f}"),
-        y_ticks=plane.y_ticks(Y_TICKS, _power),
-        labels=plane.end_labels([(points[-1][1], _power(points[-1][1]))]),
+        curves=[plot.curve("strong", thinned(points))],
+        x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
+        y_ticks=plot.y_ticks(Y_TICKS, _power),
+        labels=plot.end_labels([(points[-1][1], _power(points[-1][1]))]),
         table=_table("Learning rate", points, _power),
     )
 
 
 def _table(title: str, points: Sequence[Point], text: Callable[[float], str] = "{:.3f}".format) -> Table:
     """Return about ``TABLE_ROWS`` of the points as a table."""
-    left = thinned(points, TABLE_ROWS)
-    return Table(("Step", title), [(f"{step:,.0f}", text(value)) for step, value in left])
+    rows = thinned(points, TABLE_ROWS)
+    return Table(("Step", title), [(f"{step:,.0f}", text(value)) for step, value in rows])
 
 
 def smoothed(points: Sequence[Point], window: int) -> list[Point]:
-    """Return the exponential moving average of the values over about ``window`` points, free of its start's bias."""
-    keep = 1 - 2 / (window + 1)
+    """Return the bias-corrected exponential moving average of the values over about ``window`` points."""
+    decay = 1 - 2 / (window + 1)
     total = weight = 0.0
     found = []
     for step, value in points:
-        total, weight = keep * total + value, keep * weight + 1
+        total, weight = decay * total + value, decay * weight + 1
         found.append((step, total / weight))
     return found
 
 
-def thinned(points: Sequence[Point], most: int = MAX_POINTS) -> list[Point]:
-    """Return every so many-th point, so that at most about ``most`` are left; the first and the last always."""
-    every = -(-len(points) // most)
-    left = list(points[::every])
-    return left if left[-1] == points[-1] else [*left, points[-1]]
+def thinned(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
+    """Return evenly spaced points, about ``limit`` at most, always with the first and the last."""
+    every = -(-len(points) // limit)
+    selected = list(points[::every])
+    return selected if selected[-1] == points[-1] else [*selected, points[-1]]
 
 
-def enveloped(points: Sequence[Point], most: int = MAX_POINTS) -> list[Point]:
-    """Return the points; of many, the least and the greatest of each stretch, so that no spike is lost."""
-    if len(points) <= most:
+def enveloped(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
+    """Return the points; if they are more than ``limit``, the minimum and maximum of equal intervals."""
+    if len(points) <= limit:
         return list(points)
-    each = -(-2 * len(points) // most)
+    each = -(-2 * len(points) // limit)
     found: list[Point] = []
     for start in range(0, len(points), each):
         part = points[start : start + each]
@@ -137,12 +137,12 @@ def enveloped(points: Sequence[Point], most: int = MAX_POINTS) -> list[Point]:
     return found
 
 
-def _plane(last: int, values: Sequence[float]) -> Plane:
-    """Steps across; upwards an axis between round numbers, with room for two lines at least."""
+def _plot_area(last: int, values: Sequence[float]) -> PlotArea:
+    """Return axes for steps (horizontal) and values (vertical, between round numbers with two grid lines or more)."""
     low, high = min(values), max(values)
     step = round_up((high - low or abs(high) or 1.0) / (Y_TICKS - 1))
     bottom, top = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return Plane(Scale(0, last), Scale(step * bottom, step * max(top, bottom + 1)), HEIGHT)
+    return PlotArea(Scale(0, last), Scale(step * bottom, step * max(top, bottom + 1)), HEIGHT)
 
 
 def _power(value: float) -> str:

@@ -434,10 +434,10 @@ def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam)
     assert plot is not None
     assert plot.note == "Pearson’s r = 1.00"
     assert [label.text for label in plot.labels] == ["People 42.3"]
-    assert float(plot.rules[0].y) < min(float(dot.y) for dot in plot.dots)
+    assert float(plot.reference_lines[0].y) < min(float(dot.y) for dot in plot.dots)
     named = [dot.name.text for dot in plot.dots if dot.name]
     assert named == ["Baker Street"], "a team is named at its best entry alone"
-    assert all(dot.left and not dot.low for dot in plot.dots), "whiskers stand where there are intervals"
+    assert all(dot.x_low and not dot.y_low for dot in plot.dots), "whiskers stand where there are intervals"
     only = [entry_at(team, 1, 10.0, None)]
     assert charts.human_agreement(only, [human], {"p_at_1": 0, "comparison": 1}) is None
 

@@ -304,7 +304,7 @@ def test_the_button_starts_an_analysis_once(client: Client, evaluation: Evaluati
     reply = client.post(place)
     row = ErrorAnalysis.objects.get()
     assert reply.url == reverse("error-analysis", args=[evaluation.project.slug, row.pk])
-    assert "Being made" in page(client, "error-analysis", evaluation.project.slug, row.pk)
+    assert "In progress" in page(client, "error-analysis", evaluation.project.slug, row.pk)
     assert client.post(place).url == reverse("evaluation", args=[evaluation.project.slug, evaluation.pk])
     assert ErrorAnalysis.objects.count() == 1
     Job.objects.filter(task=ERROR_ANALYSIS).update(state=JobState.FAILED, error="images: 3 of 3")
@@ -329,7 +329,7 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     ):
         assert words in shown, words
     assert "somebody left number 1 here on a windy day" in shown
-    assert "Written for it: somebody left number 0 here" in shown
+    assert "Gold inference: somebody left number 0 here" in shown
     assert "rank <b>1</b> of 6" in shown
     assert "region marked" in shown
     assert "None: no candidate differs that much" in shown
@@ -374,8 +374,8 @@ def test_a_curve_has_the_papers_and_ours_with_whiskers_over_doubling_sizes() -> 
     )
     assert [tick.text for tick in plot.x_ticks] == ["64", "128", "256"]
     assert plot.x_ticks[1].position == "50.00%", "the axis is logarithmic"
-    assert [(dot.kind, bool(dot.low)) for dot in plot.dots] == [("paper", False)] * 3 + [("ours", True)]
-    low, at, high = (float(y) for y in (plot.dots[-1].low, plot.dots[-1].y, plot.dots[-1].high))
+    assert [(dot.kind, bool(dot.y_low)) for dot in plot.dots] == [("paper", False)] * 3 + [("ours", True)]
+    low, at, high = (float(y) for y in (plot.dots[-1].y_low, plot.dots[-1].y, plot.dots[-1].y_high))
     assert low - at == pytest.approx(at - high, abs=0.2)
     assert [path.shape.count("L") for path in plot.curves] == [2, 1]
     assert charts.size_curve("P@1", {"ours": ours[1:]}) is None
@@ -394,7 +394,7 @@ def test_dots_of_a_scatter_lead_to_their_evaluations_and_are_named() -> None:
         "the last one has no room right"
     )
     assert plot.dots[0].title == "model 1: P@1 10.0, comparison 5.0"
-    assert not any(dot.low or dot.left for dot in plot.dots)
+    assert not any(dot.y_low or dot.x_low for dot in plot.dots)
 
 
 def test_a_correlation_needs_three_points_and_a_spread() -> None:

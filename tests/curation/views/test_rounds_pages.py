@@ -251,7 +251,10 @@ def test_the_plots_of_a_page_share_one_axis(client: Client, built: ComparisonRou
     client.force_login(researcher)
     rows = client.get(page_of(built)).context["rows"]
     strips = {row.item.rank: [one.strip for one in row.candidates] for row in rows}
-    at = {rank: [strips[rank][0].rules[0].x, *(strip.dots[0].x for strip in strips[rank])] for rank in (1, 2)}
+    at = {
+        rank: [strips[rank][0].reference_lines[0].x, *(strip.dots[0].x for strip in strips[rank])]
+        for rank in (1, 2)
+    }
     assert at[1] == ["22.22%", "77.78%", "59.26%", "40.74%"]
     assert at[2][:2] == ["3.70%", "96.30%"], "the least and the greatest of all"
     assert set(strips[3]) == {None}, "a round of an earlier release kept no figures"
@@ -271,8 +274,8 @@ def test_round_without_figures_is_shown(
 @pytest.mark.parametrize(
     ("order", "ranks"),
     [
-        (SetOrder.PROMISING, [1, 2, 3]),
-        (SetOrder.LEAST_PROMISING, [3, 2, 1]),
+        (SetOrder.HIGHEST_FIRST, [1, 2, 3]),
+        (SetOrder.LOWEST_FIRST, [3, 2, 1]),
         (SetOrder.FEWEST_CANDIDATES, [2, 3, 1]),
     ],
 )

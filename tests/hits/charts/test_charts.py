@@ -9,12 +9,12 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.charts.chart import Chart, Plane, Table
+from hits.charts.chart import Chart, PlotArea, Table
 from hits.charts.coefficients import coefficient, coefficient_axis, heat_table
-from hits.charts.flows import Side, flow_chart
+from hits.charts.flows import FlowSide, flow_chart
 from hits.charts.histograms import bar_chart, histogram, overlaid_histograms
 from hits.charts.pay import PayPoint, pay_chart, pay_histogram, pay_ranges
-from hits.charts.scale import Scale, decimals, quarters_up_to, scale_over, spread_labels
+from hits.charts.scale import Scale, decimal_text, quarter_scale, scale_over, spread_labels
 from hits.charts.strips import share_strip, stacked_strip
 from hits.domain.binning import bin_counts, round_up
 from hits.domain.money.pay import rate_spread
@@ -39,7 +39,7 @@ def test_scale_has_round_values_and_holds_every_value() -> None:
 
 @given(value=st.floats(0.1, 1e7), unit=st.sampled_from([1.0, 100.0]))
 def test_quarters_up_to_are_whole_units_and_reach_the_value(value: float, unit: float) -> None:
-    scale = quarters_up_to(value, unit=unit)
+    scale = quarter_scale(value, unit=unit)
     step = scale.high / 4
     assert scale.high >= value * (1 - 1e-9)
     assert step / unit == pytest.approx(round(step / unit))
@@ -54,8 +54,8 @@ def test_spread_labels_never_overlap(positions: list[float]) -> None:
 
 
 def test_decimals_has_a_real_minus_sign() -> None:
-    assert decimals(-0.0876, 2) == "−0.09"
-    assert decimals(0.5, 3) == "0.500"
+    assert decimal_text(-0.0876, 2) == "−0.09"
+    assert decimal_text(0.5, 3) == "0.500"
 
 
 def test_pay_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
@@ -64,7 +64,7 @@ def test_pay_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
     assert chart is not None
     assert [tick.text for tick in chart.y_ticks] == ["0", "5", "10", "15", "20"]
     assert chart.y_ticks[0].position == chart.base == "164.0"
-    assert chart.rules[0].y == "51.5"  # 14 + 150 × (1 − 15 / 20)
+    assert chart.reference_lines[0].y == "51.5"  # 14 + 150 × (1 − 15 / 20)
     heights = sorted(number(label.y) for label in chart.labels)
     assert all(lower - upper >= 15 for upper, lower in pairwise(heights))
     assert set(label_texts(chart)) == {"Median $15.30", "Mean $15.40", "Target $15.00"}
@@ -94,7 +94,7 @@ def test_pay_ranges_share_an_axis_and_describe_themselves() -> None:
     ranges = pay_ranges([row for row in rows if row], target=1500)
     slow, quick = ranges.rows
     assert slow.bars[0].width == "0.00%", "its quartiles are one value"
-    target = number(slow.rules[0].x)
+    target = number(slow.reference_lines[0].x)
     assert number(slow.dots[0].x) < target < number(quick.dots[0].x)
     assert label_texts(quick) == ["▶ 105"], "a rate of $180 an hour would press all others against the edge"
     assert label_texts(slow) == []
@@ -125,7 +125,7 @@ def test_pay_histogram_splits_at_the_target() -> None:
     assert chart is not None
     under = [bar for bar in chart.bars if not bar.kind]
     assert [bar.title for bar in under] == ["1: $7.48 to $9.36", "1: $13.12 to $15.00"]
-    assert all(number(bar.x) + number(bar.width) <= number(chart.rules[0].x) for bar in under)
+    assert all(number(bar.x) + number(bar.width) <= number(chart.reference_lines[0].x) for bar in under)
     assert chart.summary == "2 of 4 submissions paid under $15.00 an hour."
     assert pay_histogram([], target=1500) is None
 
@@ -143,7 +143,7 @@ def test_bar_chart_stands_on_zero_and_marks_the_threshold() -> None:
     heights = [number(bar.height) for bar in chart.bars]
     assert heights[9] == pytest.approx(2 * heights[8], abs=0.2)
     assert heights[0] == 0
-    assert number(chart.bars[7].x) < number(chart.rules[0].x) <= number(chart.bars[8].x)
+    assert number(chart.bars[7].x) < number(chart.reference_lines[0].x) <= number(chart.bars[8].x)
     assert bar_chart([0] * 10, threshold=8, **labels) is None
 
 
@@ -160,7 +160,9 @@ def test_histogram_counts_every_value_and_names_its_ranges() -> None:
     assert chart.table is not None
     assert sum(int(row[1]) for row in chart.table.rows) == 100
     assert chart.table.rows[-1][0].endswith("s or more")
-    assert [rule.x for rule in chart.rules][-1] == "100.00%", "a value beyond the axis stands at its end"
+    assert [rule.x for rule in chart.reference_lines][-1] == "100.00%", (
+        "a value beyond the axis stands at its end"
+    )
     assert [label.anchor for label in chart.labels] == ["start", "end"]
     assert chart.summary.startswith("Work: 5 0 to 5 s")
     assert histogram(bin_counts([]), references=[], unit="s", summary="") is None
@@ -217,9 +219,13 @@ def test_stacked_strip_fills_its_width_in_order() -> None:
 
 
 def test_share_strip_draws_its_interval_and_the_papers_mark() -> None:
-    strip = share_strip(0.5, low=0.4, high=0.6, marks=[0.25], summary="50 %")
+    strip = share_strip(0.5, low=0.4, high=0.6, references=[0.25], summary="50 %")
     assert strip.bars[0].width == "50.00%"
-    assert (strip.dots[0].left, strip.dots[0].right, strip.rules[0].x) == ("40.00%", "60.00%", "25.00%")
+    assert (strip.dots[0].x_low, strip.dots[0].x_high, strip.reference_lines[0].x) == (
+        "40.00%",
+        "60.00%",
+        "25.00%",
+    )
 
 
 def test_coefficient_has_a_band_and_stays_on_its_axis() -> None:
@@ -236,7 +242,7 @@ def test_coefficient_has_a_band_and_stays_on_its_axis() -> None:
 
 def test_heat_table_shades_by_the_largest_cell() -> None:
     rows = heat_table([[6.0, 2.0], [2.0, 0.0]], ["yes", "no"], {"0,1": "item-1"})
-    cells = [[(cell.percent, cell.heat, cell.item, cell.alike) for cell in row] for _, row in rows]
+    cells = [[(cell.percent, cell.heat, cell.item, cell.is_agreement) for cell in row] for _, row in rows]
     assert cells == [
         [(60.0, 9, "", True), (20.0, 3, "item-1", False)],
         [(20.0, 3, "item-1", False), (0.0, 0, "", True)],
@@ -247,8 +253,8 @@ def test_flow_chart_has_a_node_for_each_group_and_ribbons_as_high_as_their_count
     counts = [[3, 1], [0, 4]]
     chart, undrawn = flow_chart(
         counts,
-        Side([["rain", "wet"], ["sun"]], "pairs"),
-        Side([["storm"], ["heat"]], "pairs"),
+        FlowSide([["rain", "wet"], ["sun"]], "pairs"),
+        FlowSide([["storm"], ["heat"]], "pairs"),
         titles=[["a", "b"], ["c", "d"]],
         summary="s",
     )
@@ -268,18 +274,18 @@ def test_flow_chart_has_a_node_for_each_group_and_ribbons_as_high_as_their_count
 
 
 def test_chart_template_draws_all_marks_with_a_summary_and_a_table() -> None:
-    plane = Plane(Scale(0, 10), Scale(0, 100), 100)
+    plot = PlotArea(Scale(0, 10), Scale(0, 100), 100)
     chart = Chart(
         summary="A line & more",
         height=100,
         title="Line",
         x_label="steps",
-        x_ticks=plane.x_ticks(),
-        y_ticks=plane.y_ticks(),
-        curves=[plane.curve("strong", [(0, 0), (10, 100)])],
-        dots=[plane.dot((5, None, None), (50, 40, 60), "half", url="/there")],
-        bars=[plane.bar(0, 5, 20, "twenty")],
-        labels=plane.end_labels([(100, "Latest")]),
+        x_ticks=plot.x_ticks(),
+        y_ticks=plot.y_ticks(),
+        curves=[plot.curve("strong", [(0, 0), (10, 100)])],
+        dots=[plot.dot((5, None, None), (50, 40, 60), "half", url="/there")],
+        bars=[plot.bar(0, 5, 20, "twenty")],
+        labels=plot.end_labels([(100, "Latest")]),
         table=Table(("Step", "Value"), [("0", "0"), ("10", "100")]),
     )
     page = re.sub(r"\s+", " ", render_to_string("hits/charts/chart.html", {"chart": chart}))
