@@ -99,8 +99,10 @@ def test_money_people_faults_judging_and_scoring_hold_on_postgresql(suites: list
         "tests/hits/services/images/test_whole_files.py",
         "tests/hits/selectors/test_arms.py",
         "tests/curation/services/test_versions_killed.py",
+        "tests/attack/test_ledgers.py",
+        "tests/hits/services/publishing/test_killed_server.py",
     ],
-    ids=["publications", "photo files", "orders", "sealing and exporting"],
+    ids=["publications", "photo files", "orders", "sealing and exporting", "ledgers", "killed server"],
 )
 def test_what_is_killed_or_played_at_full_size_holds_on_postgresql(suite: str) -> None:
     _passes_on_postgresql(["-m", "nightly or not nightly", suite])

@@ -9,7 +9,10 @@ import pytest
 from tests.support import children
 
 # The farthest ahead of UTC and, nearly, the farthest behind: for most of a day they have different dates.
-EXTREMES = ["Pacific/Kiritimati", "America/Los_Angeles"]
+EXTREMES = [
+    pytest.param("Pacific/Kiritimati", marks=pytest.mark.long),
+    pytest.param("America/Los_Angeles", marks=pytest.mark.nightly),
+]
 
 
 def _marked_files(config: pytest.Config) -> list[str]:
@@ -19,7 +22,6 @@ def _marked_files(config: pytest.Config) -> list[str]:
     return sorted(str(path) for path in files if "mark.clock" in path.read_text())
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("zone", EXTREMES)
 def test_tests_of_time_pass_in_extreme_time_zones(zone: str, pytestconfig: pytest.Config) -> None:

@@ -32,7 +32,7 @@ from validation import models as validation
 pytestmark = pytest.mark.django_db
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options")
 BY_METHODS = pytest.mark.parametrize(
-    "methods", [("get", "post"), pytest.param(METHODS, marks=pytest.mark.long)], ids=["some", "all"]
+    "methods", [("get", "post"), pytest.param(METHODS, marks=pytest.mark.nightly)], ids=["some", "all"]
 )
 # Of a project, for its admins alone: by these methods.
 READS, WRITES = frozenset({"get", "head"}), frozenset(METHODS) - {"get", "head"}

@@ -55,7 +55,7 @@ def by_scipy(features: np.ndarray, k: int, linkage: Linkage) -> np.ndarray:
     return labels_from_merges(tree[: len(features) - k, :2].astype(np.int64), len(features))
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(("shape", "linkage", "share"), GRID)
 def test_robustness_grid(shape: Shape, linkage: Linkage, share: float) -> None:
     features = make(GRID_ROWS, 512, GRID_SEED, shape)

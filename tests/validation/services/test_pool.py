@@ -236,7 +236,7 @@ def test_applicants_end_to_end(scenario: ApplicantScenario) -> None:
     walk(scenario, apply=12, passing=lambda n: n % 4 != 3, stay_away=2)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.timeout(1800)
 def test_applicants_end_to_end_with_published_figures(scenario: ApplicantScenario) -> None:
     # 297 of 400, spread evenly: no block of applicants decides the figure.

@@ -4,7 +4,7 @@ import pytest
 
 from tests.benchmarks._judging_report import ITEMS, MOST_SECONDS, measured
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.nightly]
 
 
 @pytest.mark.timeout(900)

@@ -79,7 +79,7 @@ def funds(db: None) -> None:
 PUBLISHING = ["publish.before_intent", "publish.after_intent", "publish.after_call", "publish.after_result"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_thousand_hits_through_every_fault_and_forty_kills(
     project: Project, make_image: MakeImage, plan: Plan
 ) -> None:

@@ -489,7 +489,7 @@ def _expire() -> None:
     lifecycle.expire_hits(batch=Batch.objects.get(), marketplace=marketplace())
 
 
-@pytest.mark.parametrize("tasks_offered", [100, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tasks_offered", [100, pytest.param(500, marks=pytest.mark.nightly)])
 def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
     project: Project, make_image: MakeImage, plan: Plan, tasks_offered: int
 ) -> None:

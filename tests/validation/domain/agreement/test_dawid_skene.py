@@ -212,7 +212,7 @@ def test_the_example_in_the_docstring() -> None:
     assert doctest.testmod(dawid_skene).failed == 0
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_million_labels_take_less_than_ten_seconds() -> None:
     from tests.benchmarks.judging import million
 

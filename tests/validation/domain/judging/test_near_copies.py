@@ -79,7 +79,7 @@ def test_empty_texts_are_no_copies() -> None:
     assert list(find_copies(["one text of five words"], [1]).is_copy) == [False]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_363000_texts_take_less_than_a_minute() -> None:
     rng = random.Random(1)
     words = [f"w{n}" for n in range(20_000)]
