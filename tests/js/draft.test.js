@@ -373,7 +373,7 @@ test('a submission: announced to the other tab, kept until it is known to have a
   await time.pass(2000);
   a.draft.submitToMarketplace();
   assert.equal(states.at(-1), true);
-  a.draft.takeBack();
+  a.draft.cancelSubmission();
   assert.equal(states.at(-1), false, 'it failed');
   assert.match(disk.getItem('deerstalker:draft:a'), /done/);
   a.draft.submitToMarketplace();

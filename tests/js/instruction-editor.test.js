@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { calm, renumbered, sameText, typed } from '../../static/js/ui/instruction-editor.js';
+import { debounce, renumbered, sameText, typed } from '../../static/js/ui/instruction-editor.js';
 import { fakeTime, settle } from './helpers/random.js';
 
 test('what somebody typed is kept without the page’s own fields', () => {
@@ -24,7 +24,7 @@ test('many changes make one call after the pause, and one more for what came mea
   const time = fakeTime();
   let calls = 0, release;
   const job = () => { calls += 1; return new Promise((resolve) => { release = resolve; }); };
-  const quiet = calm(job, 400, { setTimer: time.setTimer, clearTimer: time.clearTimer });
+  const quiet = debounce(job, 400, { setTimer: time.setTimer, clearTimer: time.clearTimer });
   for (let i = 0; i < 5; i += 1) quiet.soon();
   assert.equal(calls, 0);
   await time.pass(400);
@@ -40,7 +40,7 @@ test('many changes make one call after the pause, and one more for what came mea
 test('leaving does at once what was put off, and nothing where nothing was', async () => {
   const time = fakeTime();
   let calls = 0;
-  const quiet = calm(() => { calls += 1; }, 300, { setTimer: time.setTimer, clearTimer: time.clearTimer });
+  const quiet = debounce(() => { calls += 1; }, 300, { setTimer: time.setTimer, clearTimer: time.clearTimer });
   quiet.flush();
   assert.equal(calls, 0);
   quiet.soon();

@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { address, countWords, EVERY, follow, show, SLOW, stateWords } from '../../static/js/ui/job.js';
+import { address, progressText, POLL_MS, follow, show, RETRY_MS, stateLabel } from '../../static/js/ui/job.js';
 
 /** A card as far as the script looks at it. */
 function card(dataset = { jobUrl: '/api/jobs/7/' }) {
@@ -18,11 +18,11 @@ function card(dataset = { jobUrl: '/api/jobs/7/' }) {
 const at = (done, more = {}) => ({ state: 'running', done, total: 10, speed: '', over: false, ...more });
 
 test('beside the bar stand counts and speed, and before anything is counted what the job waits for', () => {
-  assert.equal(countWords({ done: 310, total: 1000, speed: '3.1 a second, 4 min left' }), '310 of 1000, 3.1 a second, 4 min left');
-  assert.equal(countWords({ done: 0, total: 10, speed: '' }), '0 of 10');
-  assert.equal(countWords({ done: 0, total: 0, speed: '' }), '');
-  assert.equal(countWords({ state: 'queued', done: 0, total: 0, speed: '' }), 'Waiting for a worker process');
-  assert.match(countWords({ state: 'running', done: 0, total: 0, speed: '' }), /^Loading/);
+  assert.equal(progressText({ done: 310, total: 1000, speed: '3.1 a second, 4 min left' }), '310 of 1000, 3.1 a second, 4 min left');
+  assert.equal(progressText({ done: 0, total: 10, speed: '' }), '0 of 10');
+  assert.equal(progressText({ done: 0, total: 0, speed: '' }), '');
+  assert.equal(progressText({ state: 'queued', done: 0, total: 0, speed: '' }), 'Waiting for a worker process');
+  assert.match(progressText({ state: 'running', done: 0, total: 0, speed: '' }), /^Loading/);
 });
 
 test('only a page with a log asks for what came after its last line', () => {
@@ -31,8 +31,8 @@ test('only a page with a log asks for what came after its last line', () => {
 });
 
 test('a job that waits for its parts says so, and an unknown state keeps its own word', () => {
-  assert.equal(stateWords('waiting'), 'Waiting for its steps');
-  assert.equal(stateWords('resting'), 'resting');
+  assert.equal(stateLabel('waiting'), 'Waiting for its steps');
+  assert.equal(stateLabel('resting'), 'resting');
 });
 
 test('a card shows bar, counts and state; once over, nothing is left to cancel', () => {
@@ -65,7 +65,7 @@ test('a card is followed until its job is over; a silent server is asked less of
   };
   const wait = async (ms) => { pauses.push(ms); notes.push(one.parts['[data-job-note]'].textContent); };
   await follow(one, { look, wait });
-  assert.deepEqual(pauses, [EVERY, SLOW, EVERY]);
+  assert.deepEqual(pauses, [POLL_MS, RETRY_MS, POLL_MS]);
   assert.deepEqual(asked, Array(4).fill('/api/jobs/7/'));
   assert.match(notes[1], /The work goes on without this page/);
   assert.deepEqual([notes[0], notes[2]], ['', '']);

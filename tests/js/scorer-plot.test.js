@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EVERY, SLOW, draw, follow, isRunning, pause } from '../../curation/static/curation/js/scorer-plot.js';
+import { INTERVAL_MS, RETRY_MS, draw, follow, isRunning, pause } from '../../curation/static/curation/js/scorer-plot.js';
 
 /** A place whose drawing is its html, as far as the module looks at it. */
 function made(state, lists = []) {
@@ -24,14 +24,14 @@ test('a training is followed until it is over', async () => {
   const note = { textContent: '' };
   const answers = ['running', 'over'];
   const waits = [];
-  await follow(place, note, { look: async () => answers.shift(), wait: async (ms) => waits.push(ms) });
+  await follow(place, note, { load: async () => answers.shift(), wait: async (ms) => waits.push(ms) });
   assert.deepEqual(place.drawn, ['running', 'over']);
-  assert.deepEqual(waits, [EVERY, EVERY]);
+  assert.deepEqual(waits, [INTERVAL_MS, INTERVAL_MS]);
 });
 
 test('one that is over is not asked about', async () => {
   const place = made('over');
-  await follow(place, {}, { look: () => assert.fail('asked'), wait: () => assert.fail('waited') });
+  await follow(place, {}, { load: () => assert.fail('asked'), wait: () => assert.fail('waited') });
   assert.equal(isRunning(place), false);
 });
 
@@ -41,14 +41,14 @@ test('a server that does not answer is asked less often, and the plots stay', as
   const waits = [];
   const notes = [];
   let asked = 0;
-  async function look() {
+  async function load() {
     asked += 1;
     if (asked === 1) throw new Error('answer 502');
     notes.push(note.textContent);
     return 'over';
   }
-  await follow(place, note, { look, wait: async (ms) => waits.push(ms) });
-  assert.deepEqual(waits, [EVERY, SLOW]);
+  await follow(place, note, { load, wait: async (ms) => waits.push(ms) });
+  assert.deepEqual(waits, [INTERVAL_MS, RETRY_MS]);
   assert.match(notes[0], /does not answer/);
   assert.equal(note.textContent, '');
   assert.deepEqual(place.drawn, ['over']);

@@ -1,7 +1,7 @@
-/** Turns what happens in a store and a tool into short sentences for an aria-live region. */
+/** Describes changes of a store and refusals of a tool in short messages, for an aria-live region. */
 import { words } from './words.js';
 
-/** @returns {string} the sentence for one `change` event, '' for none */
+/** @returns {string} the message for one `change` event, '' for none */
 export function changeText(store, detail) {
   const label = () => detail.label ?? store.label(detail.box);
   switch (detail.kind) {
@@ -16,14 +16,14 @@ export function changeText(store, detail) {
 }
 
 /**
- * Speaks through `region`. Returns a function that says any sentence.
+ * Writes messages into `region`. Returns a function that announces any other message.
  * @param {HTMLElement} region an element with aria-live
  */
 export function announcer(region, store, tool) {
   let quiet = false;
   const announce = (text) => { if (text) region.textContent = text; };
   store.addEventListener('change', (e) => {
-    // Adding and deleting also change the selection: one sentence is enough.
+    // Adding and deleting also change the selection: one message is enough.
     quiet = true;
     queueMicrotask(() => { quiet = false; });
     announce(changeText(store, e.detail));
@@ -31,7 +31,7 @@ export function announcer(region, store, tool) {
   store.addEventListener('select', () => {
     if (quiet) return;
     const box = store.selected;
-    // Letting go by the way, when another card opens, is no news.
+    // Opening another card deselects a box, which needs no message.
     if (box) announce(words.selected(store.label(box), box));
   });
   tool?.addEventListener('refuse', (e) => {

@@ -1,6 +1,6 @@
 /**
- * The whole drawing editor: photo, toolbar, keys and voice around one store.
- * Works on the ids and data-tool names of the kind's template; see editor() for what it expects.
+ * The drawing editor: photo, toolbar, keyboard and screen-reader messages around one store.
+ * It uses the element ids and data-tool names of the kind's template.
  */
 import { BoxStore } from './store.js';
 import { BoxTool } from './tool.js';
@@ -26,8 +26,8 @@ export class BoxEditor {
   /**
    * @param {{svg: SVGSVGElement, frame: HTMLElement, toolbar: HTMLElement, live: HTMLElement, size: {width: number, height: number},
    *   roomHeight: () => number, most?: number, readOnly?: boolean, onCommand?: (command: {name: string}) => boolean}} parts
-   *   frame: scroll container of the svg; most: boxes of one observation; live: aria-live region; onCommand: a key for
-   *   something beside the photo (cards, what is missing); true when it was done
+   *   frame: scroll container of the svg; most: maximum number of boxes per observation; live: aria-live region;
+   *   onCommand: handles a command that is not about the photo (cards, the next gap) and returns whether it did
    */
   constructor({ svg, frame, toolbar, live, size, roomHeight, most = Infinity, readOnly = false, onCommand = () => false }) {
     Object.assign(this, { svg, frame, toolbar, onCommand });
@@ -44,12 +44,12 @@ export class BoxEditor {
     this.#connect();
   }
 
-  /** @returns {import('./geometry.js').Box} the part of the photo in view */
+  /** @returns {import('./geometry.js').Box} the visible part of the photo */
   visible() {
     return visiblePart(this.svg.getBoundingClientRect(), this.frame.getBoundingClientRect(), this.store.size);
   }
 
-  /** Gets ready for the next box: drawing on, nothing selected, focus on the photo. */
+  /** Prepares for drawing a box: draw mode, no selection, focus on the photo. */
   arm() {
     this.setMode('draw');
     this.store.select(null);
@@ -57,7 +57,7 @@ export class BoxEditor {
   }
 
   /** Adds a box without a pointer, for the open card. */
-  addByKey() { addBox(this.store, this.#hands); }
+  addByKey() { addBox(this.store, this.#boxActions); }
 
   /** Puts focus on a box and brings it into view. */
   focusBox(id) {
@@ -74,7 +74,7 @@ export class BoxEditor {
     this.#button('hand')?.setAttribute('aria-pressed', String(this.tool.mode === 'pan'));
   }
 
-  /** @returns {boolean} whether the command was one of ours and is done */
+  /** @returns {boolean} whether the command was handled */
   run(command) {
     if (command.name in ZOOMS) return this.#zoomBy(ZOOMS[command.name]);
     if (command.name === 'hand') {
@@ -87,20 +87,20 @@ export class BoxEditor {
       return true;
     }
     if (this.onCommand(command)) return true;
-    if (this.#readOnly || !runCommand(command, this.store, this.#hands)) return false;
+    if (this.#readOnly || !runCommand(command, this.store, this.#boxActions)) return false;
     // A box moved by keys stays in view.
     if (this.store.selectedId !== null) this.zoom.reveal(this.view.rectOf(this.store.selectedId));
     return true;
   }
 
-  get #hands() {
+  get #boxActions() {
     return {
       visible: () => this.visible(), tool: this.tool, focus: (id) => this.focusBox(id), announce: this.announce, refuse: (reason) => this.tool.refuse(reason),
     };
   }
 
   #target(event) {
-    // The frame's own scroll bars are not the photo.
+    // A press on the frame's scroll bars is not a press on the photo.
     const frame = this.frame.getBoundingClientRect();
     const [x, y] = [event.clientX - frame.left - this.frame.clientLeft, event.clientY - frame.top - this.frame.clientTop];
     if (event.target === this.frame && (x >= this.frame.clientWidth || y >= this.frame.clientHeight)) return { off: true };
@@ -116,7 +116,7 @@ export class BoxEditor {
     return true;
   }
 
-  // Without a pointer the photo grows about the selected box, or the middle.
+  // Without a pointer, zooming keeps the selected box in place, or else the middle.
   #focus() {
     const { selectedId } = this.store;
     if (selectedId === null) return undefined;
@@ -135,7 +135,7 @@ export class BoxEditor {
     this.tool.addEventListener('pick', (e) => this.#picked(e.detail));
     this.tool.addEventListener('refuse', () => this.toolbar.dispatchEvent(new CustomEvent('editor:refused', { bubbles: true })));
     this.zoom.addEventListener('zoom', () => this.#zoomed());
-    // A box just drawn or pressed on is the one the keys go to.
+    // Focuses the box that was just drawn or pressed, so that keys act on it.
     this.frame.addEventListener('pointerup', () => {
       if (this.store.selectedId !== null && document.activeElement === this.svg) this.view.focusBox(this.store.selectedId);
     });
@@ -153,11 +153,11 @@ export class BoxEditor {
 
   #bindWheel() {
     this.frame.addEventListener('wheel', (e) => {
-      if (!e.ctrlKey && !e.metaKey) return; // the browser scrolls the photo, or the page where all of it shows
+      if (!e.ctrlKey && !e.metaKey) return; // the browser scrolls the photo, or the page if all of the photo is visible
       e.preventDefault();
       this.zoom.to(wheelScale(this.zoom.scale, e), { x: e.clientX, y: e.clientY });
     }, { passive: false });
-    // Safari tells of a pinch on a trackpad in events of its own.
+    // Safari reports a pinch on a trackpad as gesture events.
     let before = 1;
     for (const type of ['gesturestart', 'gesturechange']) {
       this.frame.addEventListener(type, (e) => {
@@ -168,7 +168,7 @@ export class BoxEditor {
     }
   }
 
-  // Space lends the hand while it is held; Escape takes a drag back wherever focus is; a window that is left has no drag.
+  // Space pans while it is held. Escape cancels a drag wherever focus is. A drag ends if the window loses focus.
   #bindHeld() {
     document.addEventListener('keydown', (e) => {
       if (e.key === 'Escape' && this.tool.busy) {
@@ -176,7 +176,7 @@ export class BoxEditor {
         e.preventDefault();
         e.stopPropagation();
       }
-      if (e.key !== ' ' || !this.#lendsHand(e.target)) return;
+      if (e.key !== ' ' || !this.#startsPan(e.target)) return;
       e.preventDefault();
       this.#hold(true);
     }, { capture: true });
@@ -187,10 +187,10 @@ export class BoxEditor {
     });
   }
 
-  #lendsHand(target) {
+  #startsPan(target) {
     if (this.svg.contains(target)) return true;
     if (!this.frame.matches(':hover')) return false;
-    // A tool that was pressed with the mouse keeps focus, but nobody means it while pointing at the photo.
+    // A toolbar button that was pressed with the mouse keeps focus, but over the photo Space means panning.
     const pressable = target.closest?.(PRESSABLE);
     return !pressable || pressable === this.#pressed;
   }
@@ -234,7 +234,7 @@ export class BoxEditor {
     const enable = (name, on) => {
       const button = this.#button(name);
       if (!button) return;
-      // A button that goes out under the keyboard's focus would drop it to the top of the page.
+      // Disabling the focused button would move focus to the top of the page.
       if (!on && document.activeElement === button) this.svg.focus({ preventScroll: true });
       button.disabled = !on;
     };

@@ -3,7 +3,7 @@
  *
  * A box is {left, top, width, height} in whole pixels of the photo as stored, half-open:
  * it covers columns left … left + width - 1 and rows top … top + height - 1, so that
- * 0 <= left, left + width <= the photo's width, and the same downwards.
+ * 0 <= left, left + width <= the photo's width, and likewise for top and height.
  * Halves round up (floor(v + 0.5)), also below zero, so that Python can repeat it.
  *
  * @typedef {{left: number, top: number, width: number, height: number}} Box
@@ -17,7 +17,7 @@ export const MIN_SIDE = 4;
 /** The eight grips, clockwise from the top left corner. */
 export const EDGES = Object.freeze(['nw', 'n', 'ne', 'e', 'se', 's', 'sw', 'w']);
 
-/** @returns {number} v held between lo and hi (hi wins where they cross). */
+/** @returns {number} v limited to lo … hi (hi if lo > hi). */
 export const clamp = (v, lo, hi) => Math.min(Math.max(v, lo), hi);
 
 /** @returns {number} the nearest integer, halves upwards. */
@@ -30,7 +30,7 @@ export function smallest(size, min = MIN_SIDE) {
 
 /**
  * The box between two corners given in photo pixels (fractions and points outside allowed).
- * May be thinner than the minimum: ask `bigEnough`.
+ * It may be smaller than the minimum: check with `bigEnough`.
  * @returns {Box}
  */
 export function fromCorners(ax, ay, bx, by, size) {
@@ -55,7 +55,7 @@ export function isValid(box, size, min = MIN_SIDE) {
     && bigEnough(box, size, min);
 }
 
-/** @returns {Box} the box shifted, stopped at the photo's edges, its size kept. */
+/** @returns {Box} the shifted box, limited to the photo; its size does not change. */
 export function move(box, dx, dy, size) {
   return {
     left: clamp(round(box.left + dx), 0, size.width - box.width),
@@ -88,7 +88,7 @@ export function contains(box, point) {
 }
 
 /** @returns {Box} the box with a margin on each side; it may reach beyond the photo. */
-export const grown = (box, by) => ({ left: box.left - by, top: box.top - by, width: box.width + 2 * by, height: box.height + 2 * by });
+export const withMargin = (box, by) => ({ left: box.left - by, top: box.top - by, width: box.width + 2 * by, height: box.height + 2 * by });
 
 /** @returns {number} area in square pixels. */
 export const area = (box) => box.width * box.height;
@@ -99,9 +99,9 @@ export function sameBox(a, b) {
 }
 
 /**
- * A first box for people who draw with keys: a fifth of the visible part, about its middle,
- * and a step further for each one already there so that two never hide each other.
- * @param {Box} visible part of the photo now in view
+ * The box that a key adds: a fifth of the visible part's width and height, at its centre, shifted by a step for
+ * each box already drawn, so that new boxes do not hide each other.
+ * @param {Box} visible the visible part of the photo
  * @param {number} count boxes already drawn
  * @returns {Box}
  */
@@ -115,7 +115,7 @@ export function startingBox(visible, count, size, min = MIN_SIDE) {
   return move({ left, top, width, height }, 0, 0, size);
 }
 
-/** @returns {Box|null} the smallest box around all of them, null for none. */
+/** @returns {Box|null} the smallest box that contains all boxes, null without boxes. */
 export function around(boxes) {
   if (boxes.length === 0) return null;
   const left = Math.min(...boxes.map((b) => b.left));
@@ -126,7 +126,7 @@ export function around(boxes) {
 }
 
 /**
- * A window on the photo around a region: padded, in the photo's own proportions, inside the photo.
+ * A crop of the photo around a region: with a margin, in the photo's aspect ratio, inside the photo.
  * @param {number} [pad] margin on each side as a share of the region's longer side
  * @returns {{left: number, top: number, width: number, height: number}} fractions allowed
  */

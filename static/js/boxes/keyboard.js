@@ -1,30 +1,30 @@
 /**
- * The keys of the box editor. `commandFor` is pure; `bindKeys` wires it up.
+ * The keys of the box editor. `commandFor` is a pure function; `bindKeys` adds the listener.
  *
- * On the photo: B or Enter adds, arrows move, Shift ten times as far; with Alt they move the right and the lower side,
- * with Alt and Shift the left and the upper one; Delete deletes, N and P go round (Tab goes along the open card's
- * boxes), Escape lets go.
- * Elsewhere on the page, outside fields: B, cards (digits, J, K), what is missing (G), undo, redo, zoom, the hand and
- * the list of shortcuts. Keys of one character can be turned off; all they do can be done without them.
+ * On the photo: B or Enter adds a box; arrows move it, with Shift ten times as far; with Alt they move its right and
+ * lower sides, with Alt and Shift its left and upper sides. Delete deletes it, N and P select the next and the previous
+ * box (Tab moves through the open card's boxes), Escape deselects.
+ * Elsewhere on the page, outside fields: B, cards (digits, J, K), the next gap (G), undo, redo, zoom, pan mode and
+ * the list of shortcuts. Single-character keys can be turned off; each has an alternative.
  */
 import { move, resize, startingBox } from './geometry.js';
 import { words } from './words.js';
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-const PLAIN = {
+const PAGE_KEYS = {
   b: 'add', '+': 'zoom-in', '=': 'zoom-in', '-': 'zoom-out', '0': 'zoom-fit', h: 'hand', '?': 'help',
   j: 'card-next', k: 'card-previous', g: 'gap',
 };
-/** Photo pixels a side moves while the key is held: Shift, which makes a box move faster, means the other side here. */
+/** Photo pixels that a side moves per repeat of a held key. Shift cannot mean faster here: it selects the other side. */
 const HELD_STEP = 5;
-const ON_PHOTO = { Enter: 'add', Delete: 'remove', Backspace: 'remove', n: 'next', p: 'previous', Escape: 'escape' };
+const PHOTO_KEYS = { Enter: 'add', Delete: 'remove', Backspace: 'remove', n: 'next', p: 'previous', Escape: 'escape' };
 
 /**
  * @param {{key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, shiftKey?: boolean, repeat?: boolean}} event
  * @param {boolean} onPhoto whether focus is on the photo or a box
- * @param {boolean} [singles] whether keys of one character act
- * @returns {{name: string, dx?: number, dy?: number, edge?: string, number?: number}|null} null: not ours, leave it to
- *   the browser
+ * @param {boolean} [singles] whether single-character keys are on
+ * @returns {{name: string, dx?: number, dy?: number, edge?: string, number?: number}|null} null: no command, the
+ *   browser handles the key
  */
 export function commandFor(event, onPhoto, singles = true) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -37,7 +37,7 @@ export function commandFor(event, onPhoto, singles = true) {
   if (arrow) return arrowCommand(arrow, event);
   if (event.altKey || (key.length === 1 && !singles)) return null;
   if (/^[1-9]$/.test(key)) return { name: 'card', number: Number(key) };
-  const name = (onPhoto ? ON_PHOTO[key] : undefined) ?? PLAIN[key];
+  const name = (onPhoto ? PHOTO_KEYS[key] : undefined) ?? PAGE_KEYS[key];
   return name ? { name } : null;
 }
 
@@ -47,17 +47,17 @@ function arrowCommand([x, y], { altKey, shiftKey, repeat }) {
   return { name: 'resize', edge: shiftKey ? 'nw' : 'se', dx: x * far, dy: y * far };
 }
 
-/** @returns {boolean} whether the element takes typing, so that letters belong to it */
+/** @returns {boolean} whether the element takes text input, so that its keys are no commands */
 export function isTyping(element) {
   return Boolean(element?.closest?.('input:not([type="radio"]):not([type="checkbox"]), textarea, select, [contenteditable="true"]'));
 }
 
 /**
- * Carries out the commands that concern boxes.
+ * Runs the commands that concern boxes.
  * @param {import('./store.js').BoxStore} store
  * @param {{visible: () => import('./geometry.js').Box, tool?: {busy: boolean, cancel: () => void},
  *   focus?: (id: number|null) => void, announce?: (text: string) => void, refuse?: (reason: string) => void}} editor
- * @returns {boolean} whether something was done (and the key should not do anything else)
+ * @returns {boolean} whether the command was handled (then the browser must not handle the key)
  */
 export function runCommand(command, store, editor) {
   const { selected } = store;
@@ -76,7 +76,7 @@ export function runCommand(command, store, editor) {
 }
 
 function nudge({ name, edge, dx, dy }, selected, store) {
-  // Without a box the arrows scroll; but Alt with one of them would leave the page, and the work on it.
+  // Without a selected box, arrows scroll. Alt with an arrow counts as handled, since it would leave the page.
   if (!selected) return name === 'resize';
   const next = name === 'move' ? move(selected, dx, dy, store.size) : resize(selected, edge, dx, dy, store.size, store.min);
   store.replace(selected.id, next, { merge: `${name} ${edge} ${selected.id}` });
@@ -107,9 +107,9 @@ export function addBox(store, editor) {
 
 /**
  * @param {SVGSVGElement} svg
- * @param {(command: {name: string}) => boolean} run does the command; true keeps the key from the browser
- * @param {() => boolean} [singles] whether keys of one character act now
- * @returns {() => void} takes the listener off
+ * @param {(command: {name: string}) => boolean} run runs the command; true prevents the key's default
+ * @param {() => boolean} [singles] whether single-character keys are on now
+ * @returns {() => void} removes the listener
  */
 export function bindKeys(svg, run, singles = () => true) {
   const listener = (event) => {

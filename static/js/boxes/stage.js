@@ -1,26 +1,26 @@
 /**
- * Photographs with boxes that are only looked at: staff pages and judging pages.
+ * Photos with read-only boxes, on staff pages and judging pages.
  *
  * Every `.stage` gets --k (photo pixels per CSS pixel) so that number tabs keep their size.
  * A `.stage` with data-boxes="ID" draws the boxes of the JSON script with that id:
- * [{"obs": 1, "left": …, "top": …, "width": …, "height": …}, …] in photo pixels; without obs, data-obs says whose they are.
- * A part of the page with data-shows-obs="2" brings out the boxes of observation 2 while pointed at or focused;
- * with data-in="ID" only on the stage of that id.
+ * [{"obs": 1, "left": …, "top": …, "width": …, "height": …}, …] in photo pixels; without obs, data-obs gives the observation.
+ * An element with data-shows-obs="2" highlights the boxes of observation 2 while it is hovered or focused;
+ * with data-in="ID", only on the stage with that id.
  */
 import { BoxStore } from './store.js';
 import { BoxView } from './view.js';
 import { pixelsPerCss } from './transform.js';
 
-/** @returns {BoxView|null} the view when the stage draws boxes */
+/** @returns {BoxView|null} the view if the stage draws boxes */
 export function watchStage(stage) {
   const svg = stage.querySelector('svg');
   if (!svg) return null;
   const view = stage.dataset.boxes ? drawBoxes(stage, svg) : null;
   const measure = () => {
-    // The viewBox may be a window on the photo (zoomed to a region): it is what the width shows.
-    // Where the photo does not fill its place, the tighter side tells its scale.
-    const [shown, window] = [svg.getBoundingClientRect(), svg.viewBox.baseVal];
-    const k = Math.max(pixelsPerCss(shown.width, window.width), pixelsPerCss(shown.height, window.height));
+    // The viewBox may be a crop of the photo. If the photo does not fill the element, the side that limits it gives the
+    // scale.
+    const [shown, crop] = [svg.getBoundingClientRect(), svg.viewBox.baseVal];
+    const k = Math.max(pixelsPerCss(shown.width, crop.width), pixelsPerCss(shown.height, crop.height));
     stage.style.setProperty('--k', String(k));
     view?.setScale(k);
   };
@@ -46,7 +46,7 @@ function drawBoxes(stage, svg) {
   return view;
 }
 
-/** Starts all stages of the page that nobody else drives. */
+/** Starts all stages of the page, except those of an editor (.stage--work). */
 export function watchStages(root = document) {
   return [...root.querySelectorAll('.stage:not(.stage--work)')].map(watchStage);
 }

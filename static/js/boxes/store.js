@@ -1,7 +1,7 @@
 /**
- * The one truth about the boxes of a task, with exact undo and redo.
+ * The boxes of a task, with undo and redo.
  *
- * Arrays and boxes are frozen; a change makes a new array, history keeps the old ones.
+ * Arrays and boxes are frozen: a change makes a new array, and the history keeps the earlier ones.
  * Events: `change` {kind, box, before, count}, `select` {id}, `active` {obs}.
  *
  * @typedef {import('./geometry.js').Box} Box
@@ -9,7 +9,7 @@
  */
 import { MIN_SIDE, isValid, sameBox } from './geometry.js';
 
-/** Successive key presses within this time are one step of undo. */
+/** Successive key presses within this time are one undo step. */
 export const MERGE_MS = 800;
 
 /** @returns {string} a, b, … z, aa, ab, … for 0, 1, … */
@@ -39,8 +39,8 @@ export class BoxStore extends EventTarget {
 
   /**
    * @param {{width: number, height: number}} size the photo, in its own pixels
-   * @param {{min?: number, most?: number, now?: () => number}} [options] minimum side; most boxes of one
-   *   observation; clock in ms for merging
+   * @param {{min?: number, most?: number, now?: () => number}} [options] minimum side; maximum number
+   *   of boxes per observation; clock in ms for merging
    */
   constructor(size, { min = MIN_SIDE, most = Infinity, now = Date.now } = {}) {
     super();
@@ -56,7 +56,7 @@ export class BoxStore extends EventTarget {
   get selectedId() { return this.#selected; }
   /** @returns {StoredBox|null} */
   get selected() { return this.get(this.#selected); }
-  /** @returns {number|null} observation whose card is open and owns the drawing tool */
+  /** @returns {number|null} observation whose card is open: new boxes belong to it */
   get active() { return this.#active; }
   get canUndo() { return this.#undo.length > 0; }
   get canRedo() { return this.#redo.length > 0; }
@@ -71,10 +71,10 @@ export class BoxStore extends EventTarget {
   /** @returns {boolean} whether an observation may have another box */
   hasRoom(obs) { return this.of(obs).length < this.most; }
 
-  /** Adds a box and selects it. @returns {StoredBox|null} null when the box is not valid here or one too many */
+  /** Adds a box and selects it. @returns {StoredBox|null} null if the box is invalid or over the maximum */
   add(obs, box) { return this.addMany([{ obs, box }])[0] ?? null; }
 
-  /** Adds several as one step of undo; invalid ones and those too many are left out. @returns {StoredBox[]} */
+  /** Adds several boxes as one undo step, without invalid ones and those over the maximum. @returns {StoredBox[]} */
   addMany(items) {
     const made = items.filter(({ obs, box }) => Number.isInteger(obs) && isValid(box, this.size, this.min))
       .filter(({ obs }, i, all) => this.of(obs).length + all.slice(0, i).filter((other) => other.obs === obs).length < this.most)
@@ -86,9 +86,9 @@ export class BoxStore extends EventTarget {
   }
 
   /**
-   * Gives a box another place or size.
-   * @param {string|null} [merge] steps with the same tag, soon after each other, undo as one
-   * @returns {boolean} false when there is no such box, the new place is not valid, or nothing changes
+   * Changes the position or size of a box.
+   * @param {string|null} [merge] changes with the same tag within MERGE_MS are one undo step
+   * @returns {boolean} false if there is no such box, the new box is invalid, or nothing changes
    */
   replace(id, box, { merge = null } = {}) {
     const before = this.get(id);
@@ -108,7 +108,7 @@ export class BoxStore extends EventTarget {
     return true;
   }
 
-  /** Removes every box of an observation as one step. @returns {StoredBox[]} what was removed */
+  /** Removes every box of an observation as one undo step. @returns {StoredBox[]} the removed boxes */
   removeAll(obs) {
     const gone = this.of(obs);
     if (gone.length) {
@@ -117,7 +117,7 @@ export class BoxStore extends EventTarget {
     return gone;
   }
 
-  /** Takes over boxes from a draft: no history, nothing selected. Invalid ones are left out. */
+  /** Loads the valid boxes of a draft, and clears history and selection. */
   load(items) {
     this.#boxes = Object.freeze(items
       .filter(({ obs, box }) => Number.isInteger(obs) && isValid(box, this.size, this.min))
@@ -129,9 +129,9 @@ export class BoxStore extends EventTarget {
     this.select(null);
   }
 
-  /** @returns {boolean} whether there was a step to take back */
+  /** @returns {boolean} whether there was a step to undo */
   undo() { return this.#step(this.#undo, this.#redo, 'undo'); }
-  /** @returns {boolean} whether there was a step to repeat */
+  /** @returns {boolean} whether there was a step to redo */
   redo() { return this.#step(this.#redo, this.#undo, 'redo'); }
 
   /** Selects a box by id, or none. */
@@ -143,7 +143,7 @@ export class BoxStore extends EventTarget {
     this.#emit('select', { id: next });
   }
 
-  /** Selects the box after (+1) or before (-1) the selected one, round and round. */
+  /** Selects the box after (+1) or before (-1) the selected one, and wraps around. */
   cycle(step) {
     if (this.#boxes.length === 0) return;
     const at = this.#boxes.findIndex((b) => b.id === this.#selected);
@@ -151,7 +151,7 @@ export class BoxStore extends EventTarget {
     this.select(this.#boxes[(from + step + this.#boxes.length) % this.#boxes.length].id);
   }
 
-  /** Says which observation new boxes belong to; null when no card is open. */
+  /** Sets the observation that new boxes belong to; null if no card is open. */
   setActive(obs) {
     if (obs === this.#active) return;
     this.#active = obs;

@@ -1,13 +1,13 @@
 /**
- * From pointer events to boxes. Knows the store and a few callbacks, not the drawing.
+ * Turns pointer events into boxes. It uses the store and a few callbacks; BoxView draws.
  *
  * - Press on a grip: resize. Press inside the selected box: move. Anywhere else: draw for the open card,
- *   so that a box can be drawn inside another one. With the hand, the space bar or the middle button: move the photo.
+ *   so that a box can be drawn inside another one. In pan mode, with the space bar or the middle button: move the photo.
  * - A press without a drag selects the smallest box under it; pressing again goes to the next one there.
- * - The pointer is captured. Released outside a cross-origin frame no pointerup arrives: the next
- *   pointermove without the drag's own button, or the loss of capture, ends the drag and keeps the box.
- * - A second finger takes the drag back and moves and zooms the photo with the first, about their middle;
- *   a third is ignored. What is left on the glass afterwards draws nothing until every finger has been lifted.
+ * - The pointer is captured. A release outside a cross-origin frame sends no pointerup: then the
+ *   next pointermove without the drag's button, or the loss of capture, ends the drag and keeps the box.
+ * - A second finger cancels the drag; the two fingers then move and zoom the photo about their middle. A third is
+ *   ignored. Nothing is drawn until all fingers are lifted.
  *
  * Events: `draft` {box, id, obs} while dragging (box null when it is over), `refuse` {reason}, `pan` {dx, dy},
  * `pick` {id, at, count} after a press, `pinch` {phase: 'start'|'move'|'end', middle, span}.
@@ -15,35 +15,35 @@
  * @typedef {import('./geometry.js').Box} Box
  * @typedef {import('./geometry.js').Point} Point
  */
-import { area, bigEnough, contains, fromCorners, grown, move, resize } from './geometry.js';
+import { area, bigEnough, contains, fromCorners, move, resize, withMargin } from './geometry.js';
 import { Fingers } from './fingers.js';
 
-/** CSS pixels a pointer may tremble during a press: a mouse, and a finger or pen. */
+/** CSS pixels that a pointer may move in a press without starting a drag: a mouse or pen, and a finger. */
 export const SLACK = 4;
 export const TOUCH_SLACK = 8;
 
 const DRAW_BUTTON = 0;
 const PAN_BUTTON = 1;
-/** `buttons` has one bit for each, in another order than `button` counts. */
+/** The bit of each `button` in `buttons`, which has another order. */
 const BIT = { [DRAW_BUTTON]: 1, [PAN_BUTTON]: 4 };
 
 /**
- * The boxes that a press means, smallest first: those under it, or else those that it just misses.
+ * The boxes that a press can select, smallest first: those under it, or else those within `slack` of it.
  * @param {readonly import('./store.js').StoredBox[]} boxes @param {Point} point @param {number} [slack] photo pixels
  */
-export function stack(boxes, point, slack = 0) {
+export function boxesAt(boxes, point, slack = 0) {
   const under = boxes.filter((b) => contains(b, point));
-  const meant = under.length || !slack ? under : boxes.filter((b) => contains(grown(b, slack), point));
-  return meant.sort((a, b) => area(a) - area(b) || b.id - a.id);
+  const found = under.length || !slack ? under : boxes.filter((b) => contains(withMargin(b, slack), point));
+  return found.sort((a, b) => area(a) - area(b) || b.id - a.id);
 }
 
 /**
- * The box a press selects: smallest first, and one further if one of them is selected already.
+ * The box that a press selects: the smallest one, or the next one if one of them is selected already.
  * @param {readonly import('./store.js').StoredBox[]} boxes @param {Point} point @param {number|null} selectedId
  * @returns {number|null} id
  */
 export function pick(boxes, point, selectedId, slack = 0) {
-  const under = stack(boxes, point, slack);
+  const under = boxesAt(boxes, point, slack);
   if (under.length === 0) return null;
   const at = under.findIndex((b) => b.id === selectedId);
   return under[(at + 1) % under.length].id;
@@ -71,7 +71,7 @@ export class BoxTool extends EventTarget {
     this.view = view;
     this.mode = 'draw';
     this.enabled = true;
-    /** whether the space bar lends the hand */
+    /** whether the space bar is held, which pans */
     this.held = false;
     const on = (type, handler) => surface.addEventListener(type, handler, { signal: this.#listeners.signal });
     on('pointerdown', (e) => this.#down(e));
@@ -79,18 +79,18 @@ export class BoxTool extends EventTarget {
     on('pointerup', (e) => this.#up(e));
     on('pointercancel', (e) => this.#lost(e, () => this.cancel()));
     on('lostpointercapture', (e) => e.target === surface && this.#lost(e, () => this.finish()));
-    // The browser's own mouse handling would focus the box pressed on; focus is set on purpose instead.
+    // The browser's own mouse handling would focus the pressed box; `view.focus` sets focus instead.
     on('mousedown', (e) => this.view.target(e).off || e.preventDefault());
     // A long press, or the other button during a drag, would open a menu over the drag.
     on('contextmenu', (e) => (this.busy || isTouch(e)) && e.preventDefault());
   }
 
-  /** @returns {boolean} whether a drag is on */
+  /** @returns {boolean} whether a drag is in progress */
   get busy() { return this.#drag !== null; }
   /** @returns {boolean} whether a press moves the photo */
   get panning() { return this.mode === 'pan' || this.held; }
 
-  /** Takes all listeners off. */
+  /** Removes all listeners. */
   destroy() { this.#listeners.abort(); this.#drag = null; }
 
   /** Ends a drag and keeps its box; called on submit too, and when the window loses the pointer. */
@@ -104,12 +104,12 @@ export class BoxTool extends EventTarget {
     else this.store.replace(drag.id, drag.box);
   }
 
-  /** Ends a drag and leaves everything as it was. */
+  /** Ends a drag without a change. */
   cancel() {
     if (this.#drag) this.#end(this.#drag);
   }
 
-  /** Forgets fingers and drag alike: the window is being left. */
+  /** Ends the drag and forgets the fingers: the window lost focus. */
   release() {
     this.finish();
     if (this.#fingers.pair) this.#emit('pinch', { phase: 'end' });
@@ -123,7 +123,7 @@ export class BoxTool extends EventTarget {
   }
 
   #press(drag) {
-    const under = stack(this.store.boxes, drag.start, drag.miss);
+    const under = boxesAt(this.store.boxes, drag.start, drag.miss);
     const id = drag.tag ?? pick(this.store.boxes, drag.start, this.store.selectedId, drag.miss);
     this.store.select(id);
     this.#emit('pick', { id, at: under.findIndex((b) => b.id === id) + 1, count: under.length });
@@ -136,16 +136,16 @@ export class BoxTool extends EventTarget {
     else this.store.add(drag.obs, drag.box);
   }
 
-  /** Says why there is no box; keys say it through here, too. @param {'no-card'|'too-small'|'too-many'} reason */
+  /** Reports why no box was added; keyboard commands use it too. @param {'no-card'|'too-small'|'too-many'} reason */
   refuse(reason) { this.#emit('refuse', { reason }); }
 
   #down(event) {
     if (!this.enabled || this.view.target(event).off) return;
     if (isTouch(event) && this.#finger(event)) return;
-    // The same pointer pressed anew: that it was released was never told.
+    // The same pointer is pressed again: its release was missed.
     if (this.#drag?.pointerId === event.pointerId) this.finish();
     if (this.#drag) {
-      // Another pointer of the same kind: the person is doing something else now. A palm beside a pen means nothing.
+      // A second pointer of the same type cancels the drag; one of another type, such as a palm beside a pen, does not.
       if (event.pointerType === this.#drag.pointerType) this.cancel();
       return;
     }
@@ -162,7 +162,7 @@ export class BoxTool extends EventTarget {
     if (!this.#fingers.several) return false;
     event.preventDefault();
     if (!this.#fingers.begins) return true;
-    // The first finger stays captured: it goes on as one of the pair.
+    // The first finger stays captured: it becomes one of the pair.
     if (this.#drag) this.#end(this.#drag, { release: false });
     for (const id of this.#fingers.pair) this.surface.setPointerCapture?.(id);
     this.#emit('pinch', { phase: 'start', ...this.#fingers.shape });
@@ -185,7 +185,7 @@ export class BoxTool extends EventTarget {
     }
     const grabbed = selected && (contains(selected, start) || hit.id === selected.id);
     if (grabbed) return { ...drag, kind: 'move', id: selected.id, obs: selected.obs, from: selected };
-    // A number tab may stand outside its box: a press on it selects that box.
+    // A number tab may be outside its box: a press on it selects that box.
     const outside = hit.id !== undefined && !this.store.boxes.some((b) => contains(b, start));
     return { ...drag, tag: outside ? hit.id : null };
   }

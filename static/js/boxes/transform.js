@@ -1,8 +1,8 @@
 /**
- * The only place where screen and photo coordinates meet.
+ * All conversions between screen and photo coordinates.
  *
- * `rect` is the drawn photo's client rectangle (getBoundingClientRect of the <svg>), whatever zoom,
- * scroll position or CSS transform brought it there; `size` is the photo in its own pixels.
+ * `rect` is the drawn photo's client rectangle (getBoundingClientRect of the <svg>), after zoom,
+ * scrolling and CSS transforms; `size` is the photo in its own pixels.
  *
  * @typedef {import('./geometry.js').Size} Size
  * @typedef {import('./geometry.js').Point} Point
@@ -12,7 +12,7 @@
 /**
  * @param {number} clientX @param {number} clientY CSS pixels, as pointer events give them
  * @param {Rect} rect @param {Size} size
- * @returns {Point} photo pixels, fractions kept, outside points kept
+ * @returns {Point} photo pixels, not rounded, possibly outside the photo
  */
 export function toImage(clientX, clientY, rect, size) {
   return {
@@ -29,13 +29,13 @@ export function toScreen(x, y, rect, size) {
   };
 }
 
-/** @returns {number} photo pixels per CSS pixel (`--k`); 1 while nothing is laid out. */
+/** @returns {number} photo pixels per CSS pixel (`--k`); 1 before layout. */
 export function pixelsPerCss(shownWidth, naturalWidth) {
   return shownWidth > 0 ? naturalWidth / shownWidth : 1;
 }
 
 /**
- * The part of the photo that shows through a scroll container.
+ * The part of the photo that is visible in a scroll container.
  * @param {Rect} rect the drawn photo @param {Rect} frame the container, both client rectangles
  * @param {Size} size
  * @returns {{left: number, top: number, width: number, height: number}} photo pixels, inside the photo

@@ -1,7 +1,7 @@
 /**
  * Draws the boxes of a store into an <svg> whose user units are photo pixels.
  *
- * Each box is one <g> that lives as long as the box does, so that focus stays where it was.
+ * Each box has one <g> for its whole life, so that it keeps focus.
  * White halo below, coloured stroke above; the number tab and the grips keep their size on screen
  * through the custom property --k (photo pixels per CSS pixel).
  *
@@ -23,10 +23,10 @@ export function svgElement(name, attributes = {}) {
 }
 
 /**
- * Where the number tab of a box stands, in CSS pixels from the box's top left corner.
+ * Where the number tab of a box is drawn, in CSS pixels from the box's top left corner.
  * On the top edge; outside a small box; clear of the corner grip on a box that has one; never outside the photo.
  * @param {Box} box @param {string} label @param {number} k photo pixels per CSS pixel @param {Size} size
- * @param {boolean} [gripped] whether the box carries grips now
+ * @param {boolean} [gripped] whether the box has grips now
  * @returns {{dx: number, dy: number, width: number, height: number}}
  */
 export function tabPlace(box, label, k, size, gripped = false) {
@@ -43,19 +43,19 @@ export function tabPlace(box, label, k, size, gripped = false) {
   return { dx, dy: fits ? below : -Math.min(12, top), width, height: TAB_HEIGHT };
 }
 
-/** CSS pixels that each way of a grip can be taken at: by a mouse, and by a finger or pen. */
-const REACH = Object.freeze({ fine: 24, coarse: 44 });
+/** Side of the area in which a grip can be pressed, in CSS pixels: with a mouse, and with a finger or pen. */
+const PRESS_SIDE = Object.freeze({ fine: 24, coarse: 44 });
 const GRIP = 5;
 
 /**
- * The grips a box can carry at this zoom: where they stand and where they can be taken, in photo pixels.
- * Corners always; middles only where there is room for them between the corners. All kept inside the photo so that
- * none is cut off.
- * @param {boolean} [coarse] for a finger: larger areas, and so fewer middles
+ * The grips of a box at this zoom: their centres and the areas in which they can be pressed, in photo pixels.
+ * Corners always; edge middles only if there is room between the corners. All are inside the photo, so that none is
+ * cut off.
+ * @param {boolean} [coarse] for a finger: larger areas, and so fewer edge middles
  * @returns {{edge: string, x: number, y: number, left: number, right: number, top: number, bottom: number}[]}
  */
 export function gripPlaces(box, k, size, coarse = false) {
-  const reach = (coarse ? REACH.coarse : REACH.fine) * k;
+  const reach = (coarse ? PRESS_SIDE.coarse : PRESS_SIDE.fine) * k;
   const [wide, high] = [box.width >= 2 * reach, box.height >= 2 * reach];
   return EDGES.filter((edge) => edge.length === 2 || (edge === 'n' || edge === 's' ? wide : high)).map((edge) => {
     const across = alongAxis(box.left, box.width, edge.includes('e') - edge.includes('w'), size.width, k, reach);
@@ -64,8 +64,8 @@ export function gripPlaces(box, k, size, coarse = false) {
   });
 }
 
-// One axis of a grip on the near (-1), far (+1) or no side (0). It reaches as far inwards as outwards, but leaves the
-// inside of a small box free for moving it, and takes inside what the photo's edge denies it outside.
+// One axis of a grip at the start (-1), the end (+1) or the middle (0) of a box. Its area extends equally inwards and
+// outwards, but leaves the inside of a small box free for moving it, and extends further inwards at the photo's edge.
 function alongAxis(start, length, side, most, k, reach) {
   const inset = Math.min(GRIP * k, most / 2);
   const at = clamp(start + (length * (side + 1)) / 2, inset, most - inset);
@@ -77,7 +77,7 @@ function alongAxis(start, length, side, most, k, reach) {
 }
 
 /**
- * The grip that a press takes: of those within reach the nearest, so that none steals from its neighbour.
+ * The grip that a press takes: the nearest one whose area contains the point.
  * @param {ReturnType<typeof gripPlaces>} places @param {{x: number, y: number}} point photo pixels
  */
 export function gripAt(places, { x, y }) {
@@ -115,17 +115,17 @@ export class BoxView {
     this.render();
   }
 
-  /** Tells the view how many photo pixels one CSS pixel covers now. */
+  /** Sets how many photo pixels one CSS pixel covers. */
   setScale(k) {
     this.#k = k;
     this.render();
   }
 
-  /** Shows a drag while it lasts; a null box ends it. */
+  /** Shows the box of a drag in progress; a null box ends it. */
   setDraft(draft) {
     const touched = new Set([this.#draft.id, draft.id]);
     this.#draft = draft;
-    // Only what is being dragged: with fifty boxes the others would cost more than the drag.
+    // Redraws only the dragged box: redrawing fifty boxes at each move would be slow.
     for (const id of touched) if (this.store.get(id)) this.#draw(this.store.get(id));
     this.#drawDraft();
     this.#drawGrips();
@@ -140,12 +140,12 @@ export class BoxView {
   /**
    * @param {{x: number, y: number}} point photo pixels @param {boolean} coarse whether a finger or a pen presses there
    * @returns {{edge?: string, onGrip?: boolean}} the grip of the selected box that a press takes there, and whether
-   *   the press is on what is seen of it
+   *   the press is on the drawn grip
    */
   grip(point, coarse) {
     const { selected } = this.store;
     if (!selected || this.readOnly) return {};
-    // A finger on a screen that is mostly used with a mouse: the grips that are drawn, but reached from further off.
+    // A finger on a screen that is mainly used with a mouse gets the drawn grips, with larger areas.
     const drawn = new Set(this.#places(selected).map((p) => p.edge));
     const found = gripAt(gripPlaces(selected, this.#k, this.store.size, coarse).filter((p) => drawn.has(p.edge)), point);
     if (!found) return {};
@@ -157,10 +157,10 @@ export class BoxView {
   /** @returns {DOMRect|null} where a box is on the screen */
   rectOf(id) { return this.#groups.get(id)?.querySelector('.line').getBoundingClientRect() ?? null; }
 
-  /** Puts keyboard focus on a box (or the photo when there is none such). */
+  /** Puts keyboard focus on a box (or the photo if there is no such box). */
   focusBox(id) { (this.#groups.get(id) ?? this.svg).focus({ preventScroll: true }); }
 
-  /** Brings the drawing in line with the store. */
+  /** Updates the drawing from the store. */
   render() {
     const { boxes } = this.store;
     const alive = new Set(boxes.map((b) => b.id));
@@ -224,7 +224,7 @@ export class BoxView {
   #placeGrip(group, { x, y, left, right, top, bottom }) {
     group.setAttribute('transform', `translate(${x} ${y})`);
     const area = { x: left - x, y: top - y, width: right - left, height: bottom - top };
-    // The area is scaled with the grip: it is told in CSS pixels.
+    // The area is scaled with the grip, so it is set in CSS pixels.
     for (const [name, value] of Object.entries(area)) group.firstChild.setAttribute(name, String(value / this.#k));
   }
 }

@@ -1,4 +1,4 @@
-/** What the box editor says, in one place and in the page's language. */
+/** Messages of the box editor, in the page's language. */
 import { gettext, interpolate, ngettext } from '../ui/i18n.js';
 
 export const words = {

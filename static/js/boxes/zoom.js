@@ -1,6 +1,6 @@
 /**
- * Zoom by layout: the <svg> gets another CSS size inside a scroll container. Nothing about the boxes
- * changes, and getBoundingClientRect stays the whole truth about where the photo is.
+ * Zoom by layout: the <svg> gets another CSS size inside a scroll container. The boxes do not change, and
+ * getBoundingClientRect still gives the photo's position.
  *
  * Event: `zoom` {scale, k, fit}. Scale is CSS pixels per photo pixel.
  *
@@ -10,19 +10,19 @@ import { clamp } from './geometry.js';
 import { pixelsPerCss } from './transform.js';
 
 const STEPS = [0.05, 0.1, 0.17, 0.25, 0.33, 0.5, 0.67, 0.8, 1, 1.25, 1.5, 2, 3, 4, 6, 8];
-/** However small the photo is fitted, it can be seen from half to eight times its own size. */
+/** Limits of the scale; the scale that fits the photo is allowed beyond them. */
 const [LEAST, MOST] = [0.5, 8];
-/** CSS pixels kept free around what is brought into view. */
+/** Margin in CSS pixels around a rectangle that is scrolled into view. */
 const MARGIN = 24;
 
-/** @returns {number} the next rounder scale up (+1) or down (-1) */
+/** @returns {number} the next scale of STEPS, larger (+1) or smaller (-1) */
 export function nextStep(scale, direction) {
   const steps = direction > 0 ? STEPS : [...STEPS].reverse();
   const further = steps.find((s) => (direction > 0 ? s > scale * 1.02 : s < scale * 0.98));
   return further ?? scale;
 }
 
-/** @returns {number} the largest scale at which the whole photo shows in the given room (CSS pixels) */
+/** @returns {number} the largest scale at which the whole photo fits into `room` (CSS pixels) */
 export function fitScale(size, room) {
   return Math.max(0.01, Math.min(room.width / size.width, room.height / size.height));
 }
@@ -33,11 +33,11 @@ export function fitScale(size, room) {
  */
 export function wheelScale(scale, { deltaY, deltaMode = 0 }) {
   const pixels = deltaY * [1, 16, 100][deltaMode];
-  // A trackpad sends a few pixels at a time, a mouse a hundred a notch: a notch is a quarter more, not three times.
+  // A trackpad sends a few pixels per event, a mouse 100 per notch: the limit of 25 makes a notch a factor of 1.28.
   return scale * Math.exp(-clamp(pixels, -25, 25) / 100);
 }
 
-/** @returns {number} how far to scroll so that from … to shows between lo and hi; its beginning where it is too long */
+/** @returns {number} how far to scroll so that from … to is visible between lo and hi, or only its start if it is too long */
 export function scrollInto(from, to, lo, hi) {
   if (from <= lo && to >= hi) return 0;
   if (from < lo || to - from > hi - lo) return from - lo;
@@ -67,14 +67,14 @@ export class Zoom extends EventTarget {
   get k() { return pixelsPerCss(this.size.width * this.#scale, this.size.width); }
   get #fitted() { return fitScale(this.size, { width: this.frame.offsetWidth, height: Math.max(160, this.roomHeight()) }); }
 
-  /** Shows the whole photo and keeps it so when the window changes. */
+  /** Fits the whole photo, also after later changes of the window's size. */
   fit() { this.#apply(this.#fitted, true); }
   in(focus) { this.to(nextStep(this.#scale, +1), focus); }
   out(focus) { this.to(nextStep(this.#scale, -1), focus); }
 
   /**
    * Sets the scale.
-   * @param {Point} [focus] client position that keeps its photo point; else the middle
+   * @param {Point} [focus] client position whose photo point stays in place; the middle by default
    */
   to(scale, focus) {
     const frame = this.frame.getBoundingClientRect();
@@ -82,20 +82,20 @@ export class Zoom extends EventTarget {
     this.hold(scale, this.#sameAs(at) ? this.#held.share : this.shareAt(at), at);
   }
 
-  // A container scrolls by whole pixels: turn after turn of the wheel would drift away from the pointer by the rests.
+  // A container scrolls by whole pixels: without this, rounding would move the photo away from the pointer.
   #sameAs({ x, y }) {
     const held = this.#held;
     return held !== null && held.at.x === x && held.at.y === y && held.scale === this.#scale
       && held.left === this.frame.scrollLeft && held.top === this.frame.scrollTop;
   }
 
-  /** @returns {Point} where on the photo a client position lies: 0 to 1 each way, outside points kept */
+  /** @returns {Point} a client position as shares of the photo's width and height: 0 to 1 inside the photo */
   shareAt({ x, y }) {
     const photo = this.svg.getBoundingClientRect();
     return { x: (x - photo.left) / photo.width, y: (y - photo.top) / photo.height };
   }
 
-  /** Sets the scale so that a point of the photo (as shareAt gives it) stands at a client position. */
+  /** Sets the scale and scrolls so that a point of the photo (see shareAt) is at a client position. */
   hold(scale, share, at) {
     const fitted = this.#fitted;
     const target = clamp(scale, Math.min(fitted, LEAST), Math.max(MOST, fitted));
@@ -106,7 +106,7 @@ export class Zoom extends EventTarget {
     this.#held = { at, share, scale: this.#scale, left: this.frame.scrollLeft, top: this.frame.scrollTop };
   }
 
-  /** Recomputes after the room has changed. */
+  /** Recomputes the layout after the available space changed. */
   refresh() {
     const fitted = this.#fitted;
     if (this.#fitting && Math.abs(fitted - this.#scale) > 1e-4) this.#apply(fitted, true);

@@ -1,6 +1,6 @@
 /**
- * Seconds in which somebody was at work: the time between two signs of life counts up to 30 s,
- * a hidden page does not count. (The published pages measured the same way.)
+ * Active seconds: the time between two input events counts up to 30 s, and a hidden page does not count.
+ * (The published pages of Hessel et al. 2022 measure the same way.)
  */
 export const IDLE_MS = 30_000;
 
@@ -9,8 +9,8 @@ export class ActiveTime {
   #since = null;
 
   /**
-   * @param {{now?: () => number, idleMs?: number, startSeconds?: number}} [options] clock in ms that never
-   *   goes back; seconds counted before a reload
+   * @param {{now?: () => number, idleMs?: number, startSeconds?: number}} [options] monotonic clock in ms;
+   *   seconds counted before a reload
    */
   constructor({ now = () => performance.now(), idleMs = IDLE_MS, startSeconds = 0 } = {}) {
     this.now = now;
@@ -18,20 +18,20 @@ export class ActiveTime {
     this.#total = startSeconds * 1000;
   }
 
-  /** A sign of life: counts what passed since the last one and starts anew. */
+  /** Records input: counts the time since the previous input. */
   activity() {
     const now = this.now();
     this.#total += this.#open(now);
     this.#since = now;
   }
 
-  /** The page went out of sight or is being left. */
+  /** Stops counting: the page is hidden or is being left. */
   pause() {
     this.#total += this.#open(this.now());
     this.#since = null;
   }
 
-  /** Takes over what an earlier visit counted. */
+  /** Adds the seconds of an earlier visit. */
   add(seconds) {
     if (Number.isFinite(seconds) && seconds > 0) this.#total += seconds * 1000;
   }
@@ -42,19 +42,19 @@ export class ActiveTime {
   #open(now) { return this.#since === null ? 0 : Math.min(Math.max(0, now - this.#since), this.idleMs); }
 }
 
-const SIGNS = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'scroll', 'touchstart', 'focusin'];
+const INPUT_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'wheel', 'scroll', 'touchstart', 'focusin'];
 
-/** Feeds an ActiveTime from a page. */
+/** Records the input events of a page in an ActiveTime. */
 export function watchActivity(time, page = document) {
   let last = -Infinity;
-  const sign = () => {
-    // Pointer moves come by the hundred: one a quarter second says as much.
+  const record = () => {
+    // Pointer moves are frequent: one event per 250 ms is enough.
     const now = time.now();
     if (now - last < 250) return;
     last = now;
     time.activity();
   };
-  for (const type of SIGNS) page.addEventListener(type, sign, { passive: true, capture: true });
+  for (const type of INPUT_EVENTS) page.addEventListener(type, record, { passive: true, capture: true });
   page.addEventListener('visibilitychange', () => (page.visibilityState === 'hidden' ? time.pause() : time.activity()));
   if (page.visibilityState !== 'hidden') time.activity();
 }

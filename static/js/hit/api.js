@@ -6,26 +6,26 @@ import { language } from '../ui/i18n.js';
 
 /** code: 'offline' | 'slow' | 'expired' | 'refused' | 'conflict' | 'invalid' | 'too-large' | 'busy' | 'server' */
 export class ApiError extends Error {
-  /** @param {string} code @param {number} status 0 without an answer @param {any} [body] the answer's JSON @param {number|null} [retryAfter] seconds */
+  /** @param {string} code @param {number} status 0 without a reply @param {any} [body] the reply's JSON @param {number|null} [retryAfter] seconds */
   constructor(code, status, body = null, retryAfter = null) {
     super(body?.error ?? code);
     this.name = 'ApiError';
     Object.assign(this, { code, status, body, retryAfter });
   }
 
-  /** @returns {{field: string, message: string}[]} the server's remarks by field */
+  /** @returns {{field: string, message: string}[]} the server's error messages by field */
   get errors() { return Array.isArray(this.body?.errors) ? this.body.errors : []; }
   /** @returns {boolean} whether the same request may work later */
-  get passing() { return ['offline', 'slow', 'busy', 'server'].includes(this.code); }
+  get isTransient() { return ['offline', 'slow', 'busy', 'server'].includes(this.code); }
 }
 
 const CODES = { 400: 'invalid', 401: 'expired', 403: 'refused', 404: 'refused', 409: 'conflict', 410: 'refused', 413: 'too-large', 429: 'busy' };
 
-async function answerOf(response) {
+async function parseReply(response) {
   const body = await response.json().catch(() => null);
   if (response.ok && body !== null) return body;
   const after = Number.parseInt(response.headers.get('Retry-After') ?? '', 10);
-  // A 200 that is not JSON comes from something in between, a hotel's sign-in page for instance.
+  // A 200 reply that is not JSON comes from a proxy, such as the sign-in page of a hotel's network.
   throw new ApiError(response.ok ? 'offline' : CODES[response.status] ?? 'server', response.status, body, Number.isNaN(after) ? null : after);
 }
 
@@ -46,7 +46,7 @@ export function createApi({ token, urls, fetch = globalThis.fetch.bind(globalThi
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(timeoutMs),
       });
-      return await answerOf(response);
+      return await parseReply(response);
     } catch (error) {
       if (error instanceof ApiError) throw error;
       throw new ApiError(error?.name === 'TimeoutError' || error?.name === 'AbortError' ? 'slow' : 'offline', response?.status ?? 0);

@@ -1,7 +1,7 @@
 import { element, icon } from '../ui/dom.js';
 
 /**
- * The notes above the work: one for each name at a time, the work itself untouched.
+ * Notes above the task, at most one per name.
  * @param {HTMLElement} place
  */
 export function barsIn(place) {
@@ -22,7 +22,7 @@ export function barsIn(place) {
       bars.set(name, bar);
       place.append(bar);
     },
-    /** Takes a note away. Focus that stood on it goes on to what follows, not to the top of the page. */
+    /** Removes a note. If it had focus, the next control gets it, so that focus does not jump to the top of the page. */
     hide(name) {
       const bar = bars.get(name);
       const focused = bar?.contains(document.activeElement);

@@ -1,4 +1,4 @@
-/** One text for equal contents, and a short fingerprint of it for use as a key (not for security). */
+/** Canonical JSON, and a short hash of it for use as a key (not for security). */
 
 /** @returns {string} JSON with sorted keys and no undefined members */
 export function canonical(value) {
@@ -23,7 +23,7 @@ function mix(text, seed) {
 }
 
 /**
- * 128 bits of hash as 32 hex digits. crypto.subtle is missing on plain http, where small servers live.
+ * 128 bits of hash as 32 hex digits. crypto.subtle is missing on plain http, which small servers use.
  * @returns {string}
  */
 export function fingerprint(value) {

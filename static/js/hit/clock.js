@@ -1,12 +1,12 @@
 import { clock } from '../ui/format.js';
 import { words } from './words.js';
 
-const SPOKEN = [600, 300, 120];
-const LATE = 120;
+const ANNOUNCED_SECONDS = [600, 300, 120];
+const LATE_SECONDS = 120;
 
 /**
- * Counts the time left down. Warns in words at ten, five and two minutes; looks different only in the last two.
- * @param {HTMLElement} shown @param {(text: string) => void} say @param {() => void} onEnd
+ * Counts down the time left, announces ten, five and two minutes, and highlights the last two.
+ * @param {HTMLElement} shown @param {(text: string) => void} announce @param {() => void} onEnd
  * @returns {(secondsLeft: number|null) => void} sets or corrects the time left
  */
 export function countdown(shown, announce, onEnd) {
@@ -16,9 +16,9 @@ export function countdown(shown, announce, onEnd) {
   const tick = () => {
     const left = Math.max(0, (end - performance.now()) / 1000);
     shown.textContent = clock(left);
-    shown.classList.toggle('late', left <= LATE);
-    const mark = SPOKEN.find((s) => before > s && left <= s);
-    if (mark && before !== Infinity) announce(words.minutesLeft(mark / 60));
+    shown.classList.toggle('late', left <= LATE_SECONDS);
+    const reached = ANNOUNCED_SECONDS.find((s) => before > s && left <= s);
+    if (reached && before !== Infinity) announce(words.minutesLeft(reached / 60));
     before = left;
     if (left > 0) return;
     clearInterval(timer);

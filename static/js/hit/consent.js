@@ -24,8 +24,8 @@ export function consentGate(config, api, { panel, task }) {
     panel.querySelector('form').addEventListener('submit', async (e) => {
       e.preventDefault();
       if (button.getAttribute('aria-disabled') === 'true') return;
-      const trouble = await agree(config.consent, api, panel, button);
-      if (trouble) return;
+      const hasError = await agree(config.consent, api, panel, button);
+      if (hasError) return;
       panel.hidden = true;
       task.hidden = false;
       resolve();
@@ -33,7 +33,7 @@ export function consentGate(config, api, { panel, task }) {
   });
 }
 
-/** @returns {Promise<boolean>} whether something is in the way; then it is said on the panel */
+/** @returns {Promise<boolean>} whether an error occurred; the panel shows it */
 async function agree(consent, api, panel, button) {
   const country = panel.querySelector('#country');
   if (country && !country.value) return showMessage(panel, words.countryMissing, country);
@@ -43,7 +43,7 @@ async function agree(consent, api, panel, button) {
     await api.consent({ version: consent.version, ...answers(panel, country) });
     return false;
   } catch (failure) {
-    return showMessage(panel, failure.passing ? words.consentFailed : failure.message);
+    return showMessage(panel, failure.isTransient ? words.consentFailed : failure.message);
   } finally {
     button.removeAttribute('aria-disabled');
   }

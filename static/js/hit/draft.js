@@ -1,15 +1,15 @@
 /**
- * Keeps unfinished work: at once on this device, soon after on the server, in order and never two saves at a time.
+ * Stores unfinished work: immediately on this device, and soon after on the server, one save at a time.
  *
- * States: 'clean' nothing to save · 'dirty' changed, save due · 'saving' · 'saved' · 'offline' tried and failed,
- * tries again · 'conflict' another window saved since, a person must choose · 'refused' the server will never take
- * this content · 'expired' the page's token is no good any more.
- * Events: `state` {state, savedAt}; `follow` {content}: another window went on from what is shown here, and nothing
- * was typed here since; `submitting` {on}: another window submits the work (or has come back from it).
+ * States: 'clean' nothing to save · 'dirty' changed, save due · 'saving' · 'saved' · 'offline' a save failed and is
+ * retried · 'conflict' another window saved another version, and the person must choose · 'refused' the server does
+ * not accept this content · 'expired' the page's token is no longer valid.
+ * Events: `state` {state, savedAt}; `follow` {content}: another window changed the content shown here, and nothing
+ * was typed here since; `submitting` {on}: another window is submitting the work (false: its submission failed).
  *
- * Each content carries `writer`, one id per page load, and `seen`: for each writer whose work it goes on from, how
- * many changes of theirs it holds. So a window knows whether what another one has is older, newer, or really
- * another version; only the last is worth a question.
+ * Each content has `writer`, an id of the page load, and `seen`, a version vector: how many changes of each writer it
+ * includes. So a window can tell whether another window's content is older, newer or in conflict; only a conflict
+ * needs a question.
  */
 import { canonical } from './canonical.js';
 import { DAY_MS } from './storage.js';
@@ -17,14 +17,14 @@ import { DAY_MS } from './storage.js';
 const DELAY_MS = 1200;
 const LONGEST_MS = 6000;
 const RETRY_MS = [2000, 5000, 15000, 30000];
-/** Another window saves what it wrote itself; if it has gone, this one does after a while. */
+/** Another window saves its own work; if it does not, because it was closed, this window saves that work after this time. */
 const RESCUE_MS = 8000;
 /** Long enough to find out that a submission failed. */
 const SUBMITTED_KEEP_MS = DAY_MS;
-/** A page load is a writer; of those long ago nobody has a window open. */
+/** Each page load is a writer; the pages of older ones are no longer open. */
 const MOST_WRITERS = 20;
 
-/** @returns {boolean} whether content `a` holds all the work in content `b`; one without `seen` is known by its writer only */
+/** @returns {boolean} whether content `a` includes all work in content `b`; without `seen`, whether both have the same writer */
 export function covers(a, b) {
   if (!b.seen) return a.writer === b.writer;
   return Object.entries(b.seen).every(([writer, n]) => n === 0 || (a.seen?.[writer] ?? 0) >= n);
@@ -56,7 +56,7 @@ export class Draft extends EventTarget {
    *   collect: () => object, same?: (a: any, b: any) => boolean, writer: string,
    *   storage: ReturnType<import('./storage.js').safeStorage>, key: string,
    *   now?: () => number, setTimer?: typeof setTimeout, clearTimer?: typeof clearTimeout}} options
-   *   same: whether two contents are the same work (times and the like left aside)
+   *   same: whether two contents are the same work (times do not matter)
    */
   constructor({ save, collect, same = (a, b) => canonical(a) === canonical(b), writer, storage, key, now = Date.now,
     setTimer = setTimeout.bind(globalThis), clearTimer = clearTimeout.bind(globalThis) }) {
@@ -78,8 +78,8 @@ export class Draft extends EventTarget {
   get #blocked() { return this.#state === 'conflict' || this.#state === 'expired'; }
 
   /**
-   * Chooses what to start from: the server's draft, or what this device kept and never managed to send.
-   * @param {{draft: any, revision: number}|null} opened the server's answer, null when it could not be asked
+   * Chooses what to start from: the server's draft, or this device's copy, which may not have been sent.
+   * @param {{draft: any, revision: number}|null} opened the server's reply, null if it could not be reached
    * @returns {any} content to show, null for none
    */
   start(opened) {
@@ -98,8 +98,8 @@ export class Draft extends EventTarget {
   }
 
   /**
-   * The work has changed. Kept on the device at once, sent after a pause in typing.
-   * @param {{typed?: boolean}} [options] typed: by a person; else it is worth saving, but gives way to another window's work
+   * Records a change: stored on the device immediately, sent after a pause in typing.
+   * @param {{typed?: boolean}} [options] typed: the person typed it; other changes are saved, but give no conflict with another window's work
    */
   touch({ typed = true } = {}) {
     this.#edits += 1;
@@ -113,17 +113,17 @@ export class Draft extends EventTarget {
     this.#later(Math.min(DELAY_MS, Math.max(0, this.#since + LONGEST_MS - this.now())));
   }
 
-  /** Sends now what is not saved. @param {{keepalive?: boolean}} [options] keepalive: while the page is being left */
+  /** Saves unsaved work now. @param {{keepalive?: boolean}} [options] keepalive: while the page is being left */
   async flush(options = {}) {
     this.#cancelTimer();
-    // One save at a time, else the second would be told of a conflict with the first.
+    // One save at a time: a second one would conflict with the first.
     while (this.#running) await this.#running;
     if (this.#blocked || this.#forgotten || !this.#unsaved) return;
     this.#running = this.#send(options).finally(() => { this.#running = null; });
     await this.#running;
   }
 
-  /** Ends a conflict by going on with one's own version, which then is the newer one everywhere. */
+  /** Ends a conflict with this window's version, which then counts as the newer one. */
   keepMine() {
     if (!this.#theirs) return;
     this.revision = this.#theirs.revision;
@@ -133,7 +133,7 @@ export class Draft extends EventTarget {
     this.touch();
   }
 
-  /** Ends a conflict with the other version. @returns {any} the content to show */
+  /** Ends a conflict with the other window's version. @returns {any} the content to show */
   useTheirs() {
     const { content, revision } = this.#theirs;
     this.#settle();
@@ -142,20 +142,20 @@ export class Draft extends EventTarget {
     return content;
   }
 
-  /** The work is being submitted to the marketplace. What is kept stays until that is known to have gone well. */
+  /** Records that the work is being submitted. The device's copy stays until the submission is confirmed. */
   submitToMarketplace() {
     this.#submittedAt = this.now();
     this.#keep(this.#unsaved);
   }
 
-  /** The submission failed, or the page has come back from it. */
-  takeBack() {
+  /** Records that the submission failed, or that the browser returned to this page. */
+  cancelSubmission() {
     if (this.#submittedAt === null) return;
     this.#submittedAt = null;
     this.#keep(this.#unsaved);
   }
 
-  /** Forgets what this device kept; after the work is known to have arrived. */
+  /** Deletes this device's copy after the submission is confirmed. */
   forget() {
     this.#forgotten = true;
     this.#cancelTimer();
@@ -169,12 +169,12 @@ export class Draft extends EventTarget {
     return content;
   }
 
-  // Another window has kept something: older than what is here, newer, or another version.
+  // Another window stored its content: older or newer than this window's, or in conflict with it.
   #receiveChange(kept) {
     if (!kept?.content || kept.content.writer === this.writer || this.#forgotten) return;
     this.#emit('submitting', { on: Boolean(kept.submittedAt) });
     if (this.#fresh && !covers(kept.content, this.collect())) {
-      // Two versions: each is kept in its own place until the server has told which of them it is about.
+      // Conflict: this window stores its version under its own key until the conflict is resolved.
       this.#aside = true;
       this.#keep(true);
       if (this.#theirs && !kept.unsent) this.#conflict({ content: kept.content, revision: kept.revision });
@@ -240,7 +240,7 @@ export class Draft extends EventTarget {
   #compare({ content: theirs, revision }, mine, edits) {
     if (theirs !== null && this.same(theirs, mine)) this.#accept(revision, edits, mine);
     else if (theirs === null || covers(mine, theirs)) {
-      // What this goes on from: an earlier save whose answer was lost, or another window's.
+      // This content includes the server's: an earlier save whose reply was lost, or another window's work.
       this.revision = revision;
       this.#set('dirty');
       this.#later(0);

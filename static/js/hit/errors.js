@@ -2,12 +2,12 @@ import { element } from '../ui/dom.js';
 import { words } from './words.js';
 
 /**
- * The server's remarks: a summary on top with links, each message at its field, what was typed kept.
+ * Shows the server's errors: a summary with links on top, and each message at its field.
  *
  * @param {HTMLElement} summary where the list goes
  * @param {{field: string, message: string}[]} errors
  * @param {(field: string) => {control: HTMLElement, name: string, reveal?: () => void}|null} place
- * @returns {() => void} takes everything away again
+ * @returns {() => void} removes the summary and the messages
  */
 export function showErrors(summary, errors, place) {
   const cleanups = [];

@@ -1,6 +1,6 @@
 /**
- * What a trainer wrote about the last attempt: the earlier photo with its boxes, each part of each card, and the
- * remarks beside the part that they are about.
+ * A trainer's feedback on the last attempt: the earlier photo with its boxes, the parts of each card, and the remarks
+ * beside them.
  *
  * @typedef {{observation: number|null, part: string|null, box: number|null, text: string}} Remark
  * @typedef {{outcome: 'again'|'complete', summary: string, remarks: Remark[], written_at: string,
@@ -21,7 +21,7 @@ const words = {
   complete: gettext('You are ready'),
   written: (day) => interpolate(gettext('to your attempt, written on %(day)s'), { day }),
   remarks: (n) => interpolate(ngettext('%(n)s remark', '%(n)s remarks', n), { n }),
-  said: (outcome, remarks) => interpolate(gettext('Your trainer answered your last attempt: %(outcome)s. %(remarks)s, above the photo.'), { outcome, remarks }),
+  announced: (outcome, remarks) => interpolate(gettext('Your trainer answered your last attempt: %(outcome)s. %(remarks)s, above the photo.'), { outcome, remarks }),
   photo: gettext('Your earlier photo'),
   caption: gettext('Your earlier photo, with the boxes you drew'),
   gone: gettext('The photo of that attempt was taken down later.'),
@@ -38,8 +38,8 @@ const words = {
 };
 
 /**
- * Shows the feedback in its place, open until somebody folds it away, and says once that it is there.
- * @param {HTMLElement} place @param {Feedback|null} feedback @param {(text: string) => void} say
+ * Shows the feedback in `place`, open until the worker closes it, and announces it.
+ * @param {HTMLElement} place @param {Feedback|null} feedback @param {(text: string) => void} announce
  */
 export function showFeedback(place, feedback, announce, storage = safeStorage()) {
   place.replaceChildren();
@@ -50,7 +50,7 @@ export function showFeedback(place, feedback, announce, storage = safeStorage())
   panel.append(summaryLine(feedback), body(feedback, () => fold(panel)));
   panel.addEventListener('toggle', () => (panel.open ? storage.remove(key) : storage.set(key, true)));
   place.append(panel);
-  if (panel.open) announce(words.said(words[feedback.outcome], words.remarks(feedback.remarks.length)));
+  if (panel.open) announce(words.announced(words[feedback.outcome], words.remarks(feedback.remarks.length)));
 }
 
 /** @param {Remark[]} remarks @returns {(Remark & {number: number})[]} in the order in which the panel shows them */
@@ -90,7 +90,7 @@ function card(observation, of, store) {
   const { index, clue, inference, confidence, boxes } = observation;
   const texts = { clue, inference, boxes: words.drawn(boxes.length), confidence: words.sure[confidence] };
   const label = (remark) => (remark.box === null ? '' : store?.label(store.of(index)[remark.box - 1]) ?? String(remark.box));
-  // Texts are always shown; the rest in a line of its own only where something is said about it.
+  // Clue and inference have a line each; the other parts only if a remark is about them.
   const shownParts = PARTS.filter((part) => part === 'clue' || part === 'inference' || of(index, part).length);
   const rest = PARTS.filter((part) => !shownParts.includes(part)).map((part) => texts[part]).join(', ');
   const made = element('section', { class: `fb-card obs obs-${index}`, 'aria-labelledby': `fb-${index}` },

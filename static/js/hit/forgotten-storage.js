@@ -1,10 +1,10 @@
 /**
- * Stands in front of a page of somebody else's in a frame without an origin, where storage and cookies throw: old scripts
- * use them without a thought. Here they work, and forget everything. A plain script, since it has to run first.
+ * Runs before the scripts of a requester's page in a frame without an origin, where storage and cookies throw. Old
+ * scripts use them, so they are replaced with stubs that keep nothing after the page. It is a plain script, to run first.
  */
 (() => {
   'use strict';
-  const kept = () => {
+  const createStorage = () => {
     const items = new Map();
     return {
       getItem: (key) => items.get(String(key)) ?? null,
@@ -15,6 +15,6 @@
       get length() { return items.size; },
     };
   };
-  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { value: kept(), configurable: true });
+  for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, { value: createStorage(), configurable: true });
   Object.defineProperty(document, 'cookie', { get: () => '', set: () => {}, configurable: true });
 })();

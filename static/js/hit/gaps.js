@@ -1,12 +1,12 @@
 import { element } from '../ui/dom.js';
 
 /**
- * One thing that is still missing. `key` says which, so that the list changes only where it must.
+ * One missing part of the answer, identified by `key`.
  * @typedef {{key: string, href: string, text: string, name?: string, obs?: number, begun?: boolean, focus: () => void}} Gap
  */
 
 /**
- * Lists what is missing, each with a link that goes there.
+ * Lists the gaps, each with a link to its field.
  * @param {HTMLElement} list a <ul> @param {Gap[]} gaps
  */
 export function showGaps(list, gaps) {

@@ -1,10 +1,10 @@
-/** Live hints on the page: one amber note a hint, in the place that the kind gives for a card. */
+/** Live hints on the page: one amber note per hint, in the element that the kind names for the card. */
 import { element, icon } from '../ui/dom.js';
 import { LiveHints, keyOf } from './hints.js';
 import { hintSentence, words } from './hint-words.js';
 
 /**
- * Live hints for a kind whose module has `hintPlace(card)`; for any other they never ask.
+ * Live hints for a kind whose module has `hintPlace(card)`; for other kinds nothing is requested.
  * @param {{read: () => object, hintPlace?: (card: number) => HTMLElement|null}} kind a TaskKind of page.js (named, not imported: static files follow imports in comments, too)
  * @param {{rules: string[], ask: (answer: object) => Promise<any>, changed: () => void}} options
  * @returns {LiveHints}
@@ -17,24 +17,24 @@ export function hintsFor(kind, { rules, ask, changed }) {
     changed,
     show: (card, list) => showHints(kind.hintPlace(card), list, (hint) => hints.dismiss(hint)),
   });
-  // A closed card shows nothing: what waits in it counts as shown once it is opened. `toggle` does not bubble.
+  // A hint in a closed card counts as shown only after the card is opened. `toggle` does not bubble.
   document.addEventListener('toggle', () => hints.render(), true);
   return hints;
 }
 
 /**
- * Puts hints into a place. A note that stands already is left as it is, so that it is not read out twice.
+ * Shows hints in `place`. An existing note stays, so that it is not read out twice.
  * @param {HTMLElement|null} place @param {import('./hints.js').Hint[]} hints @param {(hint: object) => void} dismiss
- * @returns {import('./hints.js').Hint[]} those that can be seen
+ * @returns {import('./hints.js').Hint[]} the visible ones
  */
 export function showHints(place, hints, dismiss) {
   if (!place) return [];
-  const spoken = hints.filter((hint) => hintSentence(hint) !== null);
+  const known = hints.filter((hint) => hintSentence(hint) !== null);
   const before = new Map([...place.children].map((note) => [note.dataset.hint, note]));
-  const now = spoken.map((hint) => before.get(noteKey(hint)) ?? note(hint, dismiss));
+  const now = known.map((hint) => before.get(noteKey(hint)) ?? note(hint, dismiss));
   for (const old of before.values()) if (!now.includes(old)) remove(old, place);
   for (const [at, made] of now.entries()) if (place.children[at] !== made) place.insertBefore(made, place.children[at] ?? null);
-  return place.checkVisibility?.() === false ? [] : spoken;
+  return place.checkVisibility?.() === false ? [] : known;
 }
 
 const noteKey = (hint) => `${keyOf(hint)} ${hint.other ?? ''} ${hint.params?.box ?? ''}`;
@@ -45,7 +45,7 @@ function note(hint, dismiss) {
     icon('bulb'), element('span', {}, ...sentence), element('button', { type: 'button', text: words.ignore, on: { click: () => dismiss(hint) } }));
 }
 
-// Focus that stood on a note goes to the next one, or back to the field above.
+// If the removed note had focus, the next note gets it, or the field above.
 function remove(old, place) {
   const focused = old.contains(document.activeElement);
   old.remove();

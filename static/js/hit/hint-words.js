@@ -1,7 +1,7 @@
-/** What live hints announce, in one place and in the page's language. The server sends names and quotes, never sentences. */
+/** Messages of live hints, in the page's language. The server sends rule names and quotes, never sentences. */
 import { gettext, pieces } from '../ui/i18n.js';
 
-// The answer is English whatever language the page speaks, and so are the words that are proposed for it.
+// Answers are English, whatever the page's language, and so are the words proposed for them.
 const THEY = { subject: '“they”', object: '“them”', possessive: '“their”', reflexive: '“themselves”', her: '“them”, “their”' };
 
 /** @returns {string} a box's label as on the photo: "2", or "2a" beside others */
@@ -27,7 +27,7 @@ const MESSAGES = {
 
 /**
  * @param {import('./hints.js').Hint} hint
- * @returns {(string|{mark: string})[]|null} the sentence in parts, the quoted words marked; null for a rule without words
+ * @returns {(string|{mark: string})[]|null} the sentence in parts, the quoted words marked; null for an unknown rule
  */
 export function hintSentence(hint) {
   if (!Object.hasOwn(MESSAGES, hint.rule)) return null;

@@ -1,17 +1,17 @@
 /**
- * Live hints: asks the server a little while after the last change, shows at most two a card, and remembers which were
- * shown and which were waved away. Silent whenever anything fails: a hint is advice, and work goes on without it.
+ * Live hints: asks the server shortly after the last change, shows at most two per card, and records which were shown
+ * and dismissed. Errors are not shown: a hint is advice, and work continues without it.
  *
  * @typedef {{rule: string, card: number, field: string, quote: string, other: number|null, params: object}} Hint
  */
 const DELAY_MS = 700;
 const AFTER_FAILURE_MS = 5000;
 const SHOWN_AT_ONCE = 2;
-const MOST_ROWS = 100;
-const LONGEST_QUOTE = 200;
-const MOST_KEPT = 8000; // characters of JSON
+const MAX_ROWS = 100;
+const MAX_QUOTE_LENGTH = 200;
+const MAX_DRAFT_LENGTH = 8000; // characters of JSON in a draft
 
-/** @param {Hint} hint @returns {string} what makes a hint the same one as before */
+/** @param {Hint} hint @returns {string} the identity of a hint */
 export const keyOf = ({ rule, card, quote }) => JSON.stringify([rule, card, String(quote).toLowerCase()]);
 
 export class LiveHints {
@@ -30,22 +30,22 @@ export class LiveHints {
    * @param {{rules: string[], read: () => object, ask: (answer: object) => Promise<{hints: Hint[]}>,
    *   show: (card: number, hints: Hint[]) => Hint[], changed?: () => void, online?: () => boolean,
    *   now?: () => number, setTimer?: typeof setTimeout, clearTimer?: typeof clearTimeout}} options
-   *   show: puts a card's hints in place of those before, and returns those that can be seen;
-   *   changed: something was shown or dismissed that the draft should keep
+   *   show: replaces a card's hints, and returns the visible ones;
+   *   changed: called after a hint was dismissed, since the draft stores that
    */
   constructor({ rules, read, ask, show, changed = () => {}, online = () => globalThis.navigator?.onLine !== false, now = Date.now,
     setTimer = setTimeout.bind(globalThis), clearTimer = clearTimeout.bind(globalThis) }) {
     Object.assign(this, { rules, read, ask, show, changed, online, now, setTimer, clearTimer });
   }
 
-  /** The work has changed. */
+  /** Schedules a check after a change. */
   touch() {
     if (this.#over || !this.rules?.length) return;
     this.#edits += 1;
     this.#later(DELAY_MS);
   }
 
-  /** Shows again what there is, for instance after a card was opened. */
+  /** Shows the latest hints again, for example after a card was opened. */
   render() {
     const byCard = new Map();
     for (const hint of this.#latest) {
@@ -56,7 +56,7 @@ export class LiveHints {
     this.#cards = new Set(byCard.keys());
   }
 
-  /** The person does not want this one. It does not come back. @param {Hint} hint */
+  /** Hides a hint for good, at the person's request. @param {Hint} hint */
   dismiss(hint) {
     this.#dismissed.add(keyOf(hint));
     this.#seen(hint);
@@ -64,15 +64,15 @@ export class LiveHints {
     this.changed();
   }
 
-  /** @returns {object[]} what a reload should know, for the draft: rows of the report, the dismissed ones above all */
+  /** @returns {object[]} report rows for the draft; if they are too long, dismissed ones are kept first */
   kept() {
     const rows = this.report().sort((a, b) => a.dismissed - b.dismissed);
-    // A draft has its limit, and the work itself comes first.
-    while (JSON.stringify(rows).length > MOST_KEPT) rows.shift();
+    // The size of a draft is limited, and the answer matters more.
+    while (JSON.stringify(rows).length > MAX_DRAFT_LENGTH) rows.shift();
     return rows;
   }
 
-  /** Takes over what a draft kept. */
+  /** Restores the rows of a draft. */
   restore(kept) {
     for (const row of listOf(kept)) {
       if (typeof row?.quote !== 'string') continue;
@@ -85,7 +85,7 @@ export class LiveHints {
 
   /** @returns {{rule: string, card: number, field: string, quote: string, dismissed: boolean, fixed: boolean}[]} for the submission */
   report() {
-    return [...this.#rows].slice(-MOST_ROWS)
+    return [...this.#rows].slice(-MAX_ROWS)
       .map(([key, { fixed, ...row }]) => ({ ...row, dismissed: this.#dismissed.has(key), fixed }));
   }
 
@@ -96,10 +96,10 @@ export class LiveHints {
 
   #later(ms) {
     if (this.#timer !== null) this.clearTimer(this.#timer);
-    this.#timer = this.setTimer(() => { this.#timer = null; this.#look(); }, ms);
+    this.#timer = this.setTimer(() => { this.#timer = null; this.#request(); }, ms);
   }
 
-  async #look() {
+  async #request() {
     if (this.#asking || this.#over || !this.online()) return;
     const wait = this.#quietUntil - this.now();
     if (wait > 0) {
@@ -116,15 +116,15 @@ export class LiveHints {
     } finally {
       this.#asking = false;
     }
-    // What was typed meanwhile, and whose own turn came while the answer was awaited, is looked at now.
+    // Checks the changes whose timer ended during this request.
     if (edits !== this.#edits && this.#timer === null && !this.#over) this.#later(0);
   }
 
   #take(hints) {
     this.#latest = hints;
-    const stands = new Set(hints.map(keyOf));
-    // Mended means that the server looked again and did not find it; where it was not asked, nobody knows.
-    for (const [key, row] of this.#rows) row.fixed = !stands.has(key);
+    const currentKeys = new Set(hints.map(keyOf));
+    // A hint counts as fixed if a later reply of the server does not contain it.
+    for (const [key, row] of this.#rows) row.fixed = !currentKeys.has(key);
     this.render();
   }
 
@@ -136,7 +136,7 @@ export class LiveHints {
 
 const listOf = (value) => (Array.isArray(value) ? value : []);
 
-// Text lengths are counted in characters by the server and in half characters here: emoji are never cut in two.
+// The server counts code points, JavaScript UTF-16 units: the quote is cut between code points.
 function rowOf({ rule, card, field, quote }, fixed = false) {
-  return { rule, card, field, quote: [...quote].slice(0, LONGEST_QUOTE).join(''), fixed };
+  return { rule, card, field, quote: [...quote].slice(0, MAX_QUOTE_LENGTH).join(''), fixed };
 }

@@ -1,10 +1,10 @@
 /**
- * What happens to unfinished work, and which message the page shows: saved, kept here, two versions, begun before,
- * submitted from another window. The draft itself (draft.js) knows no page; this knows no server.
+ * Connects a draft to the task page, with messages for a conflict, for work that was begun before, and for a
+ * submission from another window. draft.js does not use the page; this file does not call the server.
  */
 import { canonical, uuid4 } from './canonical.js';
 import { Draft } from './draft.js';
-import { described, draftKey, earlierVersions, workOf } from './versions.js';
+import { describeContent, draftKey, earlierVersions, workKey } from './versions.js';
 import { words } from './words.js';
 import { toast } from '../ui/toast.js';
 
@@ -18,12 +18,12 @@ export class KeptWork {
    * @param {{assignmentId: string, kind: object, storage: object, bars: object, save: Function,
    *   collect: () => object, restore: (content: any) => void, busy: () => boolean, submitting: (on: boolean) => void,
    *   address?: string}} page
-   *   restore: shows a content as it was; busy: the answer itself is on its way; submitting: another window submits it
+   *   restore: shows a content; busy: whether the answer is being sent; submitting: called if another window submits
    */
   constructor({ assignmentId, kind, storage, bars, save, collect, restore, busy, submitting, address = location.href }) {
     Object.assign(this, { kind, storage, bars, collect, restore });
     this.#busy = busy;
-    this.work = workOf(address);
+    this.work = workKey(address);
     const key = draftKey(this.work, assignmentId);
     this.draft = new Draft({ save, collect, same: sameWork, writer: uuid4(), storage, key });
     this.draft.addEventListener('state', () => this.#stateChanged());
@@ -32,7 +32,7 @@ export class KeptWork {
     this.#watchPage();
   }
 
-  /** Shows what there is to go on from. @param {{draft: any, revision: number}|null} opened the server's answer */
+  /** Shows the content to continue from. @param {{draft: any, revision: number}|null} opened the server's reply */
   start(opened) {
     this.#blank = this.collect();
     const content = this.draft.start(opened);
@@ -49,7 +49,7 @@ export class KeptWork {
 
   #stateChanged() {
     const { state } = this.draft;
-    // Once the answer itself is on its way, what becomes of its draft is no news.
+    // While the answer is being sent, the state of its draft does not matter.
     if (this.#busy()) return;
     if (state === 'expired') {
       this.bars.show('expired', { kind: 'bad', text: words.expiredBar, actions: [{ text: words.reload, run: () => location.reload() }] });
@@ -63,7 +63,7 @@ export class KeptWork {
     const differ = this.kind.differences?.(mine.answer, theirs.answer) ?? '';
     this.bars.show('conflict', {
       text: words.conflict,
-      more: [words.conflictBoth(described(this.kind, { ...mine, at: Date.now() }), described(this.kind, theirs)), differ].filter(Boolean).join(' '),
+      more: [words.conflictBoth(describeContent(this.kind, { ...mine, at: Date.now() }), describeContent(this.kind, theirs)), differ].filter(Boolean).join(' '),
       actions: [
         { text: words.useOther, run: () => this.#replaceWith(() => this.draft.useTheirs()) },
         { text: words.keepMine, run: () => this.draft.keepMine() },
@@ -71,7 +71,7 @@ export class KeptWork {
     });
   }
 
-  // The same worker began the same unit before, under another assignment: offered, never mixed in.
+  // Work of the same worker on the same unit, under another assignment, is offered but never merged.
   #offerEarlier() {
     const [latest, ...older] = earlierVersions(this.storage, this.work, this.draft.key)
       .filter(({ key, content }) => !sameWork(content, this.#blank) || this.storage.remove(key));
@@ -83,7 +83,7 @@ export class KeptWork {
     this.bars.show('earlier', {
       kind: 'info',
       text: words.begunBefore,
-      more: words.begunBeforeMore(described(this.kind, latest.content)),
+      more: words.begunBeforeMore(describeContent(this.kind, latest.content)),
       actions: [
         { text: words.goOn, primary: true, run: () => { done(); this.#replaceWith(() => latest.content, true); } },
         { text: words.startAnew, run: done },
@@ -91,7 +91,7 @@ export class KeptWork {
     });
   }
 
-  // What gives way can be had back: a wrong press must not cost an hour's work.
+  // The replaced content can be restored with Undo, so that a wrong press loses no work.
   #replaceWith(choose, changed = false) {
     const before = this.collect();
     this.restore(choose());

@@ -1,18 +1,18 @@
-/** Longer than a save takes, shorter than somebody waits for a link. */
-const PATIENCE_MS = 3000;
+/** Longer than a save takes, and short enough for a link. */
+const MAX_WAIT_MS = 3000;
 
 /**
- * Lets the links to the page's other languages save first, so that the page comes back as it was.
+ * Makes the links to the page's other languages save first, so that the page shows the same work afterwards.
  * @param {Iterable<HTMLAnchorElement>} links @param {() => Promise<void>} save
  * @param {(address: string) => void} [go]
  */
 export function saveBeforeLeaving(links, save, go = (address) => location.assign(address)) {
   for (const link of links) {
     link.addEventListener('click', async (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // to a tab of its own
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return; // it opens in another tab
       event.preventDefault();
-      // What could not be sent is kept on this device.
-      await Promise.race([save().catch(() => {}), new Promise((done) => { setTimeout(done, PATIENCE_MS); })]);
+      // Work that cannot be sent is stored on this device.
+      await Promise.race([save().catch(() => {}), new Promise((done) => { setTimeout(done, MAX_WAIT_MS); })]);
       go(link.href);
     });
   }

@@ -1,22 +1,22 @@
 /**
- * The frame of a task page. A kind's own module describes its answer; this does the rest:
- * consent, opening, restoring, saving, the clock, what is missing, submitting and what can go wrong.
+ * The common part of a task page. A kind's module implements TaskKind for its answer; this file handles
+ * consent, opening, restoring, saving, the clock, gaps, submission and errors.
  *
  * @typedef {object} TaskKind
  * @property {(page: {config: any, announce: (text: string) => void, preview: boolean, changed: () => void}) => void} start
- *   wires the page up; calls `changed` after every change by the person
+ *   sets up the page; calls `changed` after every change by the person
  * @property {() => object} read the answer so far, complete or not (for the draft)
  * @property {(answer: object|null) => void} write shows an answer from a draft
- * @property {() => import('./gaps.js').Gap[]} gaps what stops the submission, in the order of the page
- * @property {() => object} answer the answer as the server wants it, once nothing is missing
- * @property {() => number} cents what the submission will pay as it stands
- * @property {(field: string) => {control: HTMLElement, name: string, reveal?: () => void}|null} place where a server's remark belongs
- * @property {(card: number) => HTMLElement|null} [hintPlace] where a card's live hints belong; without it there are none
+ * @property {() => import('./gaps.js').Gap[]} gaps what is missing, in the order of the page
+ * @property {() => object} answer the answer in the server's format, if nothing is missing
+ * @property {() => number} cents the pay for the current answer
+ * @property {(field: string) => {control: HTMLElement, name: string, reveal?: () => void}|null} place the control of a field that the server names in an error
+ * @property {(card: number) => HTMLElement|null} [hintPlace] the element for a card's live hints; without this function there are none
  * @property {() => void} [finish] ends a drag or the like before the answer is read
- * @property {(opened: object) => void} [opened] gets the server's reply to opening, for what else it says
- * @property {() => void} [resume] puts focus or the open card where work goes on, after restoring
- * @property {(answer: object) => string} [summary] how far an answer is, in words: "2 of 3 complete"
- * @property {(mine: object, theirs: object) => string} [differences] where two answers differ, in words
+ * @property {(opened: object) => void} [opened] gets the server's reply to opening, with data such as feedback
+ * @property {() => void} [resume] opens or focuses the place where work continues, after restoring
+ * @property {(answer: object) => string} [summary] the progress of an answer: "2 of 3 complete"
+ * @property {(mine: object, theirs: object) => string} [differences] a message about where two answers differ
  */
 import { ActiveTime, watchActivity } from './active-time.js';
 import { createApi } from './api.js';
@@ -31,7 +31,7 @@ import { KeptWork } from './kept-work.js';
 import { showSaveState } from './save-state.js';
 import { safeStorage } from './storage.js';
 import { Outbox, submitToMarketplace, marketplaceFields, sendAnswer } from './submit.js';
-import { workOf } from './versions.js';
+import { workKey } from './versions.js';
 import { words } from './words.js';
 import { duration, money } from '../ui/format.js';
 import { setText } from '../ui/dom.js';
@@ -65,7 +65,7 @@ class TaskPage {
       e.preventDefault();
       this.submit();
     });
-    // Enter in a one-line field must not hand the work in.
+    // Enter in a one-line field must not submit the task.
     this.form.addEventListener('keydown', (e) => {
       if (e.key !== 'Enter') return;
       if (e.ctrlKey || e.metaKey) this.submit();
@@ -73,33 +73,33 @@ class TaskPage {
     });
   }
 
-  /** Everything to look at, nothing to change. */
+  /** Shows the page read-only. */
   preview() {
     byId('how').open = true;
     this.kind.start({ config: this.config, announce: this.announce, preview: true, changed: () => {} });
     this.refresh();
   }
 
-  /** Consent, then the task. */
+  /** Asks for consent, then starts the task. */
   async work() {
     const { config } = this;
     this.api = createApi({ token: config.token, urls: config.api });
     await consentGate(config, this.api, { panel: byId('consent'), task: this.form });
     if (config.consent) this.#focusHeading();
-    // An assignment's id alone may be another worker's by now.
-    this.outbox = new Outbox({ storage: this.storage, assignmentId: `${workOf(location.href)}:${config.assignmentId}` });
+    // An assignment id alone may belong to another worker: a returned assignment keeps its id.
+    this.outbox = new Outbox({ storage: this.storage, assignmentId: `${workKey(location.href)}:${config.assignmentId}` });
     this.time = new ActiveTime();
     watchActivity(this.time);
     this.hints = hintsFor(this.kind, { rules: config.hints, ask: (answer) => this.api.hints(answer), changed: () => this.draft.touch({ typed: false }) });
     this.kept = this.#keepWork();
     this.draft = this.kept.draft;
     saveBeforeLeaving(document.querySelectorAll('a[data-language]'), () => this.draft.flush());
-    // Which of its orders the page shows is known once the task is open, and the page brings it when loaded again.
+    // Without a unit, the arm is chosen when the task opens; the reloaded page then contains the unit.
     if (config.unit === null) {
       if ((await this.#open())?.unit) this.#loadAgain();
       return;
     }
-    // What is done before the earlier work is shown would be overwritten by it.
+    // Input before the draft is restored would be overwritten by it.
     this.#freeze(true);
     this.kind.start({ config, announce: this.announce, preview: false, changed: () => this.changed() });
     this.#firstVisit();
@@ -114,7 +114,7 @@ class TaskPage {
     else if (opened?.submission) this.#offerToFinish(opened.submission);
   }
 
-  /** After each change by the person. */
+  /** Handles a change by the person. */
   changed() {
     this.draft.touch();
     this.hints.touch();
@@ -123,7 +123,7 @@ class TaskPage {
     this.refresh();
   }
 
-  /** Brings the submit bar in line with the answer. */
+  /** Updates the submit bar from the answer. */
   refresh() {
     const gaps = this.kind.gaps();
     if (this.config.mode !== 'preview') showGaps(byId('gaps'), gaps);
@@ -134,7 +134,7 @@ class TaskPage {
     this.button.setAttribute('aria-disabled', String(preview || gaps.length > 0));
   }
 
-  /** Checks, sends, hands over. */
+  /** Checks the answer, sends it to our server, and posts it to the marketplace. */
   async submit() {
     if (this.#sending || this.#over || this.config.mode === 'preview') return;
     this.kind.finish?.();
@@ -158,7 +158,7 @@ class TaskPage {
 
   #send() {
     const answer = this.kind.answer();
-    // Prepared before the draft goes out, so that the draft carries the uuid too.
+    // Prepared before the draft is saved, so that the draft contains the uuid too.
     this.outbox.sendingFor(answer, this.time.seconds());
     this.draft.touch();
     this.draft.flush();
@@ -169,9 +169,9 @@ class TaskPage {
     this.#lock(true);
     this.draft.submitToMarketplace();
     submitToMarketplace(byId('marketplace-form'), marketplaceFields(this.config.assignmentId, receipt, activeSeconds));
-    // A frame that is still here after a while was not taken along.
+    // If this page still exists after a while, the marketplace did not answer.
     const stillHere = () => {
-      this.draft.takeBack();
+      this.draft.cancelSubmission();
       this.#lock(false);
       this.bars.show('finish', { text: words.marketplaceSlow, actions: [this.#finishAction(receipt, activeSeconds)] });
     };
@@ -230,7 +230,7 @@ class TaskPage {
     return kept;
   }
 
-  // Another window of this task submits it: one answer is enough. It unlocks when that window comes back.
+  // Locks this page while another window submits the task, and unlocks it if that submission fails.
   #showSubmitting(on) {
     if (this.#sending || on === this.#over) return;
     this.#close(on);
@@ -238,7 +238,7 @@ class TaskPage {
     else this.bars.hide('submitting');
   }
 
-  // The marketplace has shown this answer: nothing is left to do, and nothing to keep on this device.
+  // The marketplace confirmed this answer, so this device's copy is deleted.
   #done() {
     this.draft.forget();
     this.outbox.forget();
@@ -253,7 +253,7 @@ class TaskPage {
     this.refresh();
   }
 
-  /** Loads the page of the open task; a second time in a row would help no more than the first. */
+  /** Reloads the page of the open task, at most once in a row. */
   #loadAgain() {
     if (history.state?.opened) {
       this.bars.show('refused', { kind: 'bad', text: words.notThisTask });
@@ -273,7 +273,7 @@ class TaskPage {
       this.clock(opened.seconds_left);
       return opened;
     } catch (error) {
-      if (error.passing) this.bars.show('offline', { text: words.offlineOpen });
+      if (error.isTransient) this.bars.show('offline', { text: words.offlineOpen });
       else if (error.code === 'expired') this.#failed(error);
       else this.bars.show('refused', { kind: 'bad', text: words.notThisTask, more: error.body?.error ?? '' });
       return null;
@@ -288,14 +288,14 @@ class TaskPage {
     if (content) this.hints.touch();
   }
 
-  // Photo and answer alike; focus comes back to where it was.
+  // Makes photo and answer inert, and restores focus afterwards.
   #freeze(on) {
     if (on) this.focused = document.activeElement;
     for (const part of [document.querySelector('main.work'), byId('work')]) part.inert = on;
     if (!on && document.activeElement === document.body) this.focused?.focus({ preventScroll: true });
   }
 
-  // The button that was pressed has gone with its panel: focus goes to where the task begins.
+  // The consent panel is hidden together with the focused button: focus moves to the task's heading.
   #focusHeading() {
     const heading = this.form.querySelector('h1');
     heading.tabIndex = -1;

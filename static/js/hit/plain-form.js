@@ -1,16 +1,16 @@
 /**
  * A task whose answer is a form: every control with a name inside `#work` is a field of the answer.
  *
- * A text, a choice of radio buttons or a select is a string, a number or a range a number, a multiple select or
- * checkboxes that have values a list, and a checkbox without a value yes or no. An empty text is "". A choice that is
- * not made and an empty number are left out, and so are disabled controls.
+ * Values: a text, radio buttons and a select give a string; a number and a range a number; a multiple select, and
+ * checkboxes with values, a list; a checkbox without a value true or false. An empty text is "". Unmade choices, empty
+ * numbers and disabled controls are left out.
  *
- * Listed as missing is what is `required` and empty, by its label or its own `data-gap`, and what breaks a rule of its
- * control (`min`, `step`, `pattern`, `type=email`, …), by its label and the browser's message. Nothing is missing in a
- * block with `hidden`. `data-name` is what a server's remark calls a field. Radio buttons and lists say all this on
- * their fieldset, which is named like them (`data-field="faults"`), or by its legend.
+ * Gaps: a control that is `required` and empty is listed with its label or its `data-gap`; a control whose value breaks
+ * a rule (`min`, `step`, `pattern`, `type=email`, …) with its label and the browser's message. Controls in a block with
+ * `hidden` give no gap. `data-name` is the name of a field in errors of the server. Radio buttons and lists have these
+ * attributes on their fieldset or on an element with `data-field`, whose legend is their label.
  *
- * After a draft was shown, each control sends `change`: a script that shows or hides a block listens to that.
+ * After a draft is restored, each control fires `change`, so that scripts that show or hide blocks can react.
  *
  *     boot(new PlainForm());
  *
@@ -24,12 +24,12 @@ export class PlainForm {
     for (const { controls } of this.fields.values()) {
       for (const control of controls) control.addEventListener('input', changed);
     }
-    // Which controls count may change by a script, after the person's own input was heard.
+    // After the person's input, a script may hide or disable controls, which changes the answer.
     this.blocks = new MutationObserver((seen) => seen.some(({ target }) => target !== this.work) && changed());
     this.blocks.observe(this.work, { subtree: true, attributeFilter: ['hidden', 'disabled'] });
   }
 
-  /** Keeps `null` for what was emptied, so that a draft does not bring the page's default back. */
+  /** Keeps `null` for emptied fields, so that a draft does not restore the page's default. */
   read() {
     return Object.fromEntries([...this.fields.values()].map(({ name, kind, controls }) => [name, valueOf(kind, controls)]));
   }
@@ -42,7 +42,7 @@ export class PlainForm {
     for (const { controls } of this.fields.values()) {
       for (const control of controls) control.dispatchEvent(new Event('change', { bubbles: true }));
     }
-    this.blocks.takeRecords(); // whoever restores looks again by itself
+    this.blocks.takeRecords(); // the caller updates the page itself
   }
 
   answer() {
@@ -81,7 +81,7 @@ export class PlainForm {
     };
   }
 
-  // Until the task is open all of `#work` is disabled, which says nothing about a control.
+  // Until the task is open, all of `#work` is disabled: then only a control's own attribute counts.
   #isEnabled(control) {
     return !control.disabled && (this.work.disabled || !control.matches(':disabled'));
   }
@@ -142,15 +142,15 @@ function freeId(name) {
   return id;
 }
 
-/** A label's own words: without those of a select or a text inside it. */
+/** The text of a label, without that of a select or textarea inside it. */
 function textOf(label) {
   if (!label) return '';
-  const words = label.cloneNode(true);
-  for (const control of words.querySelectorAll('select, textarea')) control.remove();
-  return words.textContent.trim().replace(/\s+/g, ' ');
+  const copy = label.cloneNode(true);
+  for (const control of copy.querySelectorAll('select, textarea')) control.remove();
+  return copy.textContent.trim().replace(/\s+/g, ' ');
 }
 
-/** What a field holds; null where a choice or a number is not made yet. */
+/** The value of a field; null for an unmade choice or an empty number. */
 function valueOf(kind, controls) {
   const [first] = controls;
   switch (kind) {
@@ -176,7 +176,7 @@ function show({ kind, controls }, value) {
   }
 }
 
-/** The page's own value, read at the start: a hidden input forgets it once another one is set. */
+/** The page's default value, read at the start: setting a hidden input's value overwrites its default. */
 function defaultValueOf(control) {
   if (control.type !== 'select-one') return control.defaultValue;
   const options = [...control.options];
@@ -184,7 +184,7 @@ function defaultValueOf(control) {
   return chosen < 0 && control.size <= 1 ? options.findIndex((option) => !option.disabled) : chosen;
 }
 
-/** Brings the page's own values back. */
+/** Restores the page's default values. */
 function reset({ kind, controls, defaultValue }) {
   for (const control of controls) {
     if (isGroup(kind) || kind === 'checkbox') control.checked = control.defaultChecked;
@@ -199,7 +199,7 @@ function isHidden(control, work) {
   return control.type === 'hidden' || (block !== null && block !== work && work.contains(block));
 }
 
-/** Whether a control holds what its own attributes forbid. Lengths are measured here: browsers measure only what was typed. */
+/** Whether a value breaks its control's attributes. Lengths are checked here, since browsers check only typed text. */
 function isBroken(control) {
   if (!control.willValidate) return false;
   const { length } = control.value;

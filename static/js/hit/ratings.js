@@ -1,6 +1,6 @@
 /**
- * Rows of ratings: each row a fieldset of real radios. A digit rates the current row and goes on to the next,
- * up and down go between rows without rating, left and right move within a row as radios do.
+ * Rows of ratings: each row a fieldset of real radios. A digit rates the current row and moves to the next
+ * unrated one; up and down move between rows without rating, left and right within a row, as for all radios.
  */
 import { isTyping } from '../boxes/keyboard.js';
 
@@ -9,7 +9,7 @@ const radiosOf = (row) => [...row.querySelectorAll('input[type="radio"]')];
 /** @returns {string|null} the chosen value of a row */
 export const valueOf = (row) => radiosOf(row).find((r) => r.checked)?.value ?? null;
 
-/** @returns {number} index of the next unrated row after `from`, wrapping round, -1 when all are rated */
+/** @returns {number} index of the next unrated row after `from`, wrapping around, -1 if all are rated */
 export function nextOpen(rated, from) {
   for (let step = 1; step <= rated.length; step += 1) {
     const at = (from + step) % rated.length;
@@ -24,8 +24,8 @@ export class RatingRows {
   /**
    * @param {HTMLElement[]} rows elements that hold one group of radios each
    * @param {{changed: () => void, enabled?: () => boolean, digits?: () => boolean,
-   *   reveal?: (index: number) => void}} options `digits` tells whether they rate; `reveal` brings a row to light before
-   *   it becomes the current one, where rows are shown a few at a time
+   *   reveal?: (index: number) => void}} options `digits`: whether digits rate; `reveal` shows a row before it becomes
+   *   the current one, on pages that show a few rows at a time
    */
   constructor(rows, { changed, enabled = () => true, digits = () => true, reveal = () => {} }) {
     Object.assign(this, { rows, changed, enabled, digits, reveal });
@@ -50,7 +50,7 @@ export class RatingRows {
     row.scrollIntoView({ block: 'nearest' });
   }
 
-  /** Sets a row without moving on; null clears it. */
+  /** Sets the value of a row without moving to another; null clears it. */
   set(index, value) {
     for (const radio of radiosOf(this.rows[index])) radio.checked = radio.value === String(value);
   }

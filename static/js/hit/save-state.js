@@ -6,15 +6,15 @@ const savedText = (seconds) => (seconds < 2 ? words.savedNow : words.saved(ago(s
 const ICONS = { clean: 'ok', saved: 'ok', saving: 'sync', dirty: 'sync' };
 
 /**
- * Keeps "Saved 3 s ago" true. Only trouble and its end are spoken: a save every few seconds is not news.
- * @param {HTMLElement} shown the visible line @param {(text: string) => void} say
+ * Keeps the line "Saved 3 s ago" current. Only problems and their end are announced, not each save.
+ * @param {HTMLElement} shown the visible line @param {(text: string) => void} announce
  * @param {import('./draft.js').Draft} draft
  */
 export function showSaveState(shown, announce, draft) {
   const text = shown.querySelector('[data-text]');
   const picture = shown.querySelector('svg');
   let trouble = false;
-  const sentence = () => {
+  const message = () => {
     switch (draft.state) {
       case 'clean': return words.nothingYet;
       case 'saved': return draft.savedAt === null ? words.savedEarlier : savedText((draft.now() - draft.savedAt) / 1000);
@@ -27,11 +27,11 @@ export function showSaveState(shown, announce, draft) {
   };
   const render = () => {
     const bad = !(draft.state in ICONS);
-    setText(text, sentence());
+    setText(text, message());
     if (picture) setIcon(picture, ICONS[draft.state] ?? (draft.state === 'offline' ? 'offline' : 'alert'));
     shown.classList.toggle('save--trouble', bad);
     shown.classList.toggle('save--quiet', draft.state === 'clean');
-    if (bad && !trouble) announce(sentence());
+    if (bad && !trouble) announce(message());
     if (trouble && draft.state === 'saved') announce(words.savedAgain);
     trouble = bad || (trouble && draft.state !== 'saved');
   };

@@ -1,10 +1,10 @@
 /**
- * localStorage that never throws. In a sandboxed or partitioned frame it may be forbidden, full or gone
- * with the tab: `lasting` says whether what is kept here survives a reload.
+ * localStorage that never throws. In a sandboxed or partitioned frame, storage may be forbidden, full, or deleted
+ * with the tab: `lasting` is whether stored values survive a reload.
  */
 const PREFIX = 'deerstalker:';
 export const DAY_MS = 24 * 3600 * 1000;
-/** The longest that anything a person wrote is kept on a device. */
+/** How long a device keeps a person's work, at most. */
 const KEEP_MS = 14 * DAY_MS;
 
 function usable(source) {
@@ -20,7 +20,7 @@ function usable(source) {
 
 const namesIn = (real) => Array.from({ length: real.length }, (_, i) => real.key(i)).filter((key) => key?.startsWith(PREFIX));
 
-// Tasks of last month are not coming back, and the room is small.
+// Expired entries are deleted, since the space is limited.
 function purge(real, now) {
   for (const key of namesIn(real)) {
     try {
@@ -58,7 +58,7 @@ export function safeStorage(source = () => globalThis.localStorage, now = Date.n
         return null;
       }
     },
-    /** @param {number} [keep] ms after which it goes @returns {boolean} whether it will survive a reload */
+    /** @param {number} [keep] ms after which it expires @returns {boolean} whether it will survive a reload */
     set(key, value, keep = KEEP_MS) {
       const text = JSON.stringify({ at: now(), keep, value });
       memory.set(key, text);
@@ -75,7 +75,7 @@ export function safeStorage(source = () => globalThis.localStorage, now = Date.n
         real?.removeItem(PREFIX + key);
       } catch { /* forbidden: then nothing was kept either */ }
     },
-    /** @returns {string[]} the keys that begin so */
+    /** @returns {string[]} the keys with this prefix */
     keys(prefix) {
       const lasting = real ? namesIn(real).map((name) => name.slice(PREFIX.length)) : [];
       return [...new Set([...memory.keys(), ...lasting])].filter((key) => key.startsWith(prefix));

@@ -1,15 +1,15 @@
 /**
  * Submitting: first to our server (JSON), then the frame itself posts a real form to the marketplace.
  *
- * The same content is always sent under the same client uuid and with the same active time, however often it is
- * tried, so that the server can answer with the first submission's id. Other content gets another uuid.
+ * Each retry of the same content has the same client uuid and active time, so that the server can answer with the
+ * first submission's id. Other content gets another uuid.
  *
  * @typedef {{submission_id: string, sha256: string, schema_version: string|number}} Receipt
  * @typedef {{hash: string, client_uuid: string, active_seconds: number, receipt?: Receipt}} Sending
  */
 import { fingerprint, uuid4 } from './canonical.js';
 
-/** Remembers what is being sent, on the device and (through the draft) on the server. */
+/** Stores what is being sent, on the device and (with the draft) on the server. */
 export class Outbox {
   /**
    * @param {{storage: {get: Function, set: Function, remove: Function}, assignmentId: string, makeUuid?: () => string}} options
@@ -20,26 +20,26 @@ export class Outbox {
     this.latest = null;
   }
 
-  /** Takes over what a draft from the server remembers. */
+  /** Restores what a draft of the server contains. */
   restore(sending) {
     if (sending?.hash && sending.client_uuid && !this.storage.get(this.prefix + sending.hash)) this.#keep(sending);
     else if (sending?.hash) this.latest = this.storage.get(this.prefix + sending.hash);
   }
 
-  /** @returns {Sending} what to send this answer under: as before if it was tried before, else new */
+  /** @returns {Sending} uuid and active time for this answer: those of an earlier try, or new ones */
   sendingFor(answer, activeSeconds) {
     const hash = fingerprint(answer);
     return this.storage.get(this.prefix + hash)
       ?? this.#keep({ hash, client_uuid: this.makeUuid(), active_seconds: activeSeconds });
   }
 
-  /** The server has stored it. */
+  /** Records the server's receipt. */
   stored(sending, receipt) { return this.#keep({ ...sending, receipt }); }
 
-  /** Nothing of this task will be sent again. */
+  /** Deletes everything about this task: nothing will be sent again. */
   forget() { for (const key of this.storage.keys(this.prefix)) this.storage.remove(key); }
 
-  /** The uuid turned out to belong to other content: the next try gets a new one. */
+  /** Deletes an entry whose uuid belongs to other content: the next try gets a new one. */
   drop(sending) { this.storage.remove(this.prefix + sending.hash); }
 
   /** @returns {boolean} whether this very answer was sent before */
@@ -54,7 +54,7 @@ export class Outbox {
 
 /**
  * Sends an answer until it has a receipt or fails.
- * `seen` goes along and is no part of the answer: which instructions were shown, which hints.
+ * `seen` is sent beside the answer: which instructions and hints were shown.
  * @param {{submit: (submission: object) => Promise<Receipt>}} api @param {Outbox} outbox
  * @returns {Promise<Sending>} with its receipt
  * @throws {import('./api.js').ApiError}

@@ -1,4 +1,4 @@
-/** What the frame of a task page says, in one place and in the page's language. */
+/** Messages of the common part of a task page, in the page's language. */
 import { gettext, interpolate, ngettext } from '../ui/i18n.js';
 
 export const words = {

@@ -1,5 +1,5 @@
 /**
- * What an observation is made of, and when it is complete. Pure.
+ * The parts of an observation, and whether it is complete. Pure functions.
  *
  * @typedef {{left: number, top: number, width: number, height: number}} Box
  * @typedef {{index: number, bonus: boolean, clue: string, inference: string, confidence: 1|2|3|null, boxes: Box[]}} Observation
@@ -7,7 +7,7 @@
 /** The four parts of an observation in the order of the card. */
 export const PARTS = Object.freeze(['clue', 'box', 'inference', 'confidence']);
 
-/** @returns {string} one line, no doubled spaces */
+/** @returns {string} one line without repeated spaces */
 export const tidy = (text) => String(text ?? '').replace(/\s+/g, ' ').trim();
 
 /** @param {Observation} o @returns {string[]} names from PARTS that are still missing */
@@ -23,7 +23,7 @@ export const isEmpty = (o) => missing(o).length === PARTS.length;
 /** @param {Observation} o @returns {boolean} */
 export const isComplete = (o) => missing(o).length === 0;
 
-/** @param {Observation[]} observations @returns {Observation[]} those that stop the submission: a bonus is complete or absent */
+/** @param {Observation[]} observations @returns {Observation[]} those that prevent a submission; a bonus observation is complete or empty */
 export function unfinished(observations) {
   return observations.filter((o) => (o.bonus ? !isEmpty(o) && !isComplete(o) : !isComplete(o)));
 }

@@ -22,7 +22,7 @@ export class Card {
     this.boxList = details.querySelector('.boxes ul');
     this.clearing = details.querySelector('.clear');
     for (const field of [this.clue, this.inference]) field.addEventListener('input', () => grow(field));
-    // A clue is one line: Enter goes on instead of breaking it.
+    // A clue is one line: Enter moves focus to the Draw button.
     this.clue.addEventListener('keydown', (e) => {
       if (e.key !== 'Enter' || e.isComposing) return;
       e.preventDefault();
@@ -61,7 +61,7 @@ export class Card {
     grow(this.inference);
   }
 
-  /** Opens the card and puts focus on a part of it (a name from PARTS). */
+  /** Opens the card and focuses one of its parts (a name from PARTS). */
   focusOn(part) {
     this.open();
     const control = this.control(part);
@@ -74,7 +74,7 @@ export class Card {
     return { clue: this.clue, inference: this.inference, box: this.draw, confidence: this.radios[0] }[part];
   }
 
-  /** Brings summary, badge and box list in line with the answer. */
+  /** Updates summary, badge and box list from the answer. */
   render() {
     const now = this.read();
     this.#summary(now);
@@ -113,7 +113,7 @@ export class Card {
   }
 }
 
-// field-sizing does this where it exists.
+// For browsers without field-sizing.
 function grow(field) {
   if (CSS.supports('field-sizing', 'content') || !field.offsetParent) return;
   field.style.height = 'auto';

@@ -1,4 +1,4 @@
-/** Writing observations: one photo, a few cards, one open card that owns the drawing tool. */
+/** The observation task: one photo and a few cards; new boxes belong to the open card. */
 import { BoxEditor } from '../boxes/box-editor.js';
 import { clamp } from '../boxes/geometry.js';
 import { element, setText } from '../ui/dom.js';
@@ -96,7 +96,7 @@ export class ObservationTask {
     this.cards[next.index - 1].open();
   }
 
-  // Keys for the cards: a digit, the next and the previous one, what is missing next.
+  // Keyboard commands for cards: by number, the next or previous one, the first gap.
   #command({ name, number }) {
     const open = this.cards.findIndex((card) => card.isOpen);
     const step = { 'card-next': 1, 'card-previous': -1 }[name];
@@ -114,7 +114,7 @@ export class ObservationTask {
       this.changed();
     });
     card.draw.addEventListener('click', (e) => {
-      // Pressed with a key there is no pointer to draw with: the box appears, ready for the arrows.
+      // Pressed by key, without a pointer: a box is added, to be moved with the arrow keys.
       if (e.detail === 0) this.editor.addByKey();
       else this.editor.arm();
     });
@@ -146,7 +146,7 @@ export class ObservationTask {
     });
   }
 
-  // `name` closes the others where the browser knows it; older ones are helped here.
+  // Browsers that support <details name> close the other cards; older ones do not.
   #openChanged(opened) {
     if (opened?.isOpen) {
       for (const card of this.cards) if (card !== opened) card.details.open = false;
@@ -175,19 +175,19 @@ export class ObservationTask {
     this.#hint();
   }
 
-  // What was said to the screen reader is shown as well, until the next thing happens.
+  // Also shows the screen reader's message, until the next hint replaces it.
   #refused() {
     byId('hint').textContent = byId('say').textContent;
     byId('hint').classList.add('refused');
   }
 
-  // Several boxes at one point: quietly, which of them this is.
+  // Shows which of several boxes at one point is selected, without another announcement.
   #picked({ at, count }) {
     const label = this.store.label(this.store.selected);
     byId('hint').replaceChildren(words.hintPicked(label, at, count));
   }
 
-  /** Keys are of no use to somebody who has none. */
+  /** Returns the hint for a selected box; on touch screens it names no keys. */
   #hintSelected(label) {
     return matchMedia('(pointer: coarse), (max-width: 60rem)').matches ? [words.hintTouched(label)] : words.hintSelected(label);
   }
@@ -206,7 +206,7 @@ export class ObservationTask {
   }
 }
 
-/** CSS pixels the photo may be high: all of it visible between header and submit bar; less on a phone. */
+/** The photo's maximum height in CSS pixels: it fits between header and submit bar; less on a phone. */
 function roomHeight() {
   const narrow = window.matchMedia('(max-width: 60rem)').matches;
   if (narrow) return window.innerHeight * 0.42;

@@ -1,4 +1,4 @@
-/** What the observation page says, in one place and in the page's language. */
+/** Messages of the observation page, in the page's language. */
 import { list } from '../ui/format.js';
 import { gettext, interpolate, ngettext, pieces } from '../ui/i18n.js';
 

@@ -1,7 +1,7 @@
 import { language } from './i18n.js';
 
 /**
- * Names the countries of a list in the page's language. The browser knows their names, so no catalogue has to.
+ * Names the countries of a list in the page's language. The browser has the names, so catalogues do not.
  * @param {HTMLSelectElement} select its options' values are ISO 3166-1 codes, but for an empty first one
  */
 export function nameCountries(select) {

@@ -1,22 +1,22 @@
 /**
- * Says under a reward field what the typed reward makes per hour. Each [data-hourly] names its field by id and carries
- * the expected seconds and the project's target in cents. A form that asks for usual minutes (html templates) uses those.
+ * Shows the hourly rate of a typed reward under its field. Each [data-hourly] names its field by id and has the
+ * expected seconds and the project's target in cents. If the form asks for expected minutes, those are used.
  */
 
-/** @returns {number|null} cents an hour for dollars as typed, null where no rate can be said */
+/** @returns {number|null} cents an hour for dollars as typed, null if there is no valid rate */
 export function centsPerHour(typed, seconds) {
   const text = typed.trim().replace(/^\$/, '');
   if (!/^\d+(\.\d{1,2})?$/.test(text) || !(seconds > 0)) return null;
   return Math.round((Math.round(Number(text) * 100) * 3600) / seconds);
 }
 
-/** @returns {string} what stands under the field */
+/** @returns {string} the text under the field */
 export function hourlyText(cents, target) {
   const dollars = (value) => `$${(value / 100).toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
   return cents < target ? `${dollars(cents)}/h, ${dollars(target - cents)} under the target` : `${dollars(cents)}/h`;
 }
 
-/** Keeps one line current while its field, or the minutes that it rests on, change. */
+/** Updates one line whenever its field or the expected minutes change. */
 export function watchHourly(line) {
   const field = document.getElementById(line.dataset.hourly);
   if (!field) return;

@@ -1,6 +1,6 @@
 /**
- * Translation, as gettext does it: the English sentence is the key. A page in another language carries a catalogue
- * as JSON (`{{ catalog|json_script:"i18n-catalog" }}`); an English page carries none, and the keys are shown.
+ * Translation, as gettext does it: the English sentence is the key. A page in another language contains a
+ * catalogue as JSON (`{{ catalog|json_script:"i18n-catalog" }}`); an English page has none, and the keys are shown.
  *
  * @typedef {object} Catalog
  * @property {Object<string, string|string[]>} messages a translation, or one for each plural form
@@ -8,10 +8,10 @@
  */
 const ENGLISH = { messages: {}, plurals: '' };
 const page = typeof document === 'undefined' ? null : document;
-const carried = page?.getElementById?.('i18n-catalog');
+const embedded = page?.getElementById?.('i18n-catalog');
 
 /** @type {Catalog} */
-const catalog = carried ? JSON.parse(carried.textContent) : ENGLISH;
+const catalog = embedded ? JSON.parse(embedded.textContent) : ENGLISH;
 
 /** The page's language, for Intl: "en", "de". */
 export const language = page?.documentElement?.lang || 'en';
@@ -42,12 +42,12 @@ export function interpolate(format, values) {
  * @param {string} format @param {Object<string, T>} values @returns {(string|T)[]} no empty strings
  */
 export function pieces(format, values) {
-  // The odd places are the names, since the pattern captures them.
+  // Odd positions are the names, since the pattern captures them.
   return format.split(/%\((\w+)\)s/).map((part, place) => (place % 2 ? values[part] ?? '' : part)).filter((part) => part !== '');
 }
 
-// A rule may look at single small numbers and at the last two digits, never at more: a table says it all, and no
-// rule has to be run as code, which the page's policy would refuse.
+// Plural rules depend on small numbers and on the last two digits only, so a table is enough. The page's content
+// security policy forbids to evaluate a rule as code.
 function pluralForm(n) {
   const rule = catalog.plurals;
   const place = n < rule.length ? n : rule.length - 100 + (n % 100);

@@ -1,6 +1,6 @@
 /**
- * The instruction editor: a live preview by the server, and an unfinished text that survives a reload.
- * Without this script the Preview button posts into the frame, and everything else works as it stands.
+ * The instruction editor: a live preview from the server, and an unfinished text that survives a reload.
+ * Without this script, the Preview button posts the form into the frame, and nothing is kept.
  */
 import { safeStorage } from '../hit/storage.js';
 import { ago } from './format.js';
@@ -17,18 +17,18 @@ export function typed(entries) {
   return Object.fromEntries([...entries].filter(([name]) => !NOT_TYPED.has(name)).map(([name, value]) => [name, String(value)]));
 }
 
-/** @returns {boolean} whether both say the same; how lines are wrapped, and the server's own fields, do not matter */
+/** @returns {boolean} whether both have the same texts; line breaks and the server's own fields do not matter */
 export function sameText(a, b) {
   const plain = (values, name) => (values[name] ?? '').replace(/\s+/g, ' ').trim();
   const names = new Set([...Object.keys(a), ...Object.keys(b)].filter((name) => !NOT_COMPARED.has(name) && !/_FORMS$/.test(name)));
   return [...names].every((name) => plain(a, name) === plain(b, name));
 }
 
-/** @returns {string} an example's markup name or id, as that of row `n` */
+/** @returns {string} a name or id in the markup of an example, renumbered for row `n` */
 export const renumbered = (text, n) => text.replace(/examples-\d+-/, `examples-${n}-`);
 
-/** Runs `job` after a pause in calls; one at a time, and once more when something changed meanwhile. */
-export function calm(job, pause, { setTimer = setTimeout, clearTimer = clearTimeout } = {}) {
+/** Runs `job` after a pause in calls; one at a time, and once more if it was called meanwhile. */
+export function debounce(job, pause, { setTimer = setTimeout, clearTimer = clearTimeout } = {}) {
   let timer = null, running = false, again = false;
   const run = async () => {
     timer = null;
@@ -44,7 +44,7 @@ export function calm(job, pause, { setTimer = setTimeout, clearTimer = clearTime
   return {
     soon() { clearTimer(timer); timer = setTimer(run, pause); },
     now() { clearTimer(timer); return run(); },
-    /** Does at once what was put off; nothing where nothing was. */
+    /** Runs a waiting job immediately. */
     flush() { if (timer !== null) this.now(); },
   };
 }
@@ -60,7 +60,7 @@ function fit(frame) {
   frame.style.setProperty('margin-bottom', `${Math.round((shrunk - 1) * height)}px`);
 }
 
-function fitting(frame) {
+function watchHeight(frame) {
   const watch = () => {
     fit(frame);
     const page = frame.contentDocument;
@@ -73,20 +73,20 @@ function fitting(frame) {
   new ResizeObserver(() => fit(frame)).observe(frame);
 }
 
-async function shownIn(frame) {
+async function loadedDocument(frame) {
   const ready = () => frame.contentDocument?.readyState === 'complete' && frame.contentDocument.URL !== 'about:blank';
   if (!ready()) await new Promise((resolve) => frame.addEventListener('load', resolve, { once: true }));
   return frame.contentDocument;
 }
 
-/** Posts the form as it stands and puts what comes back into the frame, without a flash and without losing the place. */
+/** Posts the form and shows the reply in the frame, without flicker and at the same scroll position. */
 async function preview(form, frame, state) {
   const address = form.querySelector('[data-preview]').formAction;
   try {
     const reply = await fetch(address, { method: 'POST', body: new FormData(form), credentials: 'same-origin' });
     if (!reply.ok || reply.redirected) throw new Error(String(reply.status));
     const made = new DOMParser().parseFromString(await reply.text(), 'text/html');
-    const page = await shownIn(frame);
+    const page = await loadedDocument(frame);
     page.body.replaceChildren(...[...made.body.childNodes].map((node) => page.importNode(node, true)));
     setText(state, '');
   } catch {
@@ -118,7 +118,7 @@ function addRow(form) {
   return made;
 }
 
-function adding(form, changed) {
+function bindAddButton(form, changed) {
   const button = form.querySelector('[value="more"]');
   const most = Number(form.elements['examples-MAX_NUM_FORMS'].value);
   const full = () => { button.hidden = form.querySelectorAll('.worked-form').length >= most; };
@@ -146,7 +146,7 @@ function fill(form, values) {
 
 const keyOf = (user, path) => `studio:${user}:${path}`;
 
-/** A page that already holds what somebody typed, since the server refused it, is left as it is. */
+/** Restores a draft, unless the page already shows typed text that the server refused. */
 function restore(form, storage, key, changed) {
   const draft = storage.get(key);
   if (!draft || 'typed' in form.dataset) return;
@@ -165,7 +165,7 @@ function restore(form, storage, key, changed) {
   changed();
 }
 
-function widths(frame) {
+function bindWidthButtons(frame) {
   const bar = document.getElementById('preview-width');
   bar.hidden = false;
   bar.addEventListener('click', (event) => {
@@ -175,7 +175,7 @@ function widths(frame) {
     const wide = Number(button.dataset.width);
     frame.classList.toggle('preview-frame--sized', wide > 0);
     frame.style.setProperty('--wide', `${wide}px`);
-    // A window wider than its place is shown smaller, so that its lines break as they will.
+    // A preview wider than its container is scaled down, so that lines break as on the real page.
     frame.style.setProperty('--shrunk', String(wide ? Math.min(1, frame.parentElement.clientWidth / wide) : 1));
     fit(frame);
   });
@@ -183,8 +183,8 @@ function widths(frame) {
 
 function startEditor(form, frame, storage) {
   const key = keyOf(form.dataset.user, location.pathname);
-  const look = calm(() => preview(form, frame, document.getElementById('preview-state')), PREVIEW_MS);
-  const keep = calm(() => storage.set(key, { values: typed(new FormData(form)), at: Date.now() }), SAVE_MS);
+  const look = debounce(() => preview(form, frame, document.getElementById('preview-state')), PREVIEW_MS);
+  const keep = debounce(() => storage.set(key, { values: typed(new FormData(form)), at: Date.now() }), SAVE_MS);
   const changed = () => { keep.soon(); look.soon(); };
   form.addEventListener('input', changed);
   form.querySelector('[data-preview]').addEventListener('click', (event) => {
@@ -192,8 +192,8 @@ function startEditor(form, frame, storage) {
     look.now();
   });
   addEventListener('pagehide', () => keep.flush());
-  adding(form, changed);
-  widths(frame);
+  bindAddButton(form, changed);
+  bindWidthButtons(frame);
   restore(form, storage, key, look.now);
   if ('typed' in form.dataset) {
     keep.now();
@@ -203,7 +203,7 @@ function startEditor(form, frame, storage) {
 
 if (typeof document !== 'undefined') {
   const storage = safeStorage();
-  for (const frame of document.querySelectorAll('.preview-frame')) fitting(frame);
+  for (const frame of document.querySelectorAll('.preview-frame')) watchHeight(frame);
   const published = document.querySelector('[data-published]');
   if (published) storage.remove(keyOf(published.dataset.user, published.dataset.published));
   const form = document.getElementById('instruction-editor');

@@ -1,12 +1,12 @@
 /**
  * Follows running jobs: every element with data-job-url is a card whose <progress>, [data-job-state], [data-job-count]
- * and [data-job-note] are kept current every two seconds; the page is loaded anew once all are over.
+ * and [data-job-note] are updated every two seconds; the page is reloaded when all jobs have ended.
  *
- * A card with data-job-log (the id of the last line that the page has) also fetches what is new in the log, for
- * [data-log], and how far each part is, for the rows with data-part.
+ * A card with data-job-log (the id of the last line on the page) also gets the new lines of the log, for [data-log],
+ * and the progress of each step, for the rows with data-part.
  */
-export const EVERY = 2000;
-export const SLOW = 10000;
+export const POLL_MS = 2000;
+export const RETRY_MS = 10000;
 const WORDS = {
   queued: 'Queued',
   running: 'Running',
@@ -15,18 +15,18 @@ const WORDS = {
   failed: 'Failed',
   cancelled: 'Cancelled',
 };
-// Before there is anything to count (as hits/templatetags/jobs.py says it).
+// Texts before there is anything to count, as in hits/templatetags/jobs.py.
 const PHASES = { queued: 'Waiting for a worker process', running: 'Loading models and data' };
 
-/** @returns {string} what stands beside a bar, such as "310 of 1000, 3.1 a second, 4 min left" */
-export function countWords(job) {
+/** @returns {string} the text beside a progress bar, such as "310 of 1000, 3.1 a second, 4 min left" */
+export function progressText(job) {
   return job.total > 0 ? [`${job.done} of ${job.total}`, job.speed].filter(Boolean).join(', ') : (PHASES[job.state] ?? '');
 }
 
-/** @returns {string} a state in words; one that this page does not know yet as it is */
-export const stateWords = (state) => WORDS[state] ?? state;
+/** @returns {string} the label of a state; an unknown state itself */
+export const stateLabel = (state) => WORDS[state] ?? state;
 
-/** @returns {string} where to look next; `after` is the id of the last line of the log, undefined without a log */
+/** @returns {string} the URL of the next request; `after` is the id of the last line of the log, undefined without a log */
 export const address = (url, after) => (after === undefined ? url : `${url}?after=${after}`);
 
 async function fetched(url) {
@@ -35,7 +35,7 @@ async function fetched(url) {
   return reply.json();
 }
 
-/** Shows state and progress of a job in a card or in a part's row. */
+/** Shows state and progress of a job in its card, or of a step in its row. */
 export function show(place, job) {
   const bar = place.querySelector('progress');
   if (job.total > 0) {
@@ -45,13 +45,13 @@ export function show(place, job) {
     bar.removeAttribute('value'); // nothing counted yet: say "under way", not "0 of 1"
   }
   const count = place.querySelector('[data-job-count]');
-  if (count) count.textContent = countWords(job);
+  if (count) count.textContent = progressText(job);
   const state = place.querySelector('[data-job-state] .badge');
-  if (state?.lastChild) state.lastChild.textContent = stateWords(job.state);
+  if (state?.lastChild) state.lastChild.textContent = stateLabel(job.state);
   if (job.over) place.querySelector('[data-job-cancel]')?.remove();
 }
 
-/** Adds lines to the log's box, and keeps its end in sight for whoever was looking at it. */
+/** Adds lines to the log, and scrolls to its end if it was scrolled there before. */
 export function addLines(box, lines) {
   const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
   const list = box.querySelector('ol');
@@ -74,14 +74,14 @@ function showDetails(card, job) {
     card.dataset.jobLog = job.lines.at(-1).id;
   }
   const rows = new Map([...document.querySelectorAll('[data-part]')].map((row) => [row.dataset.part, row]));
-  if (job.parts?.length && !rows.size) window.location.reload(); // it was split since the page was made
+  if (job.parts?.length && !rows.size) window.location.reload(); // it was split into steps after the page was made
   for (const part of job.parts ?? []) {
     const row = rows.get(String(part.id));
     if (row) show(row, part);
   }
 }
 
-/** Follows one card until its job is over. `look` and `wait` are the network and the clock. */
+/** Updates one card until its job has ended. `look` fetches a URL, and `wait` sleeps for some ms. */
 export function follow(card, { look = fetched, wait = (ms) => new Promise((done) => setTimeout(done, ms)) } = {}) {
   const note = card.querySelector('[data-job-note]');
   async function step() {
@@ -90,10 +90,10 @@ export function follow(card, { look = fetched, wait = (ms) => new Promise((done)
       note.textContent = '';
       show(card, job);
       if (card.dataset.jobLog !== undefined) showDetails(card, job);
-      return job.over ? null : EVERY;
+      return job.over ? null : POLL_MS;
     } catch {
       note.textContent = 'The server does not answer at the moment. The work goes on without this page.';
-      return SLOW;
+      return RETRY_MS;
     }
   }
   return (async () => {

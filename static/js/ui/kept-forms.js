@@ -1,12 +1,12 @@
 /**
- * Keeps what was typed into a form when it meets a sign-in page instead of its answer, and puts it back afterwards.
+ * Keeps the typed texts of a form if its submission leads to a sign-in page, and restores them afterwards.
  *
- * At each submit the typed texts go into this tab's sessionStorage. The next page settles it: the sign-in page, and the
- * one that says that nothing was sent, mark them as stranded; any other page forgets them, except the one that they were typed on, after a sign-in of the same person.
+ * Each submit stores the texts in this tab's sessionStorage. A sign-in page, or one that says that nothing was sent,
+ * marks them as stranded. The page of the form restores stranded texts of the same user; other pages delete them.
  * Passwords, files, hidden fields and the sign-in form itself are never kept.
  */
 const KEY = 'kept-form';
-const LARGEST = 200_000; // characters; more than any form of ours holds
+const MAX_LENGTH = 200_000; // characters; longer than any of our forms
 
 const isText = (field) =>
   field.name && (field.tagName === 'TEXTAREA' || (field.tagName === 'INPUT' && ['text', 'search', 'url', 'email', 'number', ''].includes(field.type)) || field.tagName === 'SELECT');
@@ -16,7 +16,7 @@ export function textsOf(form) {
   return [...form.elements].filter(isText).map((field) => [field.name, field.value]);
 }
 
-/** Puts texts back into a form; fields that are gone are passed over. @returns {boolean} whether one changed */
+/** Restores the texts of a form; fields that no longer exist are skipped. @returns {boolean} whether one changed */
 export function putBack(form, texts) {
   let changed = false;
   for (const [name, value] of texts) {
@@ -29,14 +29,14 @@ export function putBack(form, texts) {
   return changed;
 }
 
-/** Writes down what is submitted; who is signed in is part of it. */
+/** Stores the texts of a submitted form with the signed-in user. */
 export function keep(form, { storage, user, here }) {
   if (form.method !== 'post' || form.matches('[data-sign-in]') || !user) return;
   const kept = JSON.stringify({ user, here, ...nameOf(form), texts: textsOf(form), stranded: false });
-  if (kept.length <= LARGEST) storage.setItem(KEY, kept);
+  if (kept.length <= MAX_LENGTH) storage.setItem(KEY, kept);
 }
 
-/** Looks at what an earlier page kept. @returns {boolean} whether texts were put back */
+/** Handles the texts that an earlier page stored. @returns {boolean} whether texts were put back */
 export function settle(root, { storage, user, here }) {
   const raw = storage.getItem(KEY);
   if (!raw) return false;
@@ -65,7 +65,7 @@ export function settle(root, { storage, user, here }) {
   return true;
 }
 
-/** Tells a page's forms apart: several may lead to the same address, such as an approval and a rejection. */
+/** Identifies a form on its page: several may have the same action, such as an approval and a rejection. */
 function nameOf(form) {
   const action = form.getAttribute('action') ?? '';
   const alike = [...(form.ownerDocument?.querySelectorAll('form') ?? [form])].filter((one) => (one.getAttribute('action') ?? '') === action);
@@ -78,6 +78,6 @@ if (typeof document !== 'undefined') {
     settle(document, place);
     document.addEventListener('submit', (event) => keep(event.target, place), { capture: true });
   } catch {
-    // no storage here: the page works as ever, and nothing is kept
+    // without storage the page works, but nothing is kept
   }
 }

@@ -1,16 +1,16 @@
 /**
- * Whether single keys act on this device. People who dictate, or whose hands slip, turn them off (WCAG 2.1.4):
- * on the review desk one of them pays. A button with data-keys-switch turns them; the choice is kept.
+ * Whether single-key shortcuts are on, on this device. People who dictate or press keys by accident can turn them off
+ * (WCAG 2.1.4): one of them pays a worker. A button with data-keys-switch toggles them; the choice is stored.
  */
 import { gettext } from './i18n.js';
 
-// Not under the prefix that hit/storage.js clears of old tasks: this is to last.
+// Without the prefix of hit/storage.js, whose entries expire.
 const NAME = 'deerstalker-single-keys';
 let on = true;
 
 try {
   on = localStorage.getItem(NAME) !== 'off';
-} catch { /* storage is forbidden: the choice holds for this page */ }
+} catch { /* storage is forbidden: the choice applies to this page only */ }
 
 export const singleKeys = () => on;
 

@@ -1,7 +1,7 @@
 /**
- * The review desk beyond what js/ui/staff.js does by attributes (A, R, S, J, K):
- * keys 1 to 5 and pointing at a pair bring out its boxes; a form marked data-once is sent once; what was done
- * (data-flash) is said for eight seconds.
+ * The review page, beyond the shortcuts of js/ui/staff.js (A, R, S, J, K): keys 1 to 5, and hover or focus of a pair,
+ * highlight its boxes; a form with data-once is sent only once; a message with data-flash disappears after eight
+ * seconds.
  */
 import { isTyping } from '../boxes/keyboard.js';
 import { singleKeys } from './keys.js';
@@ -10,7 +10,7 @@ const boxes = [...document.querySelectorAll('.stage .box[data-obs]')];
 const pairs = [...document.querySelectorAll('[data-pair]')];
 let pinned = null;
 
-function bringOut(number) {
+function highlightPair(number) {
   for (const box of boxes) {
     const mine = box.dataset.obs === number;
     box.classList.toggle('box--on', number !== null && mine);
@@ -20,15 +20,15 @@ function bringOut(number) {
 }
 
 for (const [part, number] of [...pairs.map((p) => [p, p.dataset.pair]), ...boxes.map((b) => [b, b.dataset.obs])]) {
-  for (const type of ['pointerenter', 'focusin']) part.addEventListener(type, () => bringOut(number));
-  for (const type of ['pointerleave', 'focusout']) part.addEventListener(type, () => bringOut(pinned));
+  for (const type of ['pointerenter', 'focusin']) part.addEventListener(type, () => highlightPair(number));
+  for (const type of ['pointerleave', 'focusout']) part.addEventListener(type, () => highlightPair(pinned));
 }
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !singleKeys()) return;
   if (document.querySelector('dialog[open]') || !/^[1-5]$/.test(event.key)) return;
   pinned = pinned === event.key ? null : event.key;
-  bringOut(pinned);
+  highlightPair(pinned);
 });
 
 for (const form of document.querySelectorAll('form[data-once]')) {

@@ -2,11 +2,11 @@
  * Behaviour of staff pages, by attributes, so that templates need no script of their own:
  * - data-value="67.5" sets the custom property --v (bar widths) without a style attribute
  * - command="show-modal" and command="close" with commandfor="ID" open and close a <dialog>, in older browsers too
- * - data-copy="text" copies, and says so
+ * - data-copy="text" copies the text and confirms it
  * - data-key="a" on a button or link: the key presses it while nobody is typing, unless keys are off (keys.js)
- * - data-submit-now on a form that fills a frame: it is sent as soon as the page stands
- * - on a narrow screen the navigation is scrolled to where the person is
- * - data-hourly="ID" says what the reward in a field makes per hour (hourly.js)
+ * - data-submit-now on a form that targets a frame: it is sent when the page has loaded
+ * - on a narrow screen the navigation is scrolled to the current page
+ * - data-hourly="ID" shows the hourly rate of the reward in a field (hourly.js)
  * - every .stage keeps its labels' size and draws data-boxes (see boxes/stage.js)
  */
 import { watchStages } from '../boxes/stage.js';
@@ -21,25 +21,25 @@ export function setValues(root = document) {
   for (const part of root.querySelectorAll('[data-value]')) part.style.setProperty('--v', `${Number(part.dataset.value)}%`);
 }
 
-/** Sends the forms that fill a frame of this page. */
+/** Sends the forms that target a frame of this page. */
 export function submitNow(root = document) {
   for (const form of root.querySelectorAll('form[data-submit-now][target]')) form.requestSubmit();
 }
 
-/** Brings the current item of a navigation that scrolls into sight. */
+/** Scrolls a navigation to its current item. */
 export function showCurrent(root = document) {
   for (const item of root.querySelectorAll('nav [aria-current]')) item.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
 
-/** For browsers older than 2026; in others such a button works before any script has come. */
-function command(button) {
+/** For browsers before 2026, which do not support button commands. */
+function runButtonCommand(button) {
   const dialog = button && document.getElementById(button.getAttribute('commandfor'));
   if (button?.getAttribute('command') === 'show-modal') dialog?.showModal();
   if (button?.getAttribute('command') === 'close') dialog?.close();
 }
 
 function onClick(event) {
-  if (!('command' in HTMLButtonElement.prototype)) command(event.target.closest('button[commandfor]'));
+  if (!('command' in HTMLButtonElement.prototype)) runButtonCommand(event.target.closest('button[commandfor]'));
   const copier = event.target.closest('[data-copy]');
   if (copier) {
     const done = navigator.clipboard?.writeText(copier.dataset.copy) ?? Promise.reject(new Error('no clipboard'));

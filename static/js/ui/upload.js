@@ -1,6 +1,6 @@
 /**
- * Adds any number of photos from the Photos page: one request a photo, two at a time, so that no request is large. Each
- * photo's outcome is counted; what the server refuses is named with the reason; what did not arrive can be sent again.
+ * Adds any number of photos from the Photos page: one request per photo, two at a time, so that no request is large.
+ * Outcomes are counted; refused photos are listed with the reason; photos that were not received can be sent again.
  * Sending a photo twice is harmless: the same file is the same photo.
  */
 export const AT_ONCE = 2;
@@ -18,7 +18,7 @@ export class UploadQueue {
     this.cancelled = false;
     this.total = 0;
     this.counts = { added: 0, known: 0, refused: 0, failed: 0 };
-    this.problems = new Map(); // of what was refused or did not arrive, by file
+    this.problems = new Map(); // outcomes of refused and failed photos, by file
   }
 
   get done() {
@@ -50,7 +50,7 @@ export class UploadQueue {
     }
   }
 
-  /** Sends nothing more; what is on its way arrives. */
+  /** Stops sending; requests in progress are completed. */
   cancel() {
     this.cancelled = true;
     this.total -= this.waiting.length;
@@ -58,7 +58,7 @@ export class UploadQueue {
     this.changed(this);
   }
 
-  /** Sends again what did not arrive; what was refused stays refused. */
+  /** Sends failed photos again, but not refused ones. */
   retry() {
     const again = [...this.problems].filter(([, outcome]) => outcome.state === 'failed').map(([file]) => file);
     for (const file of again) this.problems.delete(file);
@@ -75,7 +75,7 @@ export function countWords({ counts, done, total }) {
   return `${done} of ${total} photo${total === 1 ? '' : 's'}${parts.length ? `: ${parts.join(', ')}` : ''}`;
 }
 
-/** @returns {object} what a manifest says of a file: by its path below the chosen folder, else by its name */
+/** @returns {object} a file's row in the manifest: by its path below the chosen folder, else by its name */
 export function rowOf(rows, file) {
   const path = file.webkitRelativePath ?? '';
   return rows[path] ?? rows[path.split('/').slice(1).join('/')] ?? rows[file.name] ?? {};
@@ -94,8 +94,8 @@ export async function sendPhoto(file, fields, { address, token, post = fetch }) 
 }
 
 /**
- * Sends a zip in one request, which fetch cannot show the progress of. Resolves to {address} of the job that takes its
- * photos in, or to {error}; `started` is given a function that stops it.
+ * Sends a zip in one XMLHttpRequest, since fetch reports no upload progress. Resolves to the {address} of the job that
+ * imports its photos, or to {error}; `started` gets a function that aborts the upload.
  */
 export function sendZip(file, fields, { address, token, progress = () => {}, started = () => {}, Request = XMLHttpRequest }) {
   const body = new FormData();

@@ -18,7 +18,7 @@ test('missing() reports each empty field of a pair', () => {
   assert.equal(isEmpty({ ...blank, confidence: 1 }), false);
 });
 
-// The same cases stand in test_sherlock_qualification.py: page and server must count alike.
+// test_sherlock_qualification.py has the same cases: page and server must count alike.
 test('countSentences counts as the server does', () => {
   const cases = {
     '': 0, 'A street': 1, 'A street.': 1, 'A street in winter. Two people wait.': 2, 'Who waits? Two people! Snow falls.': 3,

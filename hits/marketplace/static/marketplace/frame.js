@@ -1,6 +1,6 @@
 /**
- * The reply page of externalSubmit inside a worker's frame. The frame may not navigate the window, so this page asks
- * the page around it to do so. Outside a frame its link works directly.
+ * The reply page of externalSubmit inside a worker's frame. The frame must not navigate the window, so this page
+ * asks the page around it to do so. Outside a frame its link works directly.
  */
 const framed = window.parent !== window;
 

@@ -1,7 +1,7 @@
 /**
- * Runs before the scripts of a requester's own page. A sandboxed frame shows no dialogs, and after an invisible alert
- * the worker's button seems to do nothing. Pages of Amazon's editor also call two functions of the library that
- * Amazon's site added.
+ * Runs before the scripts of a requester's own page. A sandboxed frame shows no dialogs, so that a button whose script
+ * calls alert() would seem to do nothing. Pages of Amazon's editor also call two functions of the library that Amazon's
+ * site added.
  */
 (() => {
   'use strict';

@@ -1,4 +1,4 @@
-/** One tick: the work was mine. */
+/** One checkbox: the worker confirms that the work was theirs. */
 import { boot } from '../js/hit/page.js';
 import { PlainForm } from '../js/hit/plain-form.js';
 

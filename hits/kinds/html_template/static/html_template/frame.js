@@ -1,5 +1,5 @@
 /**
- * Runs before the scripts of an old page: what the page sends to the marketplace goes to the page around it instead.
+ * Runs before the scripts of an old page, and passes the form that the page submits to the page around it.
  * It is a plain script, because it must run first, in a document without an origin.
  */
 (() => {
@@ -10,10 +10,10 @@
   const submitWord = document.currentScript.dataset.submit;
   const RESERVED = new Set(['assignmentid', 'hitid', 'workerid', 'turksubmitto']);
   const OWN_FORM = 'form-around-the-page';
-  const MAX_HEIGHTS = 60; // a page as high as its window would grow for ever
+  const MAX_HEIGHTS = 60; // messages; a page as high as its window would grow for ever
   let restoring = false;
 
-  // The page around it has our origin, so no other page that frames this gets a message.
+  // The page around this frame has our origin, so no other page that frames it gets a message.
   const post = (message) => window.parent.postMessage({ from: 'old-page', ...message }, location.origin);
 
   /* -- functions that old scripts expect and a sandboxed frame lacks */
@@ -53,7 +53,7 @@
   window.addEventListener('submit', (e) => { e.stopPropagation = () => {}; }, true);
   HTMLFormElement.prototype.submit = function submit() { send(this, null); };
 
-  /* -- what has been filled in so far, for the draft */
+  /* -- the fields filled in so far, for the draft */
   let due = null;
   const changed = () => {
     if (restoring || preview) return;
@@ -112,7 +112,7 @@
       for (const button of document.querySelectorAll('crowd-button[form-action=submit]')) button.addEventListener('click', () => form.requestSubmit());
     }
     if (document.querySelector(`${BUTTONS}, crowd-button[form-action=submit]`)) return;
-    // Pages were made without a button, because Amazon's editor added one.
+    // Old pages have no button, because Amazon's editor added one.
     form.append(Object.assign(document.createElement('button'), { type: 'submit', textContent: submitWord, style: 'margin: 1em 0; padding: .5em 1.5em; font-size: 1rem' }));
   }
 

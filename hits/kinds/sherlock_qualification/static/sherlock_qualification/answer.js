@@ -14,7 +14,7 @@ export const tidy = (text) => String(text ?? '').replace(/\s+/g, ' ').trim();
 // As the server counts (kind.py): a full stop after three letters or fewer may end an abbreviation.
 const SENTENCE_END = /(?:[.!?…]*[!?…][.!?…]*|(?<=[\p{L}\p{N}]{4})\.+|(?<=\p{N})\.+)(?=["'”’)]*\s+\S)/gu;
 
-/** @param {string} text @returns {number} the number of sentences, never too many */
+/** @param {string} text @returns {number} the number of sentences; too low if an abbreviation hides an end, never too high */
 export function countSentences(text) {
   const line = tidy(text);
   return line ? [...line.matchAll(SENTENCE_END)].length + 1 : 0;
@@ -36,7 +36,7 @@ export function descriptionGap(photo, maxSentences) {
   return count > maxSentences ? 'long' : null;
 }
 
-/** @returns {'empty'|'begun'|'complete'} how far a photo is */
+/** @returns {'empty'|'begun'|'complete'} the progress of a photo */
 export function photoState(photo, maxSentences) {
   const gap = descriptionGap(photo, maxSentences);
   if (gap === null && photo.pairs.every(isComplete)) return 'complete';
@@ -45,7 +45,7 @@ export function photoState(photo, maxSentences) {
 
 /**
  * All gaps, in the order of the page. An untouched photo is one gap, not four.
- * @param {Answer} answer @param {string[]} questions their ids @param {number} maxSentences sentences of a description
+ * @param {Answer} answer @param {string[]} questions ids @param {number} maxSentences maximum of a description
  * @returns {({photo: number, what: 'photo'|'missing'|'long'} | {photo: number, pair: number, fields: string[]}
  *   | {question: number} | {questions: number})[]} photos, pairs and questions counted from 0
  */
@@ -67,7 +67,7 @@ export function missingFrom(answer, questions, maxSentences) {
   return [...gaps, ...open.map((question) => ({ question }))];
 }
 
-/** @param {Answer} answer @returns {Answer} as the server wants it, once nothing is missing */
+/** @param {Answer} answer @returns {Answer} in the server's format, if nothing is missing */
 export function toAnswer(answer) {
   return {
     images: answer.images.map(({ image, description, pairs }) => ({

@@ -58,7 +58,7 @@ export class PairCard {
   }
 }
 
-// field-sizing does this where it exists.
+// For browsers without field-sizing.
 function grow(field) {
   if (CSS.supports('field-sizing', 'content') || !field.offsetParent) return;
   field.style.height = 'auto';

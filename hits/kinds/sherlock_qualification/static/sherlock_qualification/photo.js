@@ -8,7 +8,7 @@ export class PhotoFrame {
 
   /**
    * @param {HTMLElement} frame scroll container of one <svg>, whose viewBox is the photo's size
-   * @param {() => number} roomHeight CSS pixels that the photo may be high
+   * @param {() => number} roomHeight the photo's maximum height in CSS pixels
    * @param {(zoom: Zoom) => void} onZoom
    */
   constructor(frame, roomHeight, onZoom) {
@@ -30,7 +30,7 @@ export class PhotoFrame {
     else this.zoom[name]();
   }
 
-  // Arrows scroll the frame by themselves, since it has the focus.
+  // The browser scrolls the focused frame by arrow keys.
   #keys() {
     this.frame.addEventListener('keydown', (e) => {
       const name = KEYS[e.key];
@@ -49,7 +49,7 @@ export class PhotoFrame {
     svg.addEventListener('dblclick', (e) => (this.zoom.fitting ? this.zoom.to(this.zoom.scale * 2.5, { x: e.clientX, y: e.clientY }) : this.zoom.fit()));
   }
 
-  // Fingers scroll and pinch by themselves; a mouse drags.
+  // The browser handles touch; a mouse drags the photo.
   #drag(svg) {
     svg.addEventListener('pointerdown', (e) => {
       if (e.pointerType !== 'mouse' || e.button !== 0) return;

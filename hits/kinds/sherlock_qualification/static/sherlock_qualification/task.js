@@ -67,7 +67,7 @@ class QualificationTask {
     return at < 0 ? null : { control: this.radios[at][0], name: words.gapQuestion(at + 1), reveal: () => this.#show(this.photos.length) };
   }
 
-  /** @param {number} card as the server counts them for hints: 1 to 9 over the photos @returns {HTMLElement|null} */
+  /** @param {number} card the server's number of a card in hints: 1 to 9 over the photos @returns {HTMLElement|null} */
   hintPlace(card) {
     const each = this.config.unit.pairs.length;
     return this.photos[Math.floor((card - 1) / each)]?.pairs[(card - 1) % each]?.hints ?? null;
@@ -104,12 +104,12 @@ class QualificationTask {
     if (spoken) this.announce(photo ? words.shown(at + 1, this.photos.length, this.#stateOf(at)) : words.questionsShown(this.questions.length));
   }
 
-  /** Moves to a step after the one before is finished: to the top of the page, with the heading read out. */
+  /** Moves to the next step: scrolls to the top of the page and focuses the heading, which is then read out. */
   #advance(at) {
     this.#show(at);
     const title = byId(`t-${at + 1}`);
     title.focus({ preventScroll: true });
-    // Not scrollIntoView: on a phone it reserves room for a sticky photo that is not there yet.
+    // Not scrollIntoView: on a phone it reserves space for a sticky photo that is not shown yet.
     window.scrollBy(0, document.querySelector('.steps').getBoundingClientRect().top);
     if (this.photos[at]) this.photos[at].pairs[0].open();
   }
@@ -192,7 +192,7 @@ function renderStep(step, state, text) {
 
 function showScale(zoom) { setText(byId('zoom'), `${Math.round(zoom.scale * 100)}%`); }
 
-// `name` closes the others in new browsers; this function does so in older ones.
+// Browsers that support <details name> close the other cards; older ones do not.
 function closeOthers(pairs, opened) {
   for (const pair of pairs) if (pair !== opened) pair.details.open = false;
 }

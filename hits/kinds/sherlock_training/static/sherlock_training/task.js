@@ -1,4 +1,4 @@
-/** The observation task, with what the trainer said of the last attempt above it. */
+/** The observation task below the trainer's feedback on the last attempt. */
 import { boot } from '../js/hit/page.js';
 import { showFeedback } from '../js/hit/feedback.js';
 import { ObservationTask } from '../js/observing/task.js';
