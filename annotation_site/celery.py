@@ -23,13 +23,13 @@ STOP_SECONDS = 20.0
 
 
 class WorkerTask(Task):
-    """Base of all tasks. A worker runs periodic tasks and jobs by their rows: see ``hits.services.jobs``."""
+    """Base of all tasks. A worker claims the database row of a periodic task or job before it runs the task."""
 
     abstract = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the task directly when it is called, and by its rows when a message delivered it."""
-        # Late: the services need Django's models.
+        """Run the task: directly if code calls it, after a claim of its row if a message delivered it."""
+        # Imported late, because the services need Django's models.
         from hits.services.jobs import periodic_tasks, slots, worker_process  # noqa: PLC0415
 
         work = super().__call__
@@ -48,7 +48,7 @@ app.autodiscover_tasks()
 
 
 class _Monitor(bootsteps.StartStopStep):
-    """A thread of a worker that checks something until the worker stops, and with it its beat."""
+    """A step of a worker that starts a checking thread; the thread ends when the worker stops."""
 
     def __init__(self, parent: Any, **options: Any) -> None:
         super().__init__(parent, **options)
@@ -60,7 +60,7 @@ class _Monitor(bootsteps.StartStopStep):
 
 
 class BeatMonitor(_Monitor):
-    """Stop the worker when its embedded beat dies; ``serve`` then restarts both.
+    """Stop the worker when its embedded beat dies; ``manage.py serve`` then restarts both.
 
     Celery does not supervise the beat. Without a beat the worker would keep running, and periodic tasks would stop.
     """
@@ -73,7 +73,7 @@ class BeatMonitor(_Monitor):
             threading.Thread(target=self.watch, args=(parent.beat,), name="beat-watch", daemon=True).start()
 
     def watch(self, beat: Any) -> None:
-        """Wait for the beat's death, then stop this process: by SIGTERM, or by SIGKILL if it hangs.
+        """Wait until the beat dies, then stop this process by SIGTERM, or by SIGKILL if it hangs.
 
         SIGKILL is safe because a job's row outlives the process.
         """
@@ -88,7 +88,7 @@ class BeatMonitor(_Monitor):
 
 @beat_embedded_init.connect
 def end_beat_with_worker(**kwargs: Any) -> None:
-    """Stop the beat with a killed worker, since the next worker starts its own. Pool processes stop already."""
+    """Stop the beat when its worker is killed; the next worker starts a new one. Pool processes end by themselves."""
     platforms.set_pdeathsig("SIGKILL")  # type: ignore[attr-defined]
 
 
@@ -102,18 +102,18 @@ class JobMonitor(_Monitor):
         threading.Thread(target=self.watch, name="rows-watch", daemon=True).start()
 
     def watch(self) -> None:
-        """Send the worker wake-ups for its waiting jobs; the broker and the database may be down."""
+        """Send wake-ups for the worker's waiting jobs while it is idle; log an outage and continue."""
         from celery.worker import state  # noqa: PLC0415
         from django.db import connection  # noqa: PLC0415
 
         from hits.services.jobs import wakeups, worker_process  # noqa: PLC0415
 
         while not self.closing.wait(JOB_CHECK_SECONDS):
-            here = worker_process.current_worker_process()
-            if here is None or state.active_requests or state.reserved_requests:
+            process = worker_process.current_worker_process()
+            if process is None or state.active_requests or state.reserved_requests:
                 continue
             try:
-                wakeups.wake_waiting_jobs(queues=here.queues, wakeup_timeout=wakeups.IDLE_CHECK_INTERVAL)
+                wakeups.wake_waiting_jobs(queues=process.queues, wakeup_timeout=wakeups.IDLE_CHECK_INTERVAL)
             except Exception:
                 logger.warning("the job rows could not be read; trying again", exc_info=True)
             finally:
@@ -122,7 +122,7 @@ class JobMonitor(_Monitor):
 
 @celeryd_after_setup.connect
 def register_worker(sender: str, instance: Any, **kwargs: Any) -> None:
-    """Name the worker of this process and its pool, before the pool is forked."""
+    """Register this process as a worker, with its name, queues and slots, before the pool is forked."""
     from hits.services.jobs import worker_process  # noqa: PLC0415
 
     name = f"{os.getpid()}.{socket.gethostname()}"

@@ -23,7 +23,7 @@ def check_marketplace_endpoint(app_configs: Any, **kwargs: Any) -> list[CheckMes
 
 @register()
 def check_origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Check that the HIT frame is cross-site and that a public server uses https."""
+    """Check that HIT_ORIGIN differs from PUBLIC_URL, and that a public server uses https."""
     found: list[CheckMessage] = []
     if settings.PUBLIC_URL == settings.HIT_ORIGIN:
         found.append(

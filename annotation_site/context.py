@@ -7,5 +7,5 @@ from django.http import HttpRequest
 
 
 def console_context(request: HttpRequest) -> dict[str, Any]:
-    """Return the two origins."""
+    """Return the settings ``PUBLIC_URL`` and ``HIT_ORIGIN``."""
     return {"PUBLIC_URL": settings.PUBLIC_URL, "HIT_ORIGIN": settings.HIT_ORIGIN}

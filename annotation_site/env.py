@@ -1,7 +1,7 @@
 """Read environment variables, and refuse invalid values.
 
 Every setting that a deployment may change passes through one of these functions. A typing error then stops the
-start and names the variable.
+start-up with a message that names the variable.
 """
 
 import contextlib
@@ -129,7 +129,7 @@ def env_database(name: str) -> dict[str, Any]:
 
 
 def env_secret(name: str, *, fallback_file: Path) -> str:
-    """Return a secret from ``name``, else from the file that ``name_FILE`` names, else a local one.
+    """Return the secret in a variable, else that in the file that ``<name>_FILE`` names, else a local one.
 
     The local secret is created once at ``fallback_file`` with mode 0600, so that the default setup needs no
     configuration and still has its own secret.

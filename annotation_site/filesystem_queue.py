@@ -116,7 +116,7 @@ def _pop_message(path: Path) -> dict[str, Any] | None:
         _set_aside_if_old(path)
         return None
     try:
-        path.unlink()  # only one of several readers can, and that one gets the message
+        path.unlink()  # only one of several readers succeeds, and it gets the message
     except OSError:
         return None
     return message
@@ -136,7 +136,7 @@ def _parse_message(content: bytes) -> dict[str, Any]:
 
 
 def _set_aside_if_old(path: Path) -> None:
-    """Rename an unreadable file that is too old to be still written, so that readers skip it."""
+    """Rename an unreadable file so that readers skip it, unless a process may still be writing it."""
     with suppress(OSError):  # another reader took it or set it aside meanwhile
         if time.time() - path.stat().st_mtime > UNREADABLE_AFTER_SECONDS:
             aside = path.replace(path.with_name(f"{path.name}.unreadable"))

@@ -60,7 +60,7 @@ class LedgerDifference:
 
     @property
     def can_post(self) -> bool:
-        """True when those bonuses explain the whole difference in bonuses, so no call of ours is under way."""
+        """True when the scripts' bonuses are the whole difference in bonuses, so no call of ours is under way."""
         missing = sum(row.amount_cents for row in self.scripts_bonuses)
         return 0 < missing == self.marketplace.bonus - self.ours.bonus
 
@@ -111,8 +111,8 @@ def compare_ledgers() -> LedgerReport:
 def post_script_bonuses() -> int:
     """Post the bonuses that scripts sent to our ledger, each once; return how many. Idempotent.
 
-    The bonuses are paid already, so nothing is sent. Skipped are batches whose bonuses differ for another reason, and
-    bonuses for work that is not collected yet.
+    The bonuses are paid already, so nothing is sent. Batches whose bonuses differ for another reason are skipped, and
+    so are bonuses for work that is not collected yet.
     """
     return sum(_post_bonuses(row) for row in compare_ledgers().batches if row.can_post)
 

@@ -58,7 +58,7 @@ def is_hit_origin(request: HttpRequest) -> bool:
 
 
 class Middleware:
-    """Passes each request on; subclasses add to it."""
+    """Base of our middleware: passes each request on unchanged."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

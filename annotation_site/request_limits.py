@@ -2,7 +2,7 @@
 
 Later middleware reads a form's fields, and for that Django reads the whole form, its files to disk. So a request that
 is too large is refused by its Content-Length, before its body is read. A body without a Content-Length is never read:
-Django gives a view nothing of it.
+Django passes an empty body to the view.
 """
 
 import json
@@ -21,7 +21,7 @@ _FORM_OVERHEAD = 64 * 1024  # the form around an uploaded file
 # URL names that accept uploads from members of a project.
 UPLOAD_LIMITS = {
     "project-images": 100 * MIB,
-    "image-add": 41 * MIB,  # one photo of at most 40
+    "image-add": 41 * MIB,  # one photo, at most 40 MB, and its form fields
     "images-manifest": 20 * MIB,
     "images-zip": 2048 * MIB,
     "project-templates": 20 * MIB,
@@ -51,7 +51,7 @@ class BodyLimitMiddleware:
 
     @staticmethod
     def _limit(request: HttpRequest, length: int) -> int:
-        """Resolve the address only when that matters, because most requests are small."""
+        """Return the limit of a request. Small requests need no address lookup, except those to leaderboards."""
         is_special = length > DEFAULT_LIMIT or request.path.startswith(LEADERBOARD_PATHS)
         return request_limit(request) if is_special else DEFAULT_LIMIT
 
@@ -76,7 +76,7 @@ def _too_large_response(request: HttpRequest) -> HttpResponse:
             f"file: is larger than {settings.LEADERBOARD_MAX_BYTES} bytes; save float32 and compress the zip"
         )
     else:
-        message = f"The request is too large: at most {limit // MIB} MB fit into one. Send less at a time."
+        message = f"The request is larger than {limit // MIB} MB. Shorten it, or send it in parts."
     if request.path.startswith(("/api/", "/hit/api/")):
         body = json.dumps({"error": message, "errors": []})
         return HttpResponse(body, status=413, content_type="application/json")

@@ -192,7 +192,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 MEDIA_ROOT = Path(env_str("MEDIA_ROOT", str(VAR_DIR / "media")))
 MEDIA_URL = "/media/"
-# Collections and files of proposals that the pages may import; empty: by command alone (docs/curation.md).
+# Collections and files of proposals that the pages may import; empty: only commands import them (docs/curation.md).
 IMPORTS_ROOT = env_folder("DEERSTALKER_IMPORTS")
 STORAGES = {
     "default": {"BACKEND": "hits.storage.WholeFileStorage"},
@@ -216,14 +216,14 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_METADATA_CLASS": None,  # OPTIONS would describe an endpoint before the permission check
     "EXCEPTION_HANDLER": "hits.api.errors.handle_exception",
-    # A whole class behind one address starts no faster than that.
+    # Requests per client. "hit-begin" counts an IP address, which a whole class of students may share.
     "DEFAULT_THROTTLE_RATES": {
         "hit-begin": "300/min",
         "hit-draft": "120/min",
         "hit-submit": "30/min",
         "hit-hints": "60/min",
         "leaderboard-read": "120/min",
-        "leaderboard-photo": "1200/min",  # a team loads thousands, one address each
+        "leaderboard-photo": "1200/min",  # a team loads thousands of photos, one request each
         "leaderboard-submit": "30/min",
     },
     "NUM_PROXIES": 1 if env_bool("BEHIND_PROXY") else 0,
@@ -232,7 +232,7 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"
 if env_str("REDIS_URL"):
     CACHES = {
         "default": {
-            "BACKEND": "annotation_site.cache.ForgivingRedisCache",
+            "BACKEND": "annotation_site.cache.TolerantRedisCache",
             "LOCATION": env_str("REDIS_URL"),
         }
     }

@@ -5,7 +5,7 @@ Three limits, all counted in the database, so that an outage of the cache does n
 - eight wrong passwords for one name from one address lock that pair for a quarter of an hour (django-axes);
 - thirty wrong passwords from one address, for any names, lock that address for the same time;
 - eight wrong passwords for one name from several addresses delay each further attempt by some seconds, more each
-  time. A signed ticket in the form tells when the attempt was announced, so no thread waits meanwhile.
+  time. A signed ticket in the form holds the time when the attempt was announced, so no thread waits meanwhile.
 """
 
 from datetime import timedelta

@@ -13,9 +13,9 @@ from hits.selectors.roles import user_projects
 from hits.services.errors import is_disk_full
 
 _BAD_REQUEST_MESSAGES: list[tuple[type[Exception], str]] = [
-    (TooManyFilesSent, "Too many files were sent at once: send at most 100 at a time."),
-    (TooManyFieldsSent, "The form has too many fields: send less at a time."),
-    (RequestDataTooBig, "The texts of the form are too large: send less at a time."),
+    (TooManyFilesSent, "Too many files were sent at once. Send at most 100 files per form."),
+    (TooManyFieldsSent, "The form has too many fields. Send it in parts."),
+    (RequestDataTooBig, "The form contains too much text. Shorten it, or send it in parts."),
 ]
 
 

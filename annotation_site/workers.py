@@ -8,7 +8,7 @@ from hits.domain.jobs.queues import HEAVY, LIGHT, LIGHT_SLOTS, WORKER_QUEUES
 
 
 def worker_commands() -> list[list[str]]:
-    """Return the command lines of the workers that ``serve`` supervises; long jobs never block the light one."""
+    """Return the command lines for ``manage.py serve``; long jobs never block the light worker."""
     light = _worker_command(LIGHT, LIGHT_SLOTS)
     return [[*light, "--beat"], _worker_command(HEAVY, settings.WORKER_CONCURRENCY)]
 

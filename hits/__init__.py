@@ -1,1 +1,1 @@
-"""Put work before people, take answers, pay. Knows nothing of judging or curation."""
+"""Publish tasks, collect and review answers, pay workers. Imports neither judging nor curation."""

@@ -1,1 +1,1 @@
-"""The rehearsal that ``make demo`` plays: sample photos, a small cast, scripted workers."""
+"""The demo that ``make demo`` runs: sample photos, demo users, scripted workers."""

@@ -50,7 +50,7 @@ class DemoUsers:
 def create_demo_users(*, played: bool = False) -> DemoUsers:
     """Create the users and the project, or reuse those of an earlier demo with the same passwords.
 
-    A scripted loop (``played``) gets a new project each time, so that its figures contain no other work.
+    A scripted run (``played``) gets a new project each time, so that its figures contain no other work.
 
     Raises:
         Refused: the database has real work and no earlier demo.
@@ -96,8 +96,8 @@ def _refuse_real_work() -> None:
     """
     if Project.objects.filter(is_rehearsal=True, name__in=[PROJECT_NAME, f"{PLAYED_PREFIX} 1"]).exists():
         return
-    strangers = User.objects.exclude(username__in=[*STAFF_NAMES, *WORKER_NAMES])
-    if Project.objects.exists() or strangers.exists():
+    other_users = User.objects.exclude(username__in=[*STAFF_NAMES, *WORKER_NAMES])
+    if Project.objects.exists() or other_users.exists():
         raise Refused(
             f"{settings.VAR_DIR}: its database has real work, and no demo ran here before; serve it with "
             "“manage.py serve”, or give the demo its own folder, such as DEERSTALKER_VAR=var/demo-2, "

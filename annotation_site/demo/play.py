@@ -20,7 +20,7 @@ ReportProgress = Callable[[str], None]
 # Hessel et al. 2022 use at least 20 candidates; a demo with few photos has fewer inferences.
 MIN_CANDIDATES = 12
 JOB_TIMEOUT_SECONDS = 600
-# The worker, and how many of their pairs are only captions.
+# The worker's name, and how many of their pairs merely describe the photo.
 QUALIFYING_WORKERS = (("wolfgang", 0), ("wanda", 4))
 UNLAUNCHED_PHOTOS = 2  # photos that are left for a visitor's own batch
 
@@ -28,14 +28,14 @@ __all__ = [
     "PlayError",
     "import_photos",
     "launch_first_batch",
-    "play_loop",
+    "play_all_stages",
     "play_qualification",
     "welcome_message",
 ]
 
 
 def import_photos(users: DemoUsers, folder: Path | None) -> int:
-    """Import photos into the demo project: from a folder, or those that packages ship."""
+    """Import the photos of a folder into the demo project, by default the sample photos of installed packages."""
     if folder is not None:
         return len(import_image_files(project=users.project, path=folder).images)
     photos = sample_photos()
@@ -76,8 +76,8 @@ def play_qualification(users: DemoUsers, report_progress: ReportProgress) -> Non
         )
 
 
-def play_loop(users: DemoUsers, out: Path, report_progress: ReportProgress) -> dict[str, Any]:
-    """Play the whole loop once and return its summary.
+def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress) -> dict[str, Any]:
+    """Play every stage once, from deduplication to the export, and return a summary.
 
     Raises:
         PlayError: a page or a job failed.

@@ -20,10 +20,10 @@ OBSERVATIONS: dict[str, list[SampleObservation]] = {
 }
 
 _GENERIC_CLUES = [
-    "the brightest worker_index of the photo",
+    "the brightest part of the photo",
     "the thing in the middle",
-    "the worker_index at the left edge",
-    "the worker_index at the right edge",
+    "the part at the left edge",
+    "the part at the right edge",
     "the ground at the bottom",
 ]
 _GENERIC_INFERENCES = [

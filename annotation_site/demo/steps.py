@@ -166,8 +166,8 @@ def summarize(
     written: WrittenExport,
     min_candidates: int,
 ) -> dict[str, Any]:
-    """Return the counts and the result of the played loop."""
-    ours = ledger.sum_entries(project=users.project)
+    """Return the counts and the exported version of a played run."""
+    project_ledger = ledger.sum_entries(project=users.project)
     balance = marketplace().get_balance()
     assignments = Assignment.objects.filter(hit__unit__batch__in=batches)
     comparison = batches[-1]
@@ -185,7 +185,7 @@ def summarize(
         "hits": sum(batch.units.count() for batch in batches),
         "submissions": assignments.count(),
         "approved": assignments.filter(status=AssignmentStatus.APPROVED).count(),
-        "paid_cents": ours.spent,
+        "paid_cents": project_ledger.spent,
         "ledger_balanced": _is_balanced(balance.available_cents, balance.on_hold_cents),
         "comparison_sets": comparison.units.count(),
         "judgments": judgments,
@@ -197,6 +197,6 @@ def summarize(
 
 
 def _is_balanced(available: int, on_hold: int) -> bool:
-    """Return whether all deposits are spent, on hold or available, in our ledger and the marketplace's account."""
-    ours = ledger.sum_entries()  # of all projects, since they share the account
-    return ours.held == on_hold and deposited_cents() == available + on_hold + ours.spent
+    """Return whether our ledger and the account agree, and all deposits are spent, on hold or available."""
+    own_ledger = ledger.sum_entries()  # of all projects, since they share the account
+    return own_ledger.held == on_hold and deposited_cents() == available + on_hold + own_ledger.spent

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation_site import env, readiness, startup
-from annotation_site.cache import ForgivingRedisCache
+from annotation_site.cache import TolerantRedisCache
 from curation.leaderboard.models import WrongKey
 from curation.leaderboard.services import entries
 from hits.models import Job
@@ -63,11 +63,11 @@ def no_redis(settings: Any) -> None:
     """A cache whose server is not there."""
     settings.CACHES = {
         "default": {
-            "BACKEND": "annotation_site.cache.ForgivingRedisCache",
+            "BACKEND": "annotation_site.cache.TolerantRedisCache",
             "LOCATION": "redis://127.0.0.1:1/0",
         }
     }
-    ForgivingRedisCache._is_down = False
+    TolerantRedisCache._is_down = False
 
 
 def test_cache_outage_is_a_miss_and_is_logged_once(no_redis: None, caplog: pytest.LogCaptureFixture) -> None:

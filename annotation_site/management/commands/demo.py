@@ -1,4 +1,4 @@
-"""``manage.py demo``: serve a rehearsal project, or play it once without a person."""
+"""``manage.py demo``: serve a demo project, or play all its stages once with scripted users."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from annotation_site.workers import worker_commands
 
 
 class Command(BaseCommand):
-    """Set up and serve the demo. ``--once`` plays the whole loop and prints one line of JSON."""
+    """Set up and serve the demo. ``--once`` plays all stages and prints one line of JSON."""
 
     help = "Serve a rehearsal project with sample photos. --once (or DEMO_ONCE=1) plays it without a person."
 
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         # A container's only user is root: Celery's warning about it would fill the first screen.
         os.environ.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser")
         # The servers print to stderr: stdout is for the summary.
-        helpers = [] if options["once"] else [encoder_command()]  # scripted workers read no hints
+        helpers = [] if options["once"] else [encoder_command()]  # scripted workers need no live hints
         try:
             with run_processes(
                 [web_command(1)], sys.stderr, supervised=worker_commands(), helpers=helpers
@@ -66,7 +66,7 @@ class Command(BaseCommand):
                 _wait_for_server(processes)
                 if options["once"]:
                     out = options["out"] or settings.VAR_DIR / "exports"
-                    summary = play.play_loop(users, Path(out), self.report_progress)
+                    summary = play.play_all_stages(users, Path(out), self.report_progress)
                     print(json.dumps(summary))  # the only line on stdout
                 else:
                     play.launch_first_batch(users, self.report_progress)

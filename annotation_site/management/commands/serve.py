@@ -28,7 +28,7 @@ from annotation_site.workers import worker_commands
 logger = logging.getLogger(__name__)
 
 # A worker that dies is restarted after 1, 2, 4, 8 and 16 seconds. After the sixth death within this window it is
-# given up, because another restart would not help.
+# not restarted any more, because another restart would not help.
 MAX_DEATHS = 6
 DEATH_WINDOW_SECONDS = 300.0
 FIRST_PAUSE_SECONDS = 1.0
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-encoder", action="store_true", help="run no encoder for live hints")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Start all processes, wait, and stop them when the web server ends or a worker is given up."""
+        """Start all processes, wait, and stop them when the web server or a worker has ended for good."""
         refuse_taken_port()
         refuse_unapplied_migrations()
         with nullcontext() if options["no_worker"] else lock_data_folder():
@@ -89,11 +89,11 @@ class SupervisedProcess:
 
     @property
     def pid(self) -> int:
-        """The current process, or the latest one if none runs."""
+        """The id of the current process, or of the last one if none runs."""
         return self._process.pid
 
     def poll(self) -> int | None:
-        """Restart the process when that is due; return its exit status once it is given up."""
+        """Restart the process when that is due; return its exit status when it is not restarted any more."""
         if self._final_status is not None:
             return self._final_status
         if self._restart_at is not None:
@@ -128,7 +128,7 @@ class SupervisedProcess:
         cause = f"by signal {-status}" if status < 0 else f"with status {status}"
         if len(self._deaths) >= MAX_DEATHS:
             self._final_status = status
-            logger.critical("a background worker ended %s; given up after %d deaths", cause, MAX_DEATHS)
+            logger.critical("a background worker ended %s; not restarted after %d deaths", cause, MAX_DEATHS)
             return
         pause = FIRST_PAUSE_SECONDS * 2 ** (len(self._deaths) - 1)
         self._restart_at = now + pause
