@@ -47,7 +47,7 @@ def check_leakage(progress: Progress) -> None:
 
 @job_task(tasks.DEDUPLICATE)
 def deduplicate_images(progress: Progress) -> None:
-    """Mark a project's near-duplicates."""
+    """Find a project's near-duplicates, and mark them if requested."""
     from curation.pipelines import deduplicate
 
     job = progress.job

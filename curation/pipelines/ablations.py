@@ -1,4 +1,4 @@
-"""Reproduce rows of the paper's tables: train missing scorers and evaluate them, row by row.
+"""Reproduce rows of the tables of Hessel et al. 2022: train missing scorers and evaluate them, row by row.
 
 Existing rows are not changed, so a stopped job resumes at the first missing row. A row that cannot be made, for lack
 of weights or pairs, is reported with its reason, and the job continues with the other rows.
@@ -58,7 +58,7 @@ def run_ablations(progress: Progress) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _AblationJob:
-    """The rows of one job."""
+    """Makes the rows of one job."""
 
     version: DatasetVersion
     options: ablations.AblationOptions
@@ -98,7 +98,7 @@ class _AblationJob:
         model = self.options.model or recipes.default_model()
         if model == TINY:
             raise Refused(
-                "model: tiny has random weights, so there is no zero-shot row; give a CLIP by --model clip:FOLDER"
+                "model: tiny has random weights, so there is no zero-shot row; give a CLIP with --model clip:FOLDER"
             )
         encoder = resolve_encoder(self.version.project, model)
 
@@ -135,7 +135,7 @@ class _AblationJob:
         return known
 
     def _evaluate(self, recipe: Recipe, encoder: str, matches: Callable[[Evaluation], bool]) -> str:
-        """Evaluate a scorer or encoder on the split, unless a default evaluation is done or was started."""
+        """Return how the evaluation of a scorer or encoder was made; start or resume it unless it is done."""
         known = self._find_evaluation(recipe, matches)
         if known is not None:
             ablations.add_recipe_to_evaluation(evaluation=known, recipe=recipe)
@@ -168,7 +168,7 @@ class _AblationJob:
         return find_reusable_evaluation(filter(matches, rows), run.pk if run is not None else None)
 
     def _label(self, recipe: Recipe, encoder: str) -> str:
-        """Return the label in tables: the row's label, and the model if it is not the paper's."""
+        """Return the row's label, followed by the model if it is zero-shot or was chosen for this job."""
         if recipe.kind is RecipeKind.ZERO_SHOT:
             return f"{recipe.label} ({encoder})"
         return f"{recipe.label} (from {self.options.model})" if self.options.model else recipe.label

@@ -50,7 +50,7 @@ from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-STAGES = 4  # vectors of regions, of texts for them, of sentences, and the sets
+STAGES = 4  # region vectors, text vectors in the same space, sentence vectors, comparison sets
 ORDER_STREAM = 1  # the random order must be independent of the draw of kept inferences
 MAX_DROPPED_NAMED = 3
 
@@ -81,7 +81,7 @@ def build_comparison_round(
     round_encoders = given_encoders or get_round_encoders(encoder)
     steps = StepCounter(STAGES * len(pairs), progress)
     regions = _region_vectors(project, pairs, round_encoders, steps)
-    matching = _text_vectors(
+    inferences = _text_vectors(
         project,
         pairs,
         VectorOrigin(
@@ -106,7 +106,7 @@ def build_comparison_round(
         steps,
     )
     try:
-        plausibility = EmbeddingPlausibility(regions, matching, choose_score_backend())
+        plausibility = EmbeddingPlausibility(regions, inferences, choose_score_backend())
         soft, result = _choose_sets(pairs, options, sentences, plausibility, steps)
     except InvalidInput as error:
         raise Refused(str(error)) from error
@@ -135,7 +135,7 @@ def _choose_sets(
     plausibility: EmbeddingPlausibility,
     steps: StepCounter,
 ) -> tuple[SoftClusters, ComparisonSetResult]:
-    """De-duplicate the texts softly, then build the sets; only the second counts as a stage of progress."""
+    """De-duplicate the texts softly, then build the sets; only building counts as a stage of progress."""
     soft = cluster_softly(
         sentences,
         share=options.soft_share,
@@ -202,12 +202,12 @@ def _region_vectors(
 
 
 def _text_vectors(
-    project: Project, pairs: Sequence[Pair], maker: VectorOrigin, encode: Any, steps: StepCounter
+    project: Project, pairs: Sequence[Pair], origin: VectorOrigin, encode: Any, steps: StepCounter
 ) -> NDArray[np.float32]:
     texts = [pair.inference for pair in pairs]
     return get_vectors(
         project=project,
-        origin=maker,
+        origin=origin,
         items=texts,
         fingerprints=texts,
         ids=[pair.instance_id for pair in pairs],
@@ -226,8 +226,8 @@ def _make_round(
     figures = _SetFigures(pairs, soft, result.ranking)
     sets = [
         BuiltSet(
-            gold=pairs[item.instance].pk,
-            chosen=[pairs[index].instance_id for index in item.chosen],
+            gold_pk=pairs[item.instance].pk,
+            chosen_instance_ids=[pairs[index].instance_id for index in item.chosen],
             rank=item.rank,
             scores=figures.describe(set_index, draft),
         )
@@ -248,7 +248,7 @@ def _make_round(
 
 
 class _SetFigures:
-    """Computes the figures of a set's row, see ``BuiltSet``."""
+    """Computes the figures that a set's row stores, see ``BuiltSet``."""
 
     def __init__(self, pairs: Sequence[Pair], soft: SoftClusters, ranking: SetRanking) -> None:
         self._pairs = pairs
@@ -258,7 +258,7 @@ class _SetFigures:
         self._ranking = ranking
 
     def describe(self, set_index: int, draft: DraftSet) -> dict[str, Any]:
-        """Return the figures of the set at that index of the building order."""
+        """Return the figures of a set; ``set_index`` is its index in building order."""
         ranks = self._ranking
         return {
             "gold": round(draft.gold, 6),

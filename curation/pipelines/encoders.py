@@ -91,8 +91,8 @@ class ModelEncoders:
 def get_image_encoder(name: str = "") -> ImageEncoder:
     """Return the encoder of that name for whole photos.
 
-    An empty name and the default encoder's name mean pooled image features: an encoder of object names would take
-    photos of two different cats for the same.
+    An empty name and the default encoder's name mean pooled image features: an encoder of object names would
+    confuse photos of two different cats.
 
     Raises:
         Refused: it is unknown, or its weights are not available; the message says how to get them.

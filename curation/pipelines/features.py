@@ -46,7 +46,7 @@ Encode = Callable[[Sequence[Any]], NDArray[np.floating]]
 
 @dataclass(frozen=True, slots=True)
 class EncodingItems:
-    """The objects to encode and their items, in order."""
+    """The objects to encode, and their ids and hashes in the same order."""
 
     objects: Sequence[Any]
     items: Sequence[Item]
@@ -58,7 +58,7 @@ def make_features(progress: Progress) -> dict[str, Any]:
     Returns the result for the job's page.
 
     Raises:
-        Split: shards are to be made; the job is called again when they are.
+        SplitIntoSubjobs: shards are missing; the job is called again when they exist.
         Refused: see ``plan_feature_set`` and ``seal_feature_set``.
     """
     row, options = _load_or_plan(progress)
@@ -82,7 +82,7 @@ def make_features(progress: Progress) -> dict[str, Any]:
 
 
 def make_shard_subjob(progress: Progress) -> None:
-    """Do one part of a whole: a shard."""
+    """Run a sub-job: make one shard."""
     args = progress.job.args
     row = FeatureSet.objects.select_related("project").get(pk=args["feature_set"])
     make_shard(row, args["shard"], FeatureOptions(**args["options"]), progress)
@@ -122,9 +122,9 @@ def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[Feature
         raise Refused(f"{options.description}: there are none; import or approve some first")
     hashes = [item.sha256 for item in selected.items]
     spec = make_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
-    row = plan_features(project=project, made=spec)
+    row = plan_features(project=project, spec=spec)
     if cached_vectors(project, spec) is None:
-        reopen_features(row=row, made=spec)
+        reopen_features(row=row, spec=spec)
         row.refresh_from_db()
         try:
             _shard_folder(row, spec).write_items(selected.items)
@@ -135,7 +135,7 @@ def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[Feature
 
 def vector_origin(encoder: Any, options: FeatureOptions) -> VectorOrigin:
     """Return the origin of the vectors for a set's row."""
-    _check_mode(encoder, options)
+    _check_region_mode(encoder, options)
     return VectorOrigin(
         encoder.name, encoder.revision, Subject(options.subject), encoder.preprocessing, options.region_mode
     )
@@ -165,7 +165,7 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
     encoder = _load_encoder(options.encoder, options.precision, options.crop)
     if (encoder.name[:80], encoder.revision[:120]) != (row.encoder, row.revision):
         raise Refused(
-            f"{row.encoder}: this worker has {encoder.revision}, the set is {row.revision}; start again"
+            f"{row.encoder}: this worker has {encoder.revision}, the set was made by {row.revision}; start again"
         )
     objects = _load_objects(row.project, options, folder.items(rows))
     try:
@@ -191,14 +191,16 @@ def seal_feature_set(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
 
 @lru_cache(maxsize=1)
 def _load_encoder(name: str, precision: str, crop: str) -> Any:
-    """Load an encoder; one stays loaded for the next shard."""
+    """Load an encoder; the last one stays loaded for the next shard."""
     return get_feature_encoder(name, precision=Precision(precision), crop=Crop(crop))
 
 
-def _check_mode(encoder: Any, options: FeatureOptions) -> None:
+def _check_region_mode(encoder: Any, options: FeatureOptions) -> None:
     if options.subject == Subject.REGIONS and RegionMode(options.region_mode) not in encoder.region_modes:
         supported = ", ".join(sorted(encoder.region_modes))
-        raise Refused(f"region_mode: {encoder.name} cannot do {options.region_mode}; use {supported} or CLIP")
+        raise Refused(
+            f"region_mode: {encoder.name} does not support {options.region_mode}; use {supported} or CLIP"
+        )
 
 
 def _row_spec(row: FeatureSet, options: FeatureOptions) -> FeatureSpec:

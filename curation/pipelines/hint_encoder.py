@@ -22,10 +22,10 @@ from hits.hints.card import MAX_TEXT, TextPair
 CACHE_SIZE = 4096
 IDLE_SECONDS = 10.0
 MAX_CLIENTS = 32
-Answer = Callable[[Sequence[TextPair]], list[float]]
+PairScorer = Callable[[Sequence[TextPair]], list[float]]
 
 
-class SentenceVectors(Protocol):
+class UnitVectorEncoder(Protocol):
     """Encodes texts as vectors of length 1."""
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -36,7 +36,7 @@ class SentenceVectors(Protocol):
 class Similarity:
     """Cosines of pairs. Vectors are cached: between two requests of a page mostly one text changes."""
 
-    def __init__(self, encoder: SentenceVectors, *, cache_size: int = CACHE_SIZE) -> None:
+    def __init__(self, encoder: UnitVectorEncoder, *, cache_size: int = CACHE_SIZE) -> None:
         self._encoder = encoder
         self._cache_size = cache_size
         self._vectors: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
@@ -67,10 +67,11 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, path: Path, answers: dict[str, Answer | None]) -> None:
-        self.answers = answers
+    def __init__(self, path: Path, scorers: dict[str, PairScorer | None]) -> None:
+        """scorers: by request type; ``None`` if there is no such model."""
+        self.scorers = scorers
         self._client_slots = BoundedSemaphore(MAX_CLIENTS)
-        super().__init__(str(path), _Client)
+        super().__init__(str(path), _ClientHandler)
 
     def server_bind(self) -> None:
         """Create the socket with access for this user only."""
@@ -100,15 +101,15 @@ class HintServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         Raises:
             WireError: an unknown or malformed request.
         """
-        question = message.get("do")
-        if not isinstance(question, str) or question not in self.answers:
-            raise wire.WireError(f"do: use {', '.join(sorted(self.answers))}")
+        request_type = message.get("do")
+        if not isinstance(request_type, str) or request_type not in self.scorers:
+            raise wire.WireError(f"do: use {', '.join(sorted(self.scorers))}")
         pairs = _parse_pairs(message.get("pairs"))
-        answer = self.answers[question]
-        return {"scores": answer(pairs) if answer else None}
+        score_pairs = self.scorers[request_type]
+        return {"scores": score_pairs(pairs) if score_pairs else None}
 
 
-class _Client(socketserver.BaseRequestHandler):
+class _ClientHandler(socketserver.BaseRequestHandler):
     server: HintServer
     request: socket.socket
 

@@ -16,7 +16,7 @@ def run_inner_job(progress: Progress, job: Job) -> None:
     outer = progress.job
 
     def on_progress(inner: Job, line: str) -> None:
-        # Only on steps, not on log lines: raising on a log line would leave the inner job without an end. The outer
+        # Only on steps, not on log lines: raising on a log line would leave the inner job unfinished. The outer
         # job's own steps arrive here too.
         if not line and inner.pk != outer.pk:
             progress.advance(outer.done)

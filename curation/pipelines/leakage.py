@@ -64,11 +64,11 @@ def check_leakage(
     """
     started = time.monotonic()
     all_images = split_images(project)
-    chosen = [row for row, image in enumerate(all_images) if image.split and not image.set_aside]
-    if len({all_images[row].split for row in chosen}) < 2:  # noqa: PLR2004 - leakage needs two splits
+    compared_rows = [row for row, image in enumerate(all_images) if image.split and not image.set_aside]
+    if len({all_images[row].split for row in compared_rows}) < 2:  # noqa: PLR2004 - leakage needs two splits
         raise Refused("splits: fewer than two have images; import images with their splits first")
     steps = StepCounter(2 * len(all_images), progress)
-    compared = _encode_images(project, all_images, chosen, options, encoder, steps)
+    compared = _encode_images(project, all_images, compared_rows, options, encoder, steps)
     try:
         near_pairs = _find_near_pairs(
             compared,
@@ -88,7 +88,7 @@ def check_leakage(
 
 
 class _ProductProgress:
-    """Reports the products of a search as the second half of a job's image count."""
+    """Converts the number of inner products done to steps: they are the second half of a job's progress."""
 
     def __init__(self, steps: StepCounter, images: int, total: int) -> None:
         self._steps = steps
@@ -107,13 +107,13 @@ class _ProductProgress:
 def _encode_images(
     project: Project,
     all_images: Sequence[SplitImage],
-    chosen: Sequence[int],
+    compared_rows: Sequence[int],
     options: LeakageOptions,
     encoder: ImageEncoder | None,
     steps: StepCounter,
 ) -> _ComparedImages:
     """Encode all images, so that de-duplication can use the same feature set; then select the compared ones."""
-    images = [all_images[row] for row in chosen]
+    images = [all_images[row] for row in compared_rows]
     if options.compare == CompareBy.COPIES:
         steps(len(all_images))
         return _ComparedImages(images, None, "", "")
@@ -132,7 +132,9 @@ def _encode_images(
         encode=lambda batch: image_encoder.encode_images(_open_images(batch)),
         step=steps,
     )
-    return _ComparedImages(images, vectors[np.asarray(chosen)], image_encoder.name, image_encoder.revision)
+    return _ComparedImages(
+        images, vectors[np.asarray(compared_rows)], image_encoder.name, image_encoder.revision
+    )
 
 
 def _open_images(keys: Sequence[int]) -> list[Any]:

@@ -36,7 +36,7 @@ from curation.dedup.matmul_backends import (
 from curation.features.parallel import limit_torch_threads
 
 BFLOAT16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16", "arm_bf16")
-HIGH_HALF = np.int32(-(2**16))
+HIGH_HALF = np.int32(-(2**16))  # mask of a word's 16 high bits
 # Lengths of errors are themselves summed in float32.
 LENGTH_SLACK = 1.001
 TRIAL_BLOCK, TRIAL_LENGTH, TRIAL_RUNS = Block(1024, 1024), 512, 5
@@ -57,7 +57,7 @@ def has_bfloat16_instructions() -> bool:
 def choose_float32_backend() -> MatmulBackend:
     """Return the faster float32 backend of this machine, numpy's or torch's MKL; they are timed once.
 
-    Which one is faster depends on the processor, by 20 % and more. If torch uses reduced precision, it is numpy's.
+    The difference is 20 % and more. If torch uses reduced precision, it is numpy's backend.
     """
     exact = torch.get_float32_matmul_precision() == "highest"
     if not (exact and torch.backends.mkl.is_available()):
@@ -118,7 +118,7 @@ def round_into(target: torch.Tensor, rows: torch.Tensor) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _TorchMatmul:
-    """mask: the bits of a word that a threshold keeps; lower bits are rounded down."""
+    """Prepared rows. mask: the bits of a word that a threshold keeps; lower bits are rounded down."""
 
     rows: torch.Tensor
     shape: Block

@@ -1,7 +1,7 @@
 """Run a detector over a project's photos, or read its boxes from a file, and compare them with the accepted pairs.
 
 Source: Hessel et al. 2022 §4.2 "Auto bounding boxes". A detector's photos are divided into sub-jobs, which any worker
-may run in any order. A killed or cancelled job resumes where it stopped; existing boxes are never made again.
+may run in any order. A killed or cancelled job resumes where it stopped; existing boxes are not computed again.
 """
 
 import re
@@ -29,7 +29,7 @@ from curation.proposals.published import Layout, ProposalEntry, entry_boxes, rea
 from curation.records import InvalidInput
 from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import PROPOSALS_SUBJOB
-from curation.services import proposals as keep
+from curation.services import proposals as proposal_services
 from curation.sources.path_sandbox import PathSandbox
 from curation.versions.plan import image_url
 from hits.models import Image
@@ -60,17 +60,17 @@ def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
         last: row key of the run's last photo.
 
     Raises:
-        Split: photos have no boxes yet; the job is called again when they have.
+        SplitIntoSubjobs: photos have no boxes yet; the job is called again when they have.
         Refused: the detector or the file is not available, or differs from the one at the start of the run.
     """
     try:
-        if not run.is_complete and run.detector.startswith(keep.FILE_PREFIX):
+        if not run.is_complete and run.detector.startswith(proposal_services.FILE_PREFIX):
             _import_file(run, progress)
         elif not run.is_complete:
             _start_subjobs(run, last, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    keep.complete_run(run=run)
+    proposal_services.complete_run(run=run)
     return measure_run(run=run, progress=progress)
 
 
@@ -100,7 +100,7 @@ def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall
     for pairs in proposal_selectors.ious_by_image(run):
         coverage.add_image(pairs)
     recall = coverage.recall()
-    keep.store_recall(run=run, recall=proposal_selectors.recall_as_json(recall))
+    proposal_services.store_recall(run=run, recall=proposal_selectors.recall_as_json(recall))
     if progress is not None:
         progress.log(f"Measured {measured} new pairs; {recall.pairs} pairs on {recall.images} photos in all")
     return recall
@@ -118,9 +118,9 @@ def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
     if not pending:
         return
     _load_detector.cache_clear()  # a folder's weights may have changed since this process loaded them
-    keep.store_run_facts(run=run, revision=_get_detector(run).revision)
+    proposal_services.store_run_facts(run=run, revision=_get_detector(run).revision)
     subjobs = _make_subjobs(run, pending)
-    progress.log(f"{len(pending)} photos have no boxes yet; {len(subjobs)} parts")
+    progress.log(f"{len(pending)} photos have no boxes yet; {len(subjobs)} sub-jobs")
     raise SplitIntoSubjobs(task=PROPOSALS_SUBJOB, subjobs=subjobs, done=run.images)
 
 
@@ -144,10 +144,10 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
     if not images:
         return
     detector = _get_detector(run)
-    if detector.revision[: keep.MAX_REVISION_LENGTH] != run.revision:
+    if detector.revision[: proposal_services.MAX_REVISION_LENGTH] != run.revision:
         raise Refused(
-            f"run {run.pk}: this worker has {detector.name} {detector.revision}, and the run is of {run.revision}; "
-            "give all workers the same, or start a new run"
+            f"run {run.pk}: this worker has {detector.name} {detector.revision}, "
+            f"and the run started with {run.revision}; give all workers the same, or start a new run"
         )
 
     def detect(batch: Sequence[Image]) -> tuple[dict[int, list[BoxRow]], list[_UnreadablePhoto]]:
@@ -162,7 +162,7 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
     threads = usable_cores() if getattr(detector, "parallel", False) else 1
     with closing(map_in_threads(detect, batches, threads=threads)) as batches_done:
         for rows, unreadable_batch in batches_done:
-            keep.store_boxes(run=run, found=rows)
+            proposal_services.store_boxes(run=run, found=rows)
             done = min(total, done + len(rows))
             progress.advance(done, total)
             for photo in unreadable_batch[: max(0, MAX_PHOTOS_LOGGED - len(unreadable))]:
@@ -217,7 +217,7 @@ def _get_detector(run: ProposalRun) -> Detector:
     commit = run.revision if _COMMIT.fullmatch(run.revision) else ""
     request = _DetectorRequest(name, options["limit"], options["suppress_over"], commit)
     loaded = _load_detector(request)
-    if run.revision in {"", loaded.revision[: keep.MAX_REVISION_LENGTH]}:
+    if run.revision in {"", loaded.revision[: proposal_services.MAX_REVISION_LENGTH]}:
         return loaded
     _load_detector.cache_clear()
     return _load_detector(request)
@@ -225,7 +225,7 @@ def _get_detector(run: ProposalRun) -> Detector:
 
 @dataclass(frozen=True, slots=True)
 class _DetectorRequest:
-    """A detector to load. The commit is not compared, since the loaded detector states it; none is loaded twice."""
+    """A detector to load. Requests that differ in the commit only are equal, so no detector is loaded twice."""
 
     name: str
     limit: int
@@ -235,7 +235,7 @@ class _DetectorRequest:
 
 @lru_cache(maxsize=1)
 def _load_detector(request: _DetectorRequest) -> Detector:
-    """Load a detector; one stays loaded for the next sub-job."""
+    """Load a detector; the last one stays loaded for the next sub-job."""
     return get_detector(
         request.name, limit=request.limit, suppress_over=request.suppress_over, revision=request.commit
     )
@@ -243,13 +243,13 @@ def _load_detector(request: _DetectorRequest) -> Detector:
 
 def _import_file(run: ProposalRun, progress: Progress) -> None:
     path = Path(run.options["file"])
-    # The file may have become a link that leads out since it was chosen, so it is checked before each opening.
+    # Since it was chosen, the file may have become a link to another folder: check it before each opening.
     sandbox = PathSandbox(run.options.get("within", ""))
     photos = proposal_selectors.images_by_address(run.project, image_url)
     sandbox.check(path)
-    layout = _layout(run, path, photos)
+    layout = _choose_layout(run, path, photos)
     sandbox.check(path)
-    keep.store_run_facts(run=run, revision=_hash_file(path), layout=layout.value)
+    proposal_services.store_run_facts(run=run, revision=_hash_file(path), layout=layout.value)
     progress.log(f"{path.name}: four numbers of a box are read as {layout.value}")
     seen: set[int] = set()
     records = unknown = 0
@@ -267,10 +267,12 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
                 raise Refused(f"{entry.where}: is in the file twice; keep one of them")
             seen.add(key)
             found[key] = entry_boxes(entry, layout, (size[0], size[1]), limit=run.options["limit"]).rows()
-        keep.store_boxes(run=run, found=found)
+        proposal_services.store_boxes(run=run, found=found)
         progress.advance(len(seen), len(photos), after=records)
     if not seen:
-        raise Refused(f"{path}: names none of the project's photos; import them with its addresses")
+        raise Refused(
+            f"{path}: names none of the project's photos; import them with the addresses in the file"
+        )
     progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are about other photos")
 
 
@@ -280,7 +282,7 @@ def _known_entries(
     return ((entry, photos.get(entry.url)) for entry in read_entries(path))
 
 
-def _layout(run: ProposalRun, path: Path, photos: PhotoIndex) -> Layout:
+def _choose_layout(run: ProposalRun, path: Path, photos: PhotoIndex) -> Layout:
     given = run.options["layout"]
     if given in set(Layout):
         return Layout(given)
@@ -313,7 +315,7 @@ def _measure_images(run: ProposalRun, found: list[ImageProposals]) -> int:
             boxes = {(row.pk, pair.pk): _pair_boxes(pair) for pair in new}
             measured |= {key: best_overlaps(proposed, own).tolist() for key, own in boxes.items()}
     current = {pair.pk for image_pairs in pairs.values() for pair in image_pairs}
-    keep.store_overlaps(found=found, measured=measured, current_pairs=current)
+    proposal_services.store_overlaps(found=found, measured=measured, current_pairs=current)
     return len(measured)
 
 

@@ -149,7 +149,7 @@ def seal_shards(project: Project, spec: FeatureSpec, folder: ShardFolder) -> Vec
     """Write the manifest and the row of a set with all its shards; return its vectors."""
     sha256 = folder.seal(spec)
     features = open_features(folder.path, manifest_sha256=sha256, verify=False)
-    complete_features(project=project, made=spec, dim=features.shape[1], sha256=sha256)
+    complete_features(project=project, spec=spec, dim=features.shape[1], sha256=sha256)
     return features.memory_map()
 
 

@@ -33,21 +33,21 @@ class TextMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrainingConfig:
-    """The settings of one training run. The defaults are those of the paper's ViT-B/16.
+    """The settings of one training run. The defaults are those of Hessel et al. 2022 for ViT-B/16.
 
     model: the starting weights: ``clip:<hub id or folder>``, ``scorer:<folder>``, or ``tiny``.
     region_mode, text_mode, crop: the model's input format.
     batch_size: pairs per step over all processes; each pair has batch_size - 1 negatives.
     chunk_size: pairs in memory at once, by gradient caching; 0 is the whole batch (of one process).
-    grayscale: probability of a grey half.
+    augment: whether views change at random. grayscale: probability that a view turns grey.
     learning_rate, weight_decay: of AdamW.
     warmup_steps: steps over which the rate rises linearly.
     epochs: passes over the pairs.
     max_steps: limit of steps; 0 is no limit.
     checkpoint_every: steps between validations.
-    patience: validations without a better P@1 until training stops; 0 is never.
+    patience: number of validations without a better P@1 after which training stops; 0 is never.
     reduce_on_plateau: divide the rate by 10 after a validation without a lower loss, as the published code does.
-    processes: number of torchrun processes. device: empty chooses one. seed: of all random draws.
+    processes: number of torchrun processes. device: empty is the GPU, if there is one. seed: of all random draws.
     """
 
     model: str
@@ -87,7 +87,7 @@ class TrainingConfig:
             )
         if not 0 < self.learning_rate < 1:
             raise InvalidInput(
-                f"learning_rate: {self.learning_rate:g} is not between 0 and 1; the paper uses 1e-5"
+                f"learning_rate: {self.learning_rate:g} is not between 0 and 1; Hessel et al. (2022) use 1e-5"
             )
         if not 0 <= self.weight_decay < math.inf:
             raise InvalidInput(f"weight_decay: {self.weight_decay:g} is not a valid decay; use 0 or more")

@@ -65,9 +65,9 @@ class RecipeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One row of the paper's tables.
+    """One row of the tables of Hessel et al. 2022.
 
-    name: in commands. label: in the tables. tables: the paper's tables with this row. paper: its figures by
+    name: in commands. label: in the tables. tables: the paper's tables with this row. paper: its published figures by
     measure; ``comparison`` if the paper names no split, else ``comparison_val`` and ``comparison_test``. changes:
     training settings that differ from the defaults; an empty ``model`` must be given when the recipe runs.
     trains_as: the recipe whose scorer is evaluated; its own name if it trains one. texts: the texts to rank.
@@ -118,7 +118,7 @@ class Recipe:
         return TrainingConfig.from_json(values)
 
     def paper_value(self, measure: str, split: str) -> float | None:
-        """Return the paper's figure for a measure of ``COLUMNS``; for splits other than test, that on ``val``."""
+        """Return the paper's figure for a measure of ``COLUMNS``; for splits without figures, that on val."""
         suffix = _SPLIT_SUFFIX.get(split, "_val")
         return self.paper.get(measure, self.paper.get(f"{measure}{suffix}"))
 
@@ -177,7 +177,7 @@ def get_recipe(name: str) -> Recipe:
 
 
 def batch_size_recipe(size: int) -> Recipe:
-    """Return the recipe of a point of the batch-size curve; without the paper's figures if it lacks that point.
+    """Return the recipe of a batch size, a point of figure 5; if the figure lacks it, it has no paper's figures.
 
     Raises:
         InvalidInput: a batch of fewer than 2 pairs has no negative.

@@ -1,12 +1,12 @@
 """Train a scorer from a run's folder: ``python -m curation.scorer.train RUN``, or several processes by ``torchrun``.
 
 Model (``towers``) and loop (``loop``) are independent; ``components`` combines them. A stopped run resumes from its
-checkpoint, and ends with the same weights and losses as without the stop (bit for bit on a CPU).
+checkpoint, and ends with the same weights and losses as an uninterrupted run (bit for bit on a CPU).
 
 Where the published code and the paper (Hessel et al. 2022 §5 and appendix B) differ:
 - the best checkpoint has the best P@1 in validation, every ``checkpoint_every`` updates, as in the paper; the
   published code takes the lowest loss of an epoch, and computes no P@1;
-- halves turn grey, as in the paper; in the published code that line is commented out;
+- views turn grey at random, as in the paper; in the published code that line is commented out;
 - the published code divides the rate by 10 on a plateau, the paper does not mention it: an option, off by default.
 Unlike both, a last batch that is not full is dropped, so that every update has equally many negatives.
 """
@@ -35,7 +35,7 @@ from curation.scorer.training.distributed import World, join_process_group
 from curation.scorer.training.inputs import RunInputs, read_inputs
 
 PROGRESS_INTERVAL_SECONDS = 10.0
-BAD_INPUT, INTERRUPTED = 2, 130
+BAD_INPUT, INTERRUPTED = 2, 130  # exit statuses
 LOCK_FILE, LOCK_SECONDS, POLL_SECONDS = ".lock", 60.0, 0.2
 
 
@@ -102,7 +102,7 @@ def _read_result(run: Path) -> TrainingResult:
         del values["format"]
         return TrainingResult(**values)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{run / RESULT_FILE}: is broken; delete it and run the training again") from error
+        raise InvalidInput(f"{run / RESULT_FILE}: is broken; delete it and train again") from error
 
 
 def _check_processes(config: TrainingConfig, world: World) -> None:

@@ -1,4 +1,4 @@
-"""Find the scorers and evaluations of the rows of the papers' tables."""
+"""Find the scorers and evaluations that reproduce rows of published tables (``curation.scorer.recipes``)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -33,14 +33,14 @@ class AuditRow:
     own: int
 
     @property
-    def target(self) -> int:
+    def labels_needed(self) -> int:
         """The number of labels needed in total."""
         return self.pairs * self.audit.readers
 
     @property
     def percent(self) -> float:
         """The percentage of labels done, 0 to 100."""
-        return 100 * self.labels / self.target if self.target else 0.0
+        return 100 * self.labels / self.labels_needed if self.labels_needed else 0.0
 
 
 def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
@@ -107,7 +107,7 @@ def _available_items(audit: Audit) -> "QuerySet[AuditItem]":
 
 @dataclass(frozen=True, slots=True)
 class AuditQueue:
-    """A reader's queue. Positions start at 1; ``waiting`` is in the order of offering.
+    """A reader's queue. Positions start at 1; ``waiting`` lists the unlabelled ones in the order of offering.
 
     ``position`` is the pair to show, if any; ``can_label`` is whether the reader may label it, ``is_complete``
     whether it has all its readers.
@@ -167,7 +167,7 @@ def audit_queue(audit: Audit, reader: AbstractBaseUser, position: int | None = N
 
 
 def _next_position(position: int | None, done: frozenset[int], waiting: Sequence[int]) -> int | None:
-    """Return the next position that the reader has done, or the first waiting one that is not shown."""
+    """Return the next position that the reader has labelled or that waits, whichever comes first."""
     done_later = (found for found in done if position is not None and found > position)
     later = min(done_later, default=None)
     ahead = next((candidate for candidate in waiting if candidate != position), None)

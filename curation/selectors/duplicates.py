@@ -1,4 +1,4 @@
-"""Queries on groups of near-duplicate photos: those marked, and those a run would mark."""
+"""Queries on groups of near-duplicate photos: the marked groups, and those that a run would mark."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -25,11 +25,11 @@ class DuplicateGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class SetAsidePreview:
     """The effect of setting a run's photos aside.
 
-    groups: least similar first. aside: photos that would be set aside; already: how many of them already are.
-    offered: photos that are set aside now and would be offered again.
+    groups: least similar first. to_set_aside: number of photos that would be set aside; already_set_aside: number of
+    these that already are. to_reoffer: number of photos that are set aside now and would be available again.
     """
 
     groups: Sequence[DuplicateGroup]
@@ -68,7 +68,7 @@ def reoffered_image_ids(project: Project) -> set[int]:
 
 
 def pairs_marked_same(project: Project) -> list[tuple[Image, Image]]:
-    """Return the pairs of images that people call the same and of which at least one is set aside, in a fixed order.
+    """Return the pairs of images that people reviewed as the same, at least one of them set aside, in fixed order.
 
     The newest review of a pair counts, as in ``curation.selectors.leakage.newest_review``.
     """
@@ -79,7 +79,7 @@ def pairs_marked_same(project: Project) -> list[tuple[Image, Image]]:
 
 
 def pairs_marked_different(project: Project) -> set[tuple[int, int]]:
-    """Return the pairs of images (row keys, the lower first) that people call different."""
+    """Return the pairs of images (row keys, the lower first) that people reviewed as different."""
     newest = _newest_reviews(project)
     return {pair for pair, review in newest.items() if review.verdict == LeakVerdict.DIFFERENT}
 
@@ -107,16 +107,16 @@ def current_groups(run: DuplicateRun) -> list[DuplicateGroup]:
     return sorted(found, key=lambda group: (1 if group.cosine is None else group.cosine, group.kept))
 
 
-def preview_run(run: DuplicateRun) -> Preview:
+def preview_run(run: DuplicateRun) -> SetAsidePreview:
     """Return the effect of setting a run's photos aside now."""
     groups = current_groups(run)
     to_set_aside = {member for group in groups for member in group.members}
-    current = set(marked_images(run.project).values_list("pk", flat=True))
-    return Preview(
+    marked = set(marked_images(run.project).values_list("pk", flat=True))
+    return SetAsidePreview(
         groups,
         len(to_set_aside),
-        len(to_set_aside & current),
-        len(current.intersection(run.compared_images) - to_set_aside),
+        len(to_set_aside & marked),
+        len(marked.intersection(run.compared_images) - to_set_aside),
     )
 
 

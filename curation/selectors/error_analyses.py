@@ -16,7 +16,7 @@ QUERY_CHUNK_SIZE = 1000  # values per query
 class GalleryItem:
     """A mistake in a gallery. If the photo was taken down, ``image`` is ``None`` and the texts are empty.
 
-    rank: the model's rank among ``of`` candidates. ratings: the two annotators' ratings, 1 to 3.
+    rank: the model's rank among ``candidates`` texts. ratings: the two annotators' ratings, 1 to 3.
     """
 
     instance: str

@@ -22,7 +22,7 @@ COMPARISON_MEMBER = "test_set_predictions/comparison.npy"
 COMPARISON_KEY = "comparison_answer_key.json"
 SHORTCUT = "shortcut"  # in the options of a baseline
 DEFAULT_SETS = {"boxes": MAX_BOXES, "chunk": CHUNK_SIZE, "min_inferences": MIN_INFERENCES, "seed": 0}
-"""The default options of the sets."""
+"""The default options of evaluation sets."""
 
 
 def evaluations(project: Project) -> "QuerySet[Evaluation]":
@@ -52,7 +52,7 @@ def changed_options(evaluation: Evaluation) -> dict[str, Any]:
 def has_default_options(evaluation: Evaluation) -> bool:
     """Whether an evaluation has only default options (see ``changed_options``).
 
-    Figures of two evaluations are comparable if both have, or if both differ in the same way.
+    Figures of two evaluations are comparable if their options differ from the defaults in the same way.
     """
     return not changed_options(evaluation)
 
@@ -91,7 +91,7 @@ def evaluation_folder(evaluation: Evaluation) -> Path:
 
 
 def evaluation_path(evaluation: Evaluation) -> str:
-    """Return that folder relative to the media folder; it is never served."""
+    """Return an evaluation's folder relative to the media folder; it is never served."""
     return f"evaluations/{evaluation.pk}"
 
 
@@ -111,7 +111,9 @@ def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], floa
         data = archive.read(COMPARISON_MEMBER)
     scores = np.load(io.BytesIO(data), allow_pickle=False).tolist()
     named = sorted(key["test_id_map"].items())  # scores follow the sorted test ids
-    return {(at["Input_iid"], at["candidate"]): score for (_, at), score in zip(named, scores, strict=True)}
+    return {
+        (item["Input_iid"], item["candidate"]): score for (_, item), score in zip(named, scores, strict=True)
+    }
 
 
 def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:

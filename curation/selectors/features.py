@@ -23,7 +23,7 @@ class StoredFeatureSet:
 
     @property
     def state(self) -> str:
-        """``complete``, ``being made``, ``stopped``, or ``lost`` if its files are missing."""
+        """``complete``, ``making``, ``stopped``, or ``lost`` if its files are missing."""
         if self.open_job is not None:
             return "making"
         if not self.row.is_complete:

@@ -1,11 +1,11 @@
-"""Lists of a project's curation jobs, without the parts of split jobs, which are on the job's own page."""
+"""Lists of a project's curation jobs, without sub-jobs, which are on their job's own page."""
 
 from django.db.models import QuerySet
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job, Project
 
-PREFIX = "curation."
+TASK_PREFIX = "curation."
 
 
 def open_jobs(project: Project) -> list[Job]:
@@ -24,5 +24,5 @@ def last_finished_job(project: Project, task: str) -> Job | None:
 
 
 def _top_level_jobs(project: Project) -> "QuerySet[Job]":
-    rows = Job.objects.filter(project=project, task__startswith=PREFIX, parent=None)
+    rows = Job.objects.filter(project=project, task__startswith=TASK_PREFIX, parent=None)
     return rows.select_related("created_by").order_by("-pk")

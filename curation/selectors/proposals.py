@@ -81,13 +81,13 @@ def ious_by_image(run: ProposalRun) -> Iterator[list[list[float]]]:
     rows = ProposalOverlap.objects.filter(
         proposals__run=run, proposals__image__taken_down_at__isnull=True
     ).order_by("proposals_id", "pk")
-    present: int | None = None
+    current_image: int | None = None
     pairs: list[list[float]] = []
     for image, ious in rows.values_list("proposals_id", "ious").iterator(chunk_size=_CHUNK_SIZE):
-        if image != present and pairs:
+        if image != current_image and pairs:
             yield pairs
             pairs = []
-        present = image
+        current_image = image
         pairs.append(ious)
     if pairs:
         yield pairs

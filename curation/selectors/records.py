@@ -28,6 +28,6 @@ def describe_waiting(project: Project, record_types: Collection[str]) -> list[st
         if approved and foreign:
             found.append(
                 f"{approved} approved submissions of {name} give records of type {', '.join(foreign)}, "
-                f"and versions of this project hold {', '.join(record_types)}"
+                f"but versions of this project contain only {', '.join(record_types)}"
             )
     return found

@@ -13,14 +13,14 @@ from curation.models import ComparisonRound, ComparisonSet, Pair
 class SetOrder(StrEnum):
     """The order in which sets are listed."""
 
-    PROMISING = "promising"
-    LEAST_PROMISING = "least-promising"
+    HIGHEST_FIRST = "promising"
+    LOWEST_FIRST = "least-promising"
     FEWEST_CANDIDATES = "fewest"
 
 
 _ORDERS = {
-    SetOrder.PROMISING: ("rank",),
-    SetOrder.LEAST_PROMISING: ("-rank",),
+    SetOrder.HIGHEST_FIRST: ("rank",),
+    SetOrder.LOWEST_FIRST: ("-rank",),
     SetOrder.FEWEST_CANDIDATES: ("scores__available", "rank"),
 }
 
@@ -35,20 +35,24 @@ class SkippedPair:
 
 
 def find_sets(
-    found: ComparisonRound, *, text: str = "", split: str = "", order: SetOrder = SetOrder.PROMISING
+    comparison_round: ComparisonRound,
+    *,
+    text: str = "",
+    split: str = "",
+    order: SetOrder = SetOrder.HIGHEST_FIRST,
 ) -> "QuerySet[ComparisonSet]":
     """Return a round's sets of a split that have ``text`` in the pair, a candidate or the photo's name."""
-    rows = found.sets.select_related("observation__image").order_by(*_ORDERS[order])
+    rows = comparison_round.sets.select_related("observation__image").order_by(*_ORDERS[order])
     if split:
         rows = rows.filter(observation__image__split=split)
-    return rows.filter(_text_filter(found, text)) if text else rows
+    return rows.filter(_text_filter(comparison_round, text)) if text else rows
 
 
-def _text_filter(found: ComparisonRound, text: str) -> Q:
-    pairs = Pair.objects.filter(project=found.project_id, type=Pair.TYPE)
+def _text_filter(comparison_round: ComparisonRound, text: str) -> Q:
+    pairs = Pair.objects.filter(project=comparison_round.project_id, type=Pair.TYPE)
     matching = pairs.filter(fields__inference__icontains=text)
     ids = set(matching.values_list("instance_id", flat=True))
-    rows = found.sets.values_list("pk", "chosen")
+    rows = comparison_round.sets.values_list("pk", "chosen")
     holding = [pk for pk, chosen in rows if not ids.isdisjoint(chosen)]
     return (
         Q(observation__fields__inference__icontains=text)
@@ -58,15 +62,15 @@ def _text_filter(found: ComparisonRound, text: str) -> Q:
     )
 
 
-def round_splits(found: ComparisonRound) -> list[str]:
+def round_splits(comparison_round: ComparisonRound) -> list[str]:
     """Return the splits of the photos of a round's sets, without the empty one."""
-    named = found.sets.exclude(observation__image__split="").order_by()
+    named = comparison_round.sets.exclude(observation__image__split="").order_by()
     return sorted(set(named.values_list("observation__image__split", flat=True)))
 
 
-def skipped_pairs(found: ComparisonRound, reason: str = "") -> list[SkippedPair]:
+def skipped_pairs(comparison_round: ComparisonRound, reason: str = "") -> list[SkippedPair]:
     """Return the pairs without a set, for one reason or all; those with the most candidates first."""
-    skipped: Mapping[str, list[dict[str, Any]]] = found.skipped
+    skipped: Mapping[str, list[dict[str, Any]]] = comparison_round.skipped
     rows = [
         SkippedPair(str(row["instance"]), name, row.get("available"))
         for name, listed in skipped.items()
@@ -76,8 +80,8 @@ def skipped_pairs(found: ComparisonRound, reason: str = "") -> list[SkippedPair]
     return sorted(rows, key=lambda row: -1 if row.available is None else row.available, reverse=True)
 
 
-def candidate_counts(found: ComparisonRound) -> list[int]:
+def candidate_counts(comparison_round: ComparisonRound) -> list[int]:
     """Return the number of candidates of each pair, with or without a set, in ascending order."""
-    with_set = [row.get("available") for row in found.sets.values_list("scores", flat=True)]
-    without = [row.available for row in skipped_pairs(found)]
+    with_set = [row.get("available") for row in comparison_round.sets.values_list("scores", flat=True)]
+    without = [row.available for row in skipped_pairs(comparison_round)]
     return sorted(count for count in [*with_set, *without] if isinstance(count, int))

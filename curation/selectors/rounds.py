@@ -29,26 +29,28 @@ def launched_rounds(project: Project) -> list[ComparisonRound]:
     return list(found.select_related("batch").defer("skipped"))
 
 
-def launched_sets(found: ComparisonRound) -> "QuerySet[ComparisonSet]":
+def launched_sets(comparison_round: ComparisonRound) -> "QuerySet[ComparisonSet]":
     """Return the launched sets of a round, highest set score first; empty before its launch."""
-    if found.batch is None:
-        return found.sets.none()
-    asked = item_units(found.batch).annotate(set_id=Cast("key", BigIntegerField()))
-    return found.sets.filter(pk__in=asked.values("set_id")).order_by("rank")
+    if comparison_round.batch is None:
+        return comparison_round.sets.none()
+    units = item_units(comparison_round.batch).annotate(set_id=Cast("key", BigIntegerField()))
+    return comparison_round.sets.filter(pk__in=units.values("set_id")).order_by("rank")
 
 
-def is_judged(found: ComparisonRound) -> bool:
+def is_judged(comparison_round: ComparisonRound) -> bool:
     """Whether all launched sets of a round have their approved judgments, at least two each."""
-    batch = found.batch
+    batch = comparison_round.batch
     if batch is None or batch.redundancy < MIN_RATINGS:
         return False
     return is_fully_judged(batch=batch, statuses=(AssignmentStatus.APPROVED,))
 
 
-def rated_split(found: ComparisonRound, version: DatasetVersion) -> str:
+def rated_split(comparison_round: ComparisonRound, version: DatasetVersion) -> str:
     """Return the split of a version that contains a round's ratings; empty (the whole version) if several do."""
-    sealed_round = next((sealed for sealed in sealed_rounds(version) if sealed["id"] == found.pk), {})
-    splits = sealed_round.get("splits", [found.options.get("split", "")])
+    sealed_round = next(
+        (sealed for sealed in sealed_rounds(version) if sealed["id"] == comparison_round.pk), {}
+    )
+    splits = sealed_round.get("splits", [comparison_round.options.get("split", "")])
     return str(splits[0]) if len(splits) == 1 else ""
 
 

@@ -151,12 +151,12 @@ def judged_rounds(scorer: Scorer) -> list[tuple[ComparisonRound, DatasetVersion]
     return [(comparison_round, version) for comparison_round, version in found if version is not None]
 
 
-def round_versions(found: ComparisonRound) -> list[DatasetVersion]:
+def round_versions(comparison_round: ComparisonRound) -> list[DatasetVersion]:
     """Return the sealed versions that contain a round's judgments, newest first."""
     return [
         version
-        for version in sealed_versions(found.project)
-        if any(sealed["id"] == found.pk for sealed in sealed_rounds(version))
+        for version in sealed_versions(comparison_round.project)
+        if any(sealed["id"] == comparison_round.pk for sealed in sealed_rounds(version))
     ]
 
 

@@ -1,4 +1,4 @@
-"""Queries on where images came from."""
+"""Queries on the collections that images come from."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -89,7 +89,7 @@ def import_jobs(project: Project, count: int) -> Sequence[Job]:
 def photo_sources(project: Project) -> "dict[str, QuerySet[SourceRecord, Any]]":
     """Return the ids of the project's photos by collection, as subqueries for ``pk__in``.
 
-    Named by the setting PHOTO_SOURCES, by which launches choose photos.
+    The setting PHOTO_SOURCES names this function; launches use it to select photos.
     """
     rows = SourceRecord.objects.filter(image__project=project)
     names = rows.order_by("source").values_list("source", flat=True).distinct()

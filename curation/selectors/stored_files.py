@@ -29,13 +29,13 @@ def curation_files() -> Iterator[StoredFile]:
 
 
 def _folder_files(
-    kind: str, owner: str, folder: str, listing: str, sha256: str, named: FileLister
+    kind: str, owner: str, folder: str, listing: str, sha256: str, list_files: FileLister
 ) -> Iterator[StoredFile]:
-    """Yield a folder's manifest, and the files it lists if it can be read; its own hash verifies it."""
+    """Yield a folder's manifest, and the files it lists. If it is broken, only itself: its hash reveals that."""
     yield StoredFile(kind, owner, f"{folder}/{listing}", sha256)
     try:
         found = json.loads((Path(settings.MEDIA_ROOT) / folder / listing).read_text("utf-8"))
-        for name, digest in named(found):
+        for name, digest in list_files(found):
             yield StoredFile(kind, owner, f"{folder}/{name}", digest)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return  # the manifest itself is reported

@@ -1,4 +1,4 @@
-"""Find the scorer and the evaluations behind a row of the paper's tables, and how they differ from its recipe.
+"""Find the scorer and the evaluations that reproduce a recipe's row, and how they differ from the recipe.
 
 Only evaluations with default options count (``curation.selectors.evaluations.has_default_options``). A fully
 trained scorer comes before a shortened one, then settings closer to the recipe, a newer run of proposed boxes, and
@@ -29,16 +29,16 @@ BOUND_PATHS = {
 }
 """Path of each bound in an evaluation's figures."""
 _IGNORED_SETTINGS = {"model", "seed"}  # the row names the model; the seed does not matter
-Rank = tuple[int, ...]
+Distance = tuple[int, ...]
 Splits = Mapping[str, Any]
 
 
 def recipe_evaluations(
     recipe: Recipe, evaluations: Iterable[Evaluation], default_splits: Splits
 ) -> list[Evaluation]:
-    """Return a row's evaluations, the row's own first; empty without any.
+    """Return a row's evaluations, the closest to the recipe first; empty without any.
 
-    The others measured the same thing. They have the same figures, and may have more, such as BERTScore.
+    The others repeat the same measurement: they have the same figures, and may have more, such as BERTScore.
 
     Args:
         evaluations: those of one version and split with default options, newest first.
@@ -57,7 +57,7 @@ def recipe_evaluations(
 
 
 def recipe_scorer(recipe: Recipe, scorers: Iterable[Scorer], default_splits: Splits) -> Scorer | None:
-    """Return the scorer that a row without an evaluation has, if any; ``scorers`` are newest first."""
+    """Return the scorer of a row without evaluations, if any; ``scorers`` are newest first."""
     if not recipe.needs_scorer:
         return None
     fitting = (scorer for scorer in scorers if _scorer_matches_recipe(recipe, scorer))
@@ -105,7 +105,7 @@ def training_differences(recipe: Recipe, scorer: Scorer, default_splits: Splits)
     ]
     share = scorer.splits.get("val_share", 0)  # 0 for two different splits, which are listed above
     is_default = share in (0, default_splits.get("val_share", 0))
-    return texts if is_default else [*texts, f"share that validates {share:g}"]
+    return texts if is_default else [*texts, f"validation share {share:g}"]
 
 
 def _format_setting(value: Any) -> str:
@@ -126,7 +126,7 @@ def _matches_recipe(recipe: Recipe, evaluation: Evaluation) -> bool:
 
 
 def _scorer_matches_recipe(recipe: Recipe, scorer: Scorer) -> bool:
-    """Whether a scorer was trained for a row, or with the very settings of its recipe."""
+    """Whether a scorer was trained for a row, or with exactly the settings of its recipe."""
     if scorer.recipe == recipe.trains_as:
         return True
     trained = _training_recipe(recipe)
@@ -136,13 +136,13 @@ def _scorer_matches_recipe(recipe: Recipe, scorer: Scorer) -> bool:
 
 
 def _training_recipe(recipe: Recipe) -> Recipe | None:
-    """Return the recipe whose scorer a row has: its own, or another's."""
+    """Return the recipe that trains a row's scorer: its own, or another's."""
     if recipe.kind is RecipeKind.EVALUATED:
         return recipes.get_recipe(recipe.trains_as)
     return recipe if recipe.kind is RecipeKind.TRAINED else None
 
 
-def _evaluation_distance(recipe: Recipe, evaluation: Evaluation, default_splits: Splits) -> Rank:
+def _evaluation_distance(recipe: Recipe, evaluation: Evaluation, default_splits: Splits) -> Distance:
     """Return an evaluation's distance from the row's recipe; less is closer."""
     if recipe.kind in SHORTCUTS:
         return 0, SHORTCUTS[recipe.kind].index(Shortcut(evaluation.options[SHORTCUT]))
@@ -151,8 +151,8 @@ def _evaluation_distance(recipe: Recipe, evaluation: Evaluation, default_splits:
     return 0, int(evaluation.options.get("encoder") != recipes.default_model())
 
 
-def _scorer_distance(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> Rank:
-    """Return the distance of a scorer: random initial weights, shortened training, number of other differences."""
+def _scorer_distance(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> Distance:
+    """Return a scorer's distance: random initial weights, shortened training, number of other differences."""
     trained = _training_recipe(recipe)
     changed = _changed_settings(trained, scorer) if trained is not None else {}
     differing = ("model" in changed) + len(training_differences(recipe, scorer, default_splits))
@@ -167,10 +167,9 @@ def _is_shortened(recipe: Recipe | None, changed: Mapping[str, Any]) -> bool:
 
 def _changed_settings(recipe: Recipe, scorer: Scorer) -> dict[str, Any]:
     """Return the settings that make a scorer differ from its recipe; a recipe may leave the model open."""
-    own = recipe.changes.get("model", recipes.default_model())
-    recipe_config = recipe.config(model=own or scorer.config.get("model") or TINY).as_json()
-    kept = recipe_config.items()
-    relevant = {name: value for name, value in kept if name not in SETTINGS_THAT_CHANGE_NO_RESULT}
+    model = recipe.changes.get("model", recipes.default_model())
+    settings = recipe.config(model=model or scorer.config.get("model") or TINY).as_json().items()
+    relevant = {name: value for name, value in settings if name not in SETTINGS_THAT_CHANGE_NO_RESULT}
     trained = scorer.config
     return {name: trained[name] for name, value in relevant.items() if trained.get(name, value) != value}
 

@@ -1,4 +1,4 @@
-"""The papers' tables beside ours: which rows are made for a version and split, and what is missing.
+"""Compare the published tables with our results: which rows exist for a version and split, and which are missing.
 
 Reads only. It is a service because selectors must not import the scorer's recipes.
 """
@@ -33,7 +33,7 @@ from hits.services.errors import Refused
 
 
 class RowState(StrEnum):
-    """State of our row. ``TRAINED`` has a scorer but no evaluation yet; ``OTHERS`` rows are never reproduced here."""
+    """A row's state. ``TRAINED`` has a scorer but no evaluation yet; ``OTHERS`` rows are never reproduced here."""
 
     MADE = "made"
     TRAINED = "trained"
@@ -79,20 +79,20 @@ class AblationRow:
         return ""
 
     def describe_counts(self, names: Iterable[str]) -> str:
-        """Return the n of some measures: ``200 instances, 60/12 images`` where they differ."""
+        """Return the sample sizes of some measures: ``200 instances, 60/12 images`` if they differ."""
         found: dict[str, dict[str, None]] = {}
         for name in names:
             if (n := self.cells[name].n) is not None:
                 found.setdefault(COLUMN_MEASURES[name].count_label, {})[f"{n:,}"] = None
-        return ", ".join(f"{'/'.join(counts)} {of}" for of, counts in found.items())
+        return ", ".join(f"{'/'.join(counts)} {label}" for label, counts in found.items())
 
     @property
     def known_pairs_warning(self) -> str:
         """A warning if evaluated pairs trained the scorer or selected its checkpoint; else empty."""
         if not self.known_pairs:
             return ""
-        whole = f"{self.known_pairs:,}" + (f" of {self.pairs:,}" if self.pairs else "")
-        return f"{whole} pairs were used to train or select this scorer: its figures are too optimistic"
+        count = f"{self.known_pairs:,}" + (f" of {self.pairs:,}" if self.pairs else "")
+        return f"{count} pairs were used to train or select this scorer: its figures are too optimistic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,9 @@ class _AvailableResults:
 
 
 def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
-    """Return every row of the paper's tables with our results on a split of a sealed version.
+    """Return every row of the published tables with our results on a split of a sealed version.
 
-    Of several scorers the closest to the recipe counts, then the newest. Additional batch sizes follow the paper's.
+    If several scorers match a recipe, the closest counts, then the newest. Additional batch sizes come last.
     """
     available = _AvailableResults(
         list(Scorer.objects.filter(project=version.project_id, version=version, is_ready=True)),

@@ -1,4 +1,4 @@
-"""Request the rows of the paper's tables with our own data. A pipeline trains and evaluates them."""
+"""Request jobs that reproduce rows of published tables with a project's data. A pipeline does the work."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -25,10 +25,10 @@ from hits.services.jobs import jobs
 
 @dataclass(frozen=True, slots=True)
 class AblationOptions:
-    """Which rows to make, and which settings differ from the paper's.
+    """Which rows to reproduce, and which settings differ from the published ones.
 
     recipes: names of rows. batch_sizes: additional points of the batch-size curve. Without either: every row that can
-    be made here. model: initial weights of every training; empty uses each recipe's own. steps: maximum per training;
+    be made here. model: initial weights of all scorers; empty uses each recipe's own. steps: maximum per scorer;
     0 runs all epochs. batch_size: for recipes that do not vary it; 0 uses theirs. chunk_size: pairs in memory at
     once; 0 uses the recipe's. epochs: 0 uses the paper's. split: the evaluated split. seed: for all random draws.
     """
@@ -53,7 +53,7 @@ class AblationOptions:
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> "AblationOptions":
-        """Return options as a job keeps them."""
+        """Return the options that a job stores."""
         lists = {name: tuple(given[name]) for name in ("recipes", "batch_sizes")}
         return cls(**(dict(given) | lists))
 

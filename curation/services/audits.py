@@ -1,4 +1,4 @@
-"""Audits: create one, record labels, settle disagreements, close it."""
+"""Create audits, record labels, settle disagreements, and close audits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -187,8 +187,8 @@ def settle_disagreement(
 def close_audit(*, audit: Audit, by: AbstractBaseUser | None) -> None:
     """Close an audit permanently; it accepts no more labels. Idempotent."""
     with transaction.atomic():
-        open_one = Audit.objects.filter(pk=audit.pk, state=AuditState.OPEN)
-        if open_one.update(state=AuditState.CLOSED, closed_at=timezone.now()):
+        if_open = Audit.objects.filter(pk=audit.pk, state=AuditState.OPEN)
+        if if_open.update(state=AuditState.CLOSED, closed_at=timezone.now()):
             audit_trail.record(project=audit.project, actor=by, action="audit.close", subject=audit.pk)
     audit.refresh_from_db(fields=["state", "closed_at"])
 

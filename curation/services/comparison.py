@@ -1,4 +1,4 @@
-"""Comparison rounds: request one, store its sets, launch the best sets for rating."""
+"""Request comparison rounds, store their sets, and launch the best sets for rating."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -90,7 +90,7 @@ class RoundOptions:
 class JudgePageOptions:
     """What judges see beside the region, and how many candidates at a time.
 
-    ``reference`` is the inference written for the region. The paper mentions neither.
+    ``reference`` is the inference written for the region. Hessel et al. 2022 mention neither clue nor reference.
     """
 
     clue: bool = False
@@ -105,22 +105,22 @@ class JudgePageOptions:
 
 @dataclass(frozen=True, slots=True)
 class BuiltSet:
-    """One set from the builder: ids of pairs, rank, and scores.
+    """One built set: the row key of its gold pair, the ids of the chosen pairs, its rank, and its scores.
 
     ``scores`` holds one number or one list per name; a list has one figure per chosen inference, in their order:
 
     - ``gold``: plausibility of the gold inference; ``plausibility``: of each chosen one.
-    - ``similarity``: to those picked before it, 0 for the first; ``objectives``: what the pick maximised.
+    - ``similarity``: to the inferences picked before it, 0 for the first; ``objectives``: the value it maximised.
     - ``copies``: inferences with exactly its text; ``cluster``: inferences in its soft cluster, both with itself.
     - ``dropped``: per chosen inference the ids of the first few that left its soft cluster in its favour.
-    - ``eligible``: how many passed the global filters and are more plausible than the gold; ``available``: of
-      those, how many were unused at the set's turn.
+    - ``eligible``: how many passed the global filters and are more plausible than the gold; ``available``: how
+      many of those no earlier set had used.
     - ``promise``: mean ``words``, mean pair ``similarity``, mean ``plausibility``; ``places``: the set's rank in
       each of the three (equals share a mean rank) and the weighted ``total``.
     """
 
-    gold: int
-    chosen: Sequence[str]
+    gold_pk: int
+    chosen_instance_ids: Sequence[str]
     rank: int
     scores: dict[str, Any]
 
@@ -138,7 +138,7 @@ class BuiltRound:
 
 
 def splits_in_use(project: Project) -> list[str]:
-    """Return the splits of the accepted pairs' photos; the empty text is no split."""
+    """Return the splits of the accepted pairs' photos; an empty name means photos without a split."""
     return sorted(set(accepted_pairs(project).order_by().values_list("image__split", flat=True)))
 
 
@@ -153,8 +153,8 @@ def request_comparison_round(
     """Queue the building of comparison sets from the project's accepted pairs.
 
     Args:
-        encoder: a name that ``curation.features`` knows, of images and texts in one space, or ``scorer:`` with the
-            name or number of a ready scorer of the project; empty is the default.
+        encoder: a joint image+text encoder of ``curation.features``, or ``scorer:`` with the name or number of a
+            ready scorer of the project; empty is the default.
         queue: false when this process runs it (``jobs.run_in_process``).
 
     Raises:
@@ -215,8 +215,8 @@ def store_round(
         [
             ComparisonSet(
                 round=row,
-                observation_id=item.gold,
-                chosen=list(item.chosen),
+                observation_id=item.gold_pk,
+                chosen=list(item.chosen_instance_ids),
                 rank=item.rank,
                 scores=item.scores,
             )
@@ -316,8 +316,8 @@ def _plan_sets(round: ComparisonRound, limit: int | None, page: JudgePageOptions
     sets = list(launchable_sets(round).select_related("observation")[:limit])
     if not sets:
         raise Refused(f"sets: {_explain_no_sets(round)}")
-    texts = _pairs_by_id(round.project, sets)
-    return [_set_to_judge(item, texts, page) for item in sets]
+    pairs = _pairs_by_id(round.project, sets)
+    return [_set_to_judge(item, pairs, page) for item in sets]
 
 
 def _pairs_by_id(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Pair]:
@@ -325,8 +325,8 @@ def _pairs_by_id(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, P
     return {row.instance_id: row for row in accepted_pairs(project) if row.instance_id in required}
 
 
-def _set_to_judge(item: ComparisonSet, texts: dict[str, Pair], page: JudgePageOptions) -> SetToJudge:
-    missing = [key for key in item.chosen if key not in texts]
+def _set_to_judge(item: ComparisonSet, pairs: dict[str, Pair], page: JudgePageOptions) -> SetToJudge:
+    missing = [key for key in item.chosen if key not in pairs]
     if missing:
         raise Refused(
             f"set {item.rank}: pair {missing[0]} is no longer accepted or its photo was taken down; "
@@ -338,7 +338,7 @@ def _set_to_judge(item: ComparisonSet, texts: dict[str, Pair], page: JudgePageOp
         own_pair_id=gold.instance_id,
         image_id=gold.image.pk,
         boxes=gold.boxes,
-        candidates=[CandidateToRate(key, texts[key].inference) for key in item.chosen],
+        candidates=[CandidateToRate(key, pairs[key].inference) for key in item.chosen],
         clue=gold.clue if page.clue else None,
         reference=gold.inference if page.reference else None,
         per_page=page.per_page,

@@ -1,4 +1,4 @@
-"""De-duplication of a project's images: request a run, store its groups, set duplicates aside."""
+"""De-duplicate a project's images: request a run, store its groups, and set duplicates aside."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -89,8 +89,8 @@ class DedupOptions:
         if self.source not in {"", *Source}:
             raise Refused(f"source: {self.source!r}; use {', '.join(Source)}, or none for all photos")
         if self.memory_mib < MIN_MEMORY_MIB:
-            least = f"use at least {MIN_MEMORY_MIB}"
-            raise Refused(f"memory: {self.memory_mib} MiB is too little for clustering; {least}")
+            hint = f"use at least {MIN_MEMORY_MIB}"
+            raise Refused(f"memory: {self.memory_mib} MiB is too little for clustering; {hint}")
 
     @property
     def memory_bytes(self) -> int:
@@ -104,7 +104,7 @@ class DedupOptions:
 
     @property
     def cut(self) -> Cut:
-        """The cut that ends the merging."""
+        """The stopping criterion of the clustering."""
         if self.clusters is not None:
             return ByNumber(self.clusters)
         if self.fraction is not None:
@@ -125,16 +125,18 @@ def request_deduplication(
         Conflict: one is running.
     """
     chosen = DedupOptions(**options)
-    count, of = duplicates.count_images(project, chosen.source), chosen.source_suffix
+    count, suffix = duplicates.count_images(project, chosen.source), chosen.source_suffix
     if count < 2:  # noqa: PLR2004 - one image has no duplicate
-        raise Refused(f"images: there are fewer than two{of}; import some first")
+        raise Refused(f"images: there are fewer than two{suffix}; import some first")
     if chosen.clusters is not None and chosen.clusters > count:
-        raise Refused(f"clusters: {chosen.clusters} is more than the {count} images{of}; use 1 to {count}")
+        raise Refused(
+            f"clusters: {chosen.clusters} is more than the {count} images{suffix}; use 1 to {count}"
+        )
     if isinstance(chosen.cut, ByDistance):
         chosen = replace(chosen, distance=chosen.cut.distance)
     return jobs.enqueue(
         task=DEDUPLICATE,
-        title=f"De-duplicate {count} images{of}",
+        title=f"De-duplicate {count} images{suffix}",
         project=project,
         by=by,
         exclusive_key=f"deduplicate:{project.pk}",
@@ -172,7 +174,7 @@ def store_preview(
     """Store a run's groups as a preview and clear earlier previews. Marks no photo.
 
     Args:
-        groups, compared_images: as the row has them (``DuplicateRun``).
+        groups, compared_images: in the format of the row (``DuplicateRun``).
     """
     previews = DuplicateRun.objects.filter(project=project, state=DuplicateRunState.PREVIEW)
     previews.update(groups=[], compared_images=[])
@@ -290,7 +292,7 @@ def store_duplicate_groups(
     """Mark the duplicates of a run's groups, and apply people's earlier verdicts.
 
     If people marked two images as the same and one was set aside, at most one of them is offered: if the groups offer
-    both, ``choose_kept_image`` decides. An image that somebody offered again is only marked by groups.
+    both, ``choose_kept_image`` decides. An image that somebody offered again is marked only as a group's duplicate.
 
     Args:
         groups: kept image -> its duplicates.
@@ -316,7 +318,7 @@ def _apply_same_verdicts(
 ) -> int:
     """Set one image of each pair aside if the groups offer both; return how many were set aside.
 
-    One order decides in all pairs, so no image is kept in one pair and set aside for the same image in another.
+    All pairs use one order of preference, so the results of two pairs never contradict each other.
     """
     offered = duplicates.offered_image_ids(project) if pairs else set()
     count = 0

@@ -1,4 +1,4 @@
-"""Preview of a draft's contents: computed at once for small drafts, else by a job that stores the result."""
+"""Preview a draft's contents: at once for small drafts, else by a job that stores the result."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class DraftContents:
 
 
 def draft_contents(version: DatasetVersion) -> DraftContents:
-    """Return what a draft would hold: computed now if small, else from the newest job.
+    """Return what a draft would contain: computed now if it is small, else from the newest job.
 
     Raises:
         Refused: a photo's split is unknown.
@@ -45,12 +45,12 @@ def draft_contents(version: DatasetVersion) -> DraftContents:
         return DraftContents(pairs, summarise_draft(version), None)
     job = version_selectors.newest_plan_job(version)
     saved = job.result if job is not None and job.result else {}
-    current = saved.get("state") == _fingerprint(version)
-    return DraftContents(pairs, saved["summary"] if current else None, job)
+    is_current = saved.get("state") == _fingerprint(version)
+    return DraftContents(pairs, saved["summary"] if is_current else None, job)
 
 
 def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job:
-    """Queue the job that computes what a draft would hold.
+    """Queue the job that computes what a draft would contain.
 
     Raises:
         Conflict: it is sealed already, or is being computed.
@@ -66,7 +66,7 @@ def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job
 
 
 def store_draft_summary(*, job: Job, version: DatasetVersion, progress: ProgressReport | None = None) -> None:
-    """Compute what a draft would hold and store it with the job; it is valid until rows change.
+    """Compute what a draft would contain and store it with the job; it is valid until rows change.
 
     Raises:
         Refused: a photo's split is unknown.
@@ -167,7 +167,7 @@ def _photo_names(
 
 
 def _removal_reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
-    """Return a label of why a row of the earlier version is missing; empty if unknown."""
+    """Return a label of the reason why a row of the earlier version is missing; empty if it is unknown."""
     known: dict[str, str] = version.provenance.get("removed", {})
     reason = plan.exclusion_reason(*key) if plan is not None else known.get(key[1], "")
     return REASON_LABELS.get(reason, reason)

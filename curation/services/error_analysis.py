@@ -1,4 +1,4 @@
-"""Error analyses of evaluations: request one, store its result. A pipeline computes it."""
+"""Request error analyses of evaluations, and store their results. A pipeline computes them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -35,7 +35,9 @@ class ErrorOptions:
 
     def __post_init__(self) -> None:
         if not -_HIGHEST_AGREEMENT <= self.agreement < _HIGHEST_AGREEMENT:
-            raise Refused(f"agreement: {self.agreement:g} leaves no image; the paper uses {MIN_AGREEMENT:g}")
+            raise Refused(
+                f"agreement: {self.agreement:g} leaves no image; use for instance {MIN_AGREEMENT:g}"
+            )
         check_at_least("seed", self.seed, 0)
         if not 1 <= self.shown <= MAX_SHOWN:
             raise Refused(f"shown: {self.shown}; use 1 to {MAX_SHOWN}")

@@ -1,4 +1,4 @@
-"""Evaluations: request one, store its result. A pipeline computes it."""
+"""Request evaluations, and store their results. A pipeline computes them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -30,7 +30,7 @@ from hits.services.jobs import jobs
 JUDGMENTS_LABEL = "People"
 INFERENCE = "inference"
 MAX_LABEL_LENGTH, MAX_TITLE_LENGTH = 80, 160
-_FILE_KINDS = (".zip", ".npy", ".json")
+_FILE_SUFFIXES = (".zip", ".npy", ".json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _EvaluationSubject:
     scorer: Scorer | None = None
 
 
-def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
+def request_evaluation(  # noqa: PLR0913 - the columns of one row, by keyword
     *,
     project: Project,
     by: AbstractBaseUser | None,
@@ -79,8 +79,8 @@ def request_evaluation(  # noqa: PLR0913 - what one row says, by keyword
 
     Args:
         split: train, val or test; empty or ``all`` is the whole version.
-        encoder: a name that ``curation.features`` knows, or ``scorer:<name or number>``.
-        texts, region_mode: as in the options, where they are not given.
+        encoder: an encoder name of ``curation.features``, or ``scorer:<name or number>``.
+        texts, region_mode: replace those of ``options`` if given.
         queue: false when this process runs the job (``jobs.run_in_process``).
 
     Raises:
@@ -123,8 +123,10 @@ def request_file_evaluation(
     """
     if not options.label:
         raise Refused("label: is missing; name these predictions")
-    if predictions.suffix not in _FILE_KINDS:
-        raise Refused(f"{predictions}: must end in {', '.join(_FILE_KINDS)}; zip the folder of predictions")
+    if predictions.suffix not in _FILE_SUFFIXES:
+        raise Refused(
+            f"{predictions}: must end in {', '.join(_FILE_SUFFIXES)}; zip the folder of predictions"
+        )
     if not predictions.is_file():
         raise Refused(f"{predictions}: there is no such file; check the path")
     facts = {"predictions": str(predictions.absolute())}
@@ -184,7 +186,7 @@ def request_baseline_evaluation(
 def complete_evaluation(
     *, evaluation: Evaluation, figures: dict[str, Any], provenance: dict[str, Any], path: str, sha256: str
 ) -> bool:
-    """Store an evaluation's result; return whether it was the first."""
+    """Store an evaluation's result unless it has one; return whether it was stored."""
     rows = Evaluation.objects.filter(pk=evaluation.pk, sha256="")
     return bool(rows.update(figures=figures, provenance=provenance, path=path, sha256=sha256))
 

@@ -1,4 +1,4 @@
-"""Feature sets: request one, record its facts. A pipeline writes the files."""
+"""Request feature sets, and record their facts. A pipeline writes the files."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -84,7 +84,7 @@ def request_features(
 
     Raises:
         Refused: there is nothing to encode, or no such scorer.
-        Conflict: the same set is being made.
+        Conflict: the same set is being spec.
     """
     chosen = options or FeatureOptions()
     chosen = replace(chosen, encoder=resolve_encoder(project, chosen.encoder))
@@ -108,50 +108,50 @@ def features_folder(row: FeatureSet) -> Path:
     return Path(settings.MEDIA_ROOT) / row.path
 
 
-def features_path(project: Project, made: FeatureSpec) -> str:
+def features_path(project: Project, spec: FeatureSpec) -> str:
     """Return the set's folder below the media folder; equal vectors have equal paths."""
-    facts = asdict(made)
+    facts = asdict(spec)
     del facts["preprocessing"]  # the revision covers every part of it that changes vectors
     return f"features/{project.pk}/{content_sha256(facts)[:32]}"
 
 
 @transaction.atomic
-def plan_features(*, project: Project, made: FeatureSpec) -> FeatureSet:
+def plan_features(*, project: Project, spec: FeatureSpec) -> FeatureSet:
     """Return the row of a set, created as incomplete if it is new."""
     row, _ = FeatureSet.objects.get_or_create(
-        project=project, **_identity(made), defaults={"path": features_path(project, made), **_facts(made)}
+        project=project, **_identity(spec), defaults={"path": features_path(project, spec), **_facts(spec)}
     )
     return row
 
 
 @transaction.atomic
-def complete_features(*, project: Project, made: FeatureSpec, dim: int, sha256: str) -> FeatureSet:
+def complete_features(*, project: Project, spec: FeatureSpec, dim: int, sha256: str) -> FeatureSet:
     """Store that a set is complete, and return its row; it replaces an earlier row of the same set."""
-    facts = _facts(made) | {"path": features_path(project, made), "dim": dim, "sha256": sha256}
+    facts = _facts(spec) | {"path": features_path(project, spec), "dim": dim, "sha256": sha256}
     row, _ = FeatureSet.objects.update_or_create(
-        project=project, **_identity(made), defaults=facts | {"is_complete": True}
+        project=project, **_identity(spec), defaults=facts | {"is_complete": True}
     )
     return row
 
 
-def reopen_features(*, row: FeatureSet, made: FeatureSpec) -> None:
+def reopen_features(*, row: FeatureSet, spec: FeatureSpec) -> None:
     """Mark a set as incomplete, so that its files are made again."""
-    facts = _facts(made) | {"path": features_path(row.project, made)}
+    facts = _facts(spec) | {"path": features_path(row.project, spec)}
     FeatureSet.objects.filter(pk=row.pk).update(**facts, is_complete=False, sha256="")
 
 
-def _identity(made: FeatureSpec) -> dict[str, Any]:
+def _identity(spec: FeatureSpec) -> dict[str, Any]:
     return {
-        "encoder": made.encoder,
-        "revision": made.revision,
-        "subject": made.subject,
-        "region_mode": made.region_mode,
-        "items_sha256": made.items_sha256,
+        "encoder": spec.encoder,
+        "revision": spec.revision,
+        "subject": spec.subject,
+        "region_mode": spec.region_mode,
+        "items_sha256": spec.items_sha256,
     }
 
 
-def _facts(made: FeatureSpec) -> dict[str, Any]:
-    return {"preprocessing": made.preprocessing, "count": made.count, "shards": made.shards}
+def _facts(spec: FeatureSpec) -> dict[str, Any]:
+    return {"preprocessing": spec.preprocessing, "count": spec.count, "shards": spec.shards}
 
 
 _EMPTY_MESSAGES = {

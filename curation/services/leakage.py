@@ -1,4 +1,4 @@
-"""Leakage between splits: request a search for shared images, store pairs and people's reviews."""
+"""Request searches for images that splits share, and store the pairs and people's reviews."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ SPLIT_PRIORITY = ("test", "val", "train")
 
 
 class CompareBy(StrEnum):
-    """What images are compared by."""
+    """How images are compared: by vectors, or only as copies (equal files or shared published ids)."""
 
     NEAR = "near"
     COPIES = "copies"

@@ -1,4 +1,4 @@
-"""Runs of box proposals: request one, store its boxes and their overlap with accepted pairs."""
+"""Request runs of box proposals, and store their boxes and the overlap with accepted pairs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -34,9 +34,9 @@ MAX_REVISION_LENGTH = 120  # characters that the column holds
 class ProposalOptions:
     """How boxes are proposed.
 
-    detector: a name that ``curation.proposals.factory`` knows. limit: boxes per image (paper: 100). suppress_over:
-    drop a model's box whose IoU with a better box is higher; absent keeps all (default; the paper states no
-    suppression).
+    detector: a name of ``curation.proposals.factory``. limit: boxes per image (Hessel et al. 2022: 100).
+    suppress_over: drop a model's box whose IoU with a higher-scoring box is over this (non-maximum suppression);
+    absent keeps all boxes (default; Hessel et al. 2022 state no suppression).
     """
 
     detector: str = CLASSICAL

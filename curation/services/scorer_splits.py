@@ -1,4 +1,4 @@
-"""Which pairs of a version train a scorer, and which choose its checkpoint."""
+"""Choose which pairs of a version train a scorer, and which select its checkpoint."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _MIN_IMAGES = 2  # one to train on, one to validate with
 
 @dataclass(frozen=True, slots=True)
 class TrainingSplits:
-    """The splits a scorer is trained on, and validated on to choose its best checkpoint.
+    """The splits that a scorer is trained on, and validated on to select its best checkpoint.
 
     ``share`` is above 0 when both are the same split: that share of its photos, with all their pairs, is held out
     for validation. ``seed`` chooses them.

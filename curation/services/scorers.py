@@ -1,4 +1,4 @@
-"""Scorers: request a training or an import, and record its results. A pipeline does the work."""
+"""Request training runs and imports of scorers, and record their results. A pipeline does the work."""
 
 import math
 import re
@@ -48,8 +48,8 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
             starts from that scorer, which becomes the new one's parent. train_split, val_split: the splits to use; by
             default train and val if the version has them. If only one split is available, or both are the same, a
             share of its photos is held out for validation.
-        val_share: that share, above 0 and below 1. recipe: the row of the paper's tables that this reproduces, if
-        any.
+        val_share: that share, above 0 and below 1. recipe: the recipe (``curation.scorer.recipes``) that this
+            reproduces, if any.
         queue: False when this process runs the job (``jobs.run_in_process``).
 
     Raises:
@@ -251,7 +251,7 @@ def request_scorer_import(
 
 @transaction.atomic
 def update_training(*, scorer: Scorer, **changes: Any) -> None:
-    """Merge values into a training's ``figures``, ``splits`` or ``environment``."""
+    """Merge values into a scorer's ``figures``, ``splits`` or ``environment``."""
     row = Scorer.objects.select_for_update().get(pk=scorer.pk)
     for name, facts in changes.items():
         setattr(row, name, getattr(row, name) | facts)
@@ -315,6 +315,6 @@ def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
         return ""
     amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
     return (
-        f"{scorer.name} was trained or validated on {amount} approved pairs. It finds their inferences "
+        f"{scorer.name} was trained or validated on {amount} approved pairs. It rates their inferences as "
         "very plausible, so few candidates will pass. Use it for unseen pairs, or interpret the sets with care."
     )

@@ -1,4 +1,4 @@
-"""Audits of shortcuts: how well a model does without the image. A pipeline does the work."""
+"""Request audits of shortcuts: how well models do without the image. A pipeline does the work."""
 
 from dataclasses import asdict, dataclass, field
 
@@ -16,7 +16,7 @@ from hits.services.jobs import jobs
 
 @dataclass(frozen=True, slots=True)
 class ShortcutOptions:
-    """The split that is audited for shortcuts, and the random seed."""
+    """The split to audit, the random seed, and ``which`` shortcuts to evaluate."""
 
     split: str
     seed: int = 0

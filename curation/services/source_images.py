@@ -54,7 +54,7 @@ class ImportOptions:
 
 @dataclass(slots=True)
 class ImportCounts:
-    """What an import has done so far. Stored in the job's cursor, so a resumed run continues the counts.
+    """What an import has done so far. The job's cursor stores it, so that a resumed run continues the counts.
 
     ``described`` counts pictures the project already had, to which the import added missing details.
     """
@@ -92,7 +92,7 @@ class _KnownImage:
 
 
 class ImageImport:
-    """Stores an import's pictures, batch by batch, from the cursor on.
+    """Stores an import's pictures batch by batch, starting at the job's cursor.
 
     sandbox: the folder that every picture must be in when it is opened, perhaps hours after planning.
     """
@@ -115,41 +115,41 @@ class ImageImport:
         self._sandbox = sandbox
         self._fingerprint = _fingerprint(plan)
         self._known = imported_splits(project, self._source)
-        self._position, self._tally = self._start()
+        self._position, self._counts = self._resume()
 
     def run(self) -> ImportCounts:
         images = self._plan.images
         self._progress.advance(self._position, total=len(images), **self._cursor())
         with ThreadPoolExecutor(DECODER_THREADS) as pool:
             for start in range(self._position, len(images), BATCH_SIZE):
-                self._batch(images[start : start + BATCH_SIZE], pool)
-        return self._tally
+                self._process_batch(images[start : start + BATCH_SIZE], pool)
+        return self._counts
 
-    def _start(self) -> tuple[int, ImportCounts]:
-        """Return where an earlier run ended; the beginning if the files have changed since."""
+    def _resume(self) -> tuple[int, ImportCounts]:
+        """Return the position and counts of an earlier run; both are 0 if the files have changed since."""
         cursor = self._progress.job.cursor
         if cursor.get("plan") != self._fingerprint:
             return 0, ImportCounts()
         return cursor["position"], ImportCounts(**cursor["tally"])
 
     def _cursor(self) -> dict[str, Any]:
-        return {"plan": self._fingerprint, "position": self._position, "tally": asdict(self._tally)}
+        return {"plan": self._fingerprint, "position": self._position, "tally": asdict(self._counts)}
 
-    def _batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
-        first_new_problem = len(self._tally.problems)
+    def _process_batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
+        first_new_problem = len(self._counts.problems)
         new = [image for image in batch if image.source_id not in self._known]
         old = (image for image in batch if image.source_id in self._known)
         known = [_KnownImage(image, self._plan.regions(image)) for image in old]
-        opened = list(self._opened(new, pool))
+        opened = list(self._decode(new, pool))
         with transaction.atomic():
             self._store(opened)
-            self._fill(known)
+            self._update_known(known)
             self._position += len(batch)
             self._progress.advance(self._position, total=len(self._plan.images), **self._cursor())
-        for problem in self._tally.problems[first_new_problem:]:
+        for problem in self._counts.problems[first_new_problem:]:
             self._progress.log(f"Skipped: {problem}")
 
-    def _fill(self, known: Sequence[_KnownImage]) -> None:
+    def _update_known(self, known: Sequence[_KnownImage]) -> None:
         """Add missing details to pictures the project already has; differences are logged and left alone."""
         ids = [item.image.source_id for item in known]
         records = source_records(self._project, self._source, ids) if ids else {}
@@ -161,9 +161,9 @@ class ImageImport:
                     f"here in {source.split}; left as it is"
                 )
             elif not item.regions or self._has_size(source, (record.image.width, record.image.height)):
-                self._fill_one(item, record)
+                self._add_details_to_known(item, record)
 
-    def _fill_one(self, item: _KnownImage, record: SourceRecord) -> None:
+    def _add_details_to_known(self, item: _KnownImage, record: SourceRecord) -> None:
         source, image = item.image, record.image
         fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
         updates: list[tuple[str, SourceRecord | Image, str, Any]] = [
@@ -194,14 +194,14 @@ class ImageImport:
         if "regions" in changed:
             self._count_regions(fitted)
         if differing:
-            what = ", ".join(differing)
-            self._differs(f"{source.location}: has another {what} in the project; left as it is")
+            names = ", ".join(differing)
+            self._note_problem(f"{source.location}: has another {names} in the project; left as it is")
         if changed:
-            self._tally.described += 1
+            self._counts.described += 1
         elif differing:
-            self._tally.skipped += 1
+            self._counts.skipped += 1
         else:
-            self._tally.known += 1
+            self._counts.known += 1
 
     def _save_filled(self, record: SourceRecord, changed: set[str]) -> None:
         record_fields = changed & {"regions", "facts"}
@@ -210,12 +210,12 @@ class ImageImport:
         if changed - record_fields:
             record.image.save(update_fields=changed - record_fields)
 
-    def _opened(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_DecodedImage]:
+    def _decode(self, images: Sequence[SourceImage], pool: ThreadPoolExecutor) -> Iterator[_DecodedImage]:
         """Read and decode a batch of pictures; unusable ones are counted."""
         files = []
         for image in images:
             try:
-                files.append((image, self._incoming(image)))
+                files.append((image, self._read_file(image)))
             except BadFile as error:
                 self._skip(f"{image.location}: {error}")
         known = import_image.known_original_hashes(self._project, [file for _, file in files])
@@ -234,7 +234,7 @@ class ImageImport:
             else:
                 yield _DecodedImage(image, prepared, self._plan.regions(image))
 
-    def _incoming(self, image: SourceImage) -> import_image.IncomingFile:
+    def _read_file(self, image: SourceImage) -> import_image.IncomingFile:
         """Read a picture.
 
         Raises:
@@ -270,7 +270,7 @@ class ImageImport:
             image, is_new = found
             if image.pk in described:
                 self._skip(f"{item.image.location}: is the same file as {described[image.pk]}")
-            elif is_new or self._describe(item.image, image):
+            elif is_new or self._add_details(item.image, image):
                 described[image.pk] = f"{self._source} {item.image.source_id}"
                 self._known[item.image.source_id] = image.split
                 records.append(self._record(item, image, is_new))
@@ -291,7 +291,7 @@ class ImageImport:
             return False
         return True
 
-    def _describe(self, source: SourceImage, image: Image) -> bool:
+    def _add_details(self, source: SourceImage, image: Image) -> bool:
         """Add missing details to a picture that was added in another way; a different split is left alone."""
         if not self._has_size(source, (image.width, image.height)):
             return False
@@ -311,8 +311,8 @@ class ImageImport:
     def _record(self, item: _DecodedImage, image: Image, is_new: bool) -> SourceRecord:
         source = item.image
         fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
-        self._tally.new += is_new
-        self._tally.described += not is_new
+        self._counts.new += is_new
+        self._counts.described += not is_new
         self._count_regions(fitted)
         return SourceRecord(
             image=image,
@@ -323,18 +323,18 @@ class ImageImport:
         )
 
     def _count_regions(self, fitted: FittedRegions) -> None:
-        self._tally.regions += len(fitted.regions)
-        self._tally.clipped += fitted.clipped
-        self._tally.dropped += fitted.dropped
+        self._counts.regions += len(fitted.regions)
+        self._counts.clipped += fitted.clipped
+        self._counts.dropped += fitted.dropped
 
     def _skip(self, problem: str) -> None:
-        self._differs(problem)
-        self._tally.skipped += 1
+        self._note_problem(problem)
+        self._counts.skipped += 1
 
-    def _differs(self, problem: str) -> None:
+    def _note_problem(self, problem: str) -> None:
         if self._options.bad_picture is BadImageAction.STOP:
             raise Refused(problem)
-        self._tally.note(problem)
+        self._counts.note(problem)
 
 
 def _fingerprint(plan: SourcePlan) -> str:

@@ -113,13 +113,13 @@ def import_source(
     counts and the job's cursor. Repeatable: pictures the project already has are not stored again.
 
     Raises:
-        Refused: a file is invalid; the message names it, the record and the remedy. NotStarted if nothing was stored.
+        Refused: a file is invalid; the message names it, the record and the fix. CannotStart if nothing was stored.
         Cancelled: the job was cancelled; it can be resumed from the cursor.
     """
     try:
         plan = _read_checked_plan(spec, progress)
         _log_plan(plan, progress)
-        tally = ImportCounts() if options.dry_run else _store_images(project, spec, options, plan, progress)
+        counts = ImportCounts() if options.dry_run else _store_images(project, spec, options, plan, progress)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     if not options.dry_run:
@@ -128,14 +128,14 @@ def import_source(
             actor=by,
             action="images.import_source",
             subject=spec_source(spec).value,
-            new=tally.new,
-            skipped=tally.skipped,
+            new=counts.new,
+            skipped=counts.skipped,
         )
-    return _result(spec, options, plan, tally)
+    return _result(spec, options, plan, counts)
 
 
 def _read_checked_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
-    """Read the plan; errors are NotStarted, unless an earlier run stored photos."""
+    """Read the plan; errors are CannotStart, unless an earlier run stored photos."""
     try:
         return _read_plan(spec, progress)
     except InvalidInput as error:
@@ -145,14 +145,14 @@ def _read_checked_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
 
 
 def _read_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
-    progress.log(f"Reading what {spec.folder} describes")
+    progress.log(f"Reading the lists and annotations of {spec.folder}")
 
-    def tick(_: int) -> None:
+    def report_progress(_: int) -> None:
         progress.advance(progress.job.done)
 
     if isinstance(spec, VisualGenomeSource):
-        return read_visual_genome(spec, report_progress=tick)
-    return read_vcr(spec, report_progress=tick)
+        return read_visual_genome(spec, report_progress=report_progress)
+    return read_vcr(spec, report_progress=report_progress)
 
 
 def _store_images(
@@ -192,7 +192,7 @@ def _log_plan(plan: SourcePlan, progress: Progress) -> None:
 
 
 def _result(
-    spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, tally: ImportCounts
+    spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, counts: ImportCounts
 ) -> dict[str, Any]:
     return {
         "source": spec_source(spec).value,
@@ -201,5 +201,5 @@ def _result(
         "splits": dict(Counter(image.split for image in plan.images)),
         "left_out": dict(plan.left_out),
         "warning": plan.warning,
-        **asdict(tally),
+        **asdict(counts),
     }

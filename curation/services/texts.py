@@ -1,4 +1,4 @@
-"""Analyses of a project's texts: request one, store its results, and record people's reviews of texts.
+"""Request analyses of a project's texts, store their results, and record people's reviews of texts.
 
 Nothing here removes or hides a pair. To remove one, a researcher acts on its submission.
 """
@@ -89,11 +89,11 @@ class TopicOptions:
 
 @dataclass(frozen=True, slots=True)
 class ToxicityOptions:
-    """Which texts are scored, how, and how many people review (Hessel et al., ECCV 2022, appendix A.4).
+    """Which texts are scored, how, and how many of them people review (Hessel et al., ECCV 2022, appendix A.4).
 
     scorer: ``words``, ``hf:<folder or hub id>`` of a text classifier, or ``file`` for existing scores. label: the
-    classifier's label that means toxic; empty to guess. sample: the number of pairs of each split, 0 for all. top:
-    the number of texts of each split to review. file, file_name: see ``store_file``.
+    classifier's label that means toxic; empty tries common names. sample: the number of pairs of each split, 0
+    for all. top: the number of texts of each split to review. file, file_name: see ``store_file``.
     """
 
     scorer: str = WORD_LIST

@@ -38,7 +38,7 @@ from validation.models import DecisionRun
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _BATCH_SIZE = 500
 _T = TypeVar("_T")
-MAX_ATTEMPTS = 3  # to prepare a seal, before giving up because the rows keep changing
+MAX_ATTEMPTS = 3  # to prepare a seal; rows may change during each
 
 
 class ProgressReport(Protocol):
@@ -185,14 +185,14 @@ def _seal(
         before = project_state(project)
         plan = _plan_or_refuse(draft)
         _check_images(project, plan, progress)
-        closing = _SealedFields(draft, plan)
+        sealed_fields = _SealedFields(draft, plan)
         crash_point("seal.after_prepare")
         with transaction.atomic():
             if project_state(project) != before:
                 continue
             version = create()
             _write_rows(version, plan)
-            _mark_sealed(version, closing, by)
+            _mark_sealed(version, sealed_fields, by)
             crash_point("seal.after_close")
             facts = {"subject": version.name, "rows": plan.row_count}
             audit.record(project=project, actor=by, action="version.seal", **facts)
@@ -205,7 +205,7 @@ def plan_version(draft: DatasetVersion, report_progress: Callable[[int], None] |
     """Return what the version would contain if it were sealed now. Read-only.
 
     Args:
-        follow: called from time to time with the number of records read.
+        report_progress: called from time to time with the number of records read.
 
     Raises:
         UnknownSplit: a photo's split is unknown.
@@ -231,8 +231,8 @@ def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
     family = family_of(draft.project)
     reasons = []
     if plan.exclusions:
-        words = describe_reasons(plan.exclusions, family.all_exclusion_labels())
-        reasons.append(f"all {plan.exclusions.total()} approved records are excluded: {words}")
+        counts = describe_reasons(plan.exclusions, family.all_exclusion_labels())
+        reasons.append(f"all {plan.exclusions.total()} approved records are excluded: {counts}")
     reasons += describe_waiting(draft.project, family.record_types)
     if not reasons:
         return "nothing is approved yet, so there is nothing to seal"
@@ -323,15 +323,15 @@ def _removal_reasons(draft: DatasetVersion, plan: Plan) -> dict[str, Any]:
     return {"removed": {key: plan.exclusion_reason(part, key) for part, key in removed}} if removed else {}
 
 
-def _mark_sealed(version: DatasetVersion, closing: _SealedFields, by: AbstractBaseUser | None) -> None:
+def _mark_sealed(version: DatasetVersion, sealed_fields: _SealedFields, by: AbstractBaseUser | None) -> None:
     """Mark the draft as sealed, with one conditional UPDATE so that two seals cannot both succeed."""
-    closed = DatasetVersion.objects.filter(pk=version.pk, state=VersionState.DRAFT).update(
-        **vars(closing),
+    updated = DatasetVersion.objects.filter(pk=version.pk, state=VersionState.DRAFT).update(
+        **vars(sealed_fields),
         state=VersionState.SEALED,
         sealed_at=timezone.now(),
         sealed_by_id=by.pk if by else None,
     )
-    if not closed:
+    if not updated:
         raise Conflict(f"{version.name} has just been sealed by somebody else.")
 
 

@@ -11,7 +11,7 @@ from curation.records import InvalidInput
 from curation.sources.records import SourceRegion
 
 Size = tuple[int, int]
-ROUNDING = 1e-6  # pixels; rounding errors of scaling must not move an edge to the next pixel
+ROUNDING = 1e-6  # pixels; tolerance: rounding errors of scaling must not move an edge to the next pixel
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ def fit_regions(regions: Sequence[SourceRegion], stated: Size, stored: Size) -> 
 
 
 def _fit(box: Sequence[float], stated: Size, stored: Size) -> tuple[list[int] | None, bool]:
-    across, down = stored[0] / stated[0], stored[1] / stated[1]
-    left, top = math.floor(box[0] * across + ROUNDING), math.floor(box[1] * down + ROUNDING)
-    right, bottom = math.ceil(box[2] * across - ROUNDING), math.ceil(box[3] * down - ROUNDING)
+    x_scale, y_scale = stored[0] / stated[0], stored[1] / stated[1]
+    left, top = math.floor(box[0] * x_scale + ROUNDING), math.floor(box[1] * y_scale + ROUNDING)
+    right, bottom = math.ceil(box[2] * x_scale - ROUNDING), math.ceil(box[3] * y_scale - ROUNDING)
     inside = (max(left, 0), max(top, 0), min(right, stored[0]), min(bottom, stored[1]))
     width, height = inside[2] - inside[0], inside[3] - inside[1]
     if width < 1 or height < 1 or right <= left or bottom <= top:

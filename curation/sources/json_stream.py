@@ -21,7 +21,7 @@ from curation.records import InvalidInput
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 1 << 26
 _SPACE = re.compile(r"[ \t\r\n]*")
-_FOLLOWS = ",:]} \t\r\n"
+_NUMBER_ENDS = ",:]} \t\r\n"  # characters that may follow a complete number
 
 
 class InvalidJson(ValueError):
@@ -216,7 +216,7 @@ class JsonReader:
     def _is_whole(self, value: Any, end: int) -> bool:
         """Whether the value is complete: the buffer may end within a number, such as ``0.`` of ``0.5``."""
         next_character = self._text[end : end + 1]
-        return bool(next_character) and (not isinstance(value, int | float) or next_character in _FOLLOWS)
+        return bool(next_character) and (not isinstance(value, int | float) or next_character in _NUMBER_ENDS)
 
     def _cannot_be_read(self) -> bool:
         """Whether the rest of the file is not a valid value."""

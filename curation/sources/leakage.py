@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from curation.records import InvalidInput
 
 BLOCK_SIZE = 2048
-CHUNK_SIZE = 8192  # pairs computed again at a time
+CHUNK_SIZE = 8192  # pairs that are recomputed at a time
 MIN_THRESHOLD = 0.5
 UNIT_ROUNDOFF = 2.0**-24
 BINS = 50

@@ -1,4 +1,4 @@
-"""Collects the findings of one pass over a collection's files: progress, omitted and missing images, problems.
+"""Collect the findings of one pass over a collection's files: progress, omitted and missing images, problems.
 
 The readers of all collections use it, so that they reject and count in the same way.
 """

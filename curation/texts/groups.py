@@ -28,14 +28,14 @@ class RepeatedText:
 class CopyCounts:
     """Exact copies among n texts.
 
-    ``distinct`` counts different texts, ``repeated`` those that occur more than once; ``most`` lists the latter, most
-    frequent first.
+    ``distinct`` counts different texts, ``repeated`` those that occur more than once; ``most_frequent`` lists the
+    latter, most frequent first.
     """
 
     texts: int
     distinct: int
     repeated: int
-    most: tuple[RepeatedText, ...]
+    most_frequent: tuple[RepeatedText, ...]
 
 
 @dataclass(frozen=True, slots=True)

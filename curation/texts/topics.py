@@ -60,7 +60,7 @@ def lift_over_chance(counts: NDArray[np.integer]) -> NDArray[np.float64]:
 
 
 def top_columns(weights: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """Return the columns of each topic's ``count`` words of greatest weight, in order; the lowest in a tie.
+    """Return the columns of each topic's ``count`` words of greatest weight, best first; ties by column.
 
     weights: (k, v). Returns (k, min(count, v)).
     """
@@ -97,11 +97,11 @@ def clearest_pairs(
 ) -> list[int]:
     """Return the most representative pairs of a clue topic and an inference topic, best first.
 
-    Clear is a great product of both shares; equal products come in the order of the pairs. Arrays are (n, k).
+    Pairs with a greater product of both shares come first; equal products keep the pairs' order. Arrays are (n, k).
     """
     clear = clue_shares[:, cell[0]] * inference_shares[:, cell[1]]
     count = min(count, len(clear))
     nearest = np.argpartition(-clear, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
-    # What ties with the last one is looked at too, so that the order of a partition decides nothing.
+    # Pairs that tie with the last one are included before sorting, since argpartition orders ties arbitrarily.
     pool = np.flatnonzero(clear >= clear[nearest].min()) if count else nearest
     return [int(row) for row in pool[np.argsort(-clear[pool], kind="stable")][:count]]

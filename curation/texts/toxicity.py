@@ -1,4 +1,4 @@
-"""Texts that a person should read: a scorer's contract, and a word list of our own.
+"""Find texts that a person should read: the interface of toxicity scorers, and this platform's word list.
 
 A score orders a queue for people. It removes nothing and decides nothing: of the 150 pairs that the paper's service
 scored highest, 89 % were harmless, for instance "a dirty spoon". Source: Hessel et al. 2022, section 3.2 and appendix
@@ -28,14 +28,14 @@ class WordGroup(StrEnum):
 
 
 # The weight of a word of each group, 0 to 1, by our judgment: slurs first, everyday words last.
-GROUP_GRADES = {
+GROUP_WEIGHTS = {
     WordGroup.SWEARING: 0.9,
     WordGroup.SEXUAL: 0.6,
     WordGroup.STIGMA: 0.6,
     WordGroup.HARM: 0.4,
     WordGroup.SOILED: 0.3,
 }
-HARMLESS_FACTOR = 1 / 3  # the part of its weight that a word keeps next to one that makes it harmless
+HARMLESS_FACTOR = 1 / 3  # of a word's weight, if the text has a word that makes it probably harmless
 
 
 def _word_set(text: str) -> frozenset[str]:
@@ -113,7 +113,7 @@ HARMLESS_NEIGHBOURS = {
 
 @dataclass(frozen=True, slots=True)
 class WordMatch:
-    """A matched word: ``text[start:end]``, its group, and a nearby word that makes it probably harmless, if any."""
+    """A matched word, ``text[start:end]``, its group, and a word that makes it probably harmless, if any."""
 
     start: int
     end: int
@@ -143,8 +143,8 @@ class ToxicityScorer(Protocol):
 class WordList:
     """A list of words with weights. It matches whole words, without regard to spelling variants or meaning.
 
-    A text's score is ``1 - Π(1 - grade)`` over the distinct words found. A word next to one that makes it harmless
-    counts a third.
+    A text's score is ``1 - Π(1 - weight)`` over the distinct words found. The weight of a word is a third if the text
+    has a word that makes it probably harmless.
     """
 
     name = "word list"
@@ -155,7 +155,7 @@ class WordList:
             (word, group.value, sorted(HARMLESS_NEIGHBOURS.get(word, ())))
             for word, group in self._groups.items()
         )
-        rules = (listed, sorted(GROUP_GRADES.items()), HARMLESS_FACTOR)
+        rules = (listed, sorted(GROUP_WEIGHTS.items()), HARMLESS_FACTOR)
         digest = hashlib.sha256(repr(rules).encode()).hexdigest()
         self.revision = f"{len(listed)} words, {digest[:12]}"
 
@@ -174,6 +174,6 @@ class WordList:
             beside = min(HARMLESS_NEIGHBOURS.get(word, frozenset()) & present, default="")
             matches.append(WordMatch(start, end, group.value, beside))
             if word not in counted:
-                harmless_share *= 1 - GROUP_GRADES[group] * (HARMLESS_FACTOR if beside else 1)
+                harmless_share *= 1 - GROUP_WEIGHTS[group] * (HARMLESS_FACTOR if beside else 1)
                 counted.add(word)
         return TextFinding(round(1 - harmless_share, 6), tuple(matches))

@@ -1,4 +1,4 @@
-"""Words of a text, and words that carry no topic."""
+"""Split texts into words; lists of words that are no topic."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ def _word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# What inferences are written with and scikit-learn's list of function words lacks: hedges, and verbs that say little.
+# Words without a topic that inferences often use and scikit-learn's stop words lack: hedges, and light verbs.
 HEDGE_WORDS = _word_set("""
     ago anybody away did does doing everybody gets getting goes going gone got having inside just kind later let like
     likely lot lots maybe near need needs outside possibly probably puts quite really recently shall somebody soon
     sort suggest suggests theirs thing things way yes
     """)
-# Words of that list that photos show. On its oddities: Nothman et al. 2018, doi:10.18653/v1/W18-2502.
-PHOTOGRAPHED_WORDS = _word_set("bill bottom cry empty fire front full mill side system thick thin top")
+# scikit-learn's stop words that photos can show. Problems of its list: Nothman et al. 2018, doi:10.18653/v1/W18-2502.
+VISIBLE_WORDS = _word_set("bill bottom cry empty fire front full mill side system thick thin top")
 _ENDINGS = frozenset(("s", "d", "ll", "ve", "re", "m"))
 MIN_WORD_LENGTH = 2  # letters of a topical word
 

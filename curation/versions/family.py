@@ -154,7 +154,7 @@ class Family(ABC):
 
     @property
     def row_templates(self) -> list[str]:
-        """Templates of a ``row`` of a compared ``part`` in lists of changes: the family's, or else a generic one."""
+        """Templates of a changed row (context ``row`` and ``part``): the family's, or else a generic one."""
         return [f"{self.name}/row.html", "curation/versions/version_row.html"]
 
     def statistics(self) -> Accumulator:

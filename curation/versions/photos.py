@@ -26,8 +26,8 @@ def allows_copies(licence: str) -> bool:
     return bool(_OPEN.match(licence))
 
 
-def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each photo with one of ``urls``, in the version's order.
+def photo_rows(version: DatasetVersion, urls: Collection[str], *, choice: str) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each photo with one of ``urls``, in the version's order. choice: of ``PHOTO_CHOICES``.
 
     ``file`` is its file name, or null if it may not be redistributed; ``image`` is its name in instances.
     """
@@ -41,11 +41,11 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) 
         if image is None:  # taken down since: only its name is given
             yield dict.fromkeys(FIELDS) | {"image": row.url, "sha256": row.sha256, "source": ""}
             continue
-        given = passing == ALL_PHOTOS or (passing == LICENSED_PHOTOS and allows_copies(image.licence))
+        is_included = choice == ALL_PHOTOS or (choice == LICENSED_PHOTOS and allows_copies(image.licence))
         ending = str(image.file.name).rpartition(".")[2]
         yield {
             "image": row.url,
-            "file": f"{PHOTOS}/{image.sha256}.{ending}" if given else None,
+            "file": f"{PHOTOS}/{image.sha256}.{ending}" if is_included else None,
             "sha256": image.sha256,
             "bytes": image.bytes,
             "width": image.width,
@@ -58,6 +58,6 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, passing: str) 
 
 def photo_counts(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the numbers of photos that are included, that are listed by their source, and that are unavailable."""
-    passed = sum(row["file"] is not None for row in rows)
+    included = sum(row["file"] is not None for row in rows)
     sourced = sum(row["file"] is None and bool(row["source"]) for row in rows)
-    return {"passed_on": passed, "by_source": sourced, "nowhere": len(rows) - passed - sourced}
+    return {"passed_on": included, "by_source": sourced, "nowhere": len(rows) - included - sourced}

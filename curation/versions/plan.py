@@ -94,7 +94,7 @@ class Plan:
             self.exclusions[str(reason)] += 1
 
     def exclusion_reason(self, part: str, instance_id: str) -> str:
-        """Return why a row is excluded, or an empty string if it is unknown."""
+        """Return why a row is excluded, or an empty string if it is not."""
         query = "SELECT reason FROM left_out WHERE part = ? AND instance_id = ?"
         return str(self._spool.first(query, (part, instance_id)) or "")
 
@@ -144,8 +144,8 @@ class Plan:
         chosen = {} if self.selection.is_everything else {"selection": self.selection.as_json()}
         return {**self.sources, **chosen}
 
-    def _rows(self, which: str, *values: str) -> Iterator[PlannedRow]:
-        for part, key, split, sha256, workers, row in self._spool.rows(_ROWS + which, values):
+    def _rows(self, condition: str, *values: str) -> Iterator[PlannedRow]:
+        for part, key, split, sha256, workers, row in self._spool.rows(_ROWS + condition, values):
             yield PlannedRow(part, key, split, json.loads(row), tuple(json.loads(workers)), sha256)
 
 

@@ -13,7 +13,7 @@ from curation.versions.spool import sorted_by_key
 from hits.domain.hashing import canonical_json, content_sha256
 
 FORMAT = "deerstalker-seal/2"
-FORMAT_WITHOUT_SELECTION = "deerstalker-seal/1"  # versions sealed before there was a choice
+FORMAT_WITHOUT_SELECTION = "deerstalker-seal/1"  # versions sealed before selections existed
 
 
 @dataclass(frozen=True, slots=True)

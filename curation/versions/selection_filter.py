@@ -1,4 +1,4 @@
-"""Applies a selection: which records decisions and audits exclude."""
+"""Apply a selection: find the records that decisions and audits exclude."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -47,12 +47,12 @@ class SelectionFilter:
 
     def exclusion_reason(self, record: Record) -> tuple[Reason, tuple[Reason, ...]] | None:
         """Return why a record is excluded, with further reasons, or ``None`` if it is selected."""
-        reasons = list(self._judged(record.instance_id))
+        reasons = list(self._decision_reasons(record.instance_id))
         if record.pk in self._marked:
             reasons.append(Reason.AUDIT_CONCERN)
         return first_reason(reasons) if reasons else None
 
-    def _judged(self, item: str) -> Iterable[Reason]:
+    def _decision_reasons(self, item: str) -> Iterable[Reason]:
         choice = self._decisions
         if choice is None:
             return

@@ -18,8 +18,8 @@ from validation.domain.judging.sampling import MAX_SEED, NO_SPLIT
 from validation.views.judging_forms import SEED_RANGE
 
 OWN = "own"
-ALL = "*"  # no split is called so
-HOWS = (
+ALL = "*"  # no split has this name
+SAMPLING_CHOICES = (
     (SamplingMethod.RANDOM.value, "A random sample"),
     (SamplingMethod.PER_SPLIT.value, "A random sample of each split"),
     (SamplingMethod.TOP.value, "The highest scores of each split"),
@@ -39,10 +39,10 @@ class AuditForm(PageForm):
         strip=False,
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false", "wrap": "off"}),
     )
-    how = choice_field("Sample", HOWS)
+    how = choice_field("Sample", SAMPLING_CHOICES)
     n = integer_field(
         "Sample size",
-        "In total, or per split. Leave empty for the paper’s number with this codebook.",
+        "In total, or per split. Leave empty for the codebook’s published number.",
         low=1,
         high=MAX_PAIRS,
         required=False,
@@ -65,53 +65,55 @@ class AuditForm(PageForm):
         initial = {"seed": secrets.randbelow(SEED_RANGE), "split": ALL}
         super().__init__(*args, initial=initial, **kwargs)
         self.codebooks = codebooks
-        self.chosen: Codebook | None = None
-        self._choose(splits, analyses)
+        self.selected_codebook: Codebook | None = None
+        self._set_choices(splits, analyses)
 
-    def _choose(self, splits: list[str], analyses: list[TextAnalysis]) -> None:
+    def _set_choices(self, splits: list[str], analyses: list[TextAnalysis]) -> None:
         codebooks = self.codebooks.items()
-        shipped = [(key, f"{codebook.title}{_in_the_paper(codebook)}") for key, codebook in codebooks]
-        self._set("codebook", [*shipped, (OWN, "Your own")])
+        shipped = [(key, f"{codebook.title}{_published_size(codebook)}") for key, codebook in codebooks]
+        self._set_field_choices("codebook", [*shipped, (OWN, "Your own")])
         named = [(name, name.capitalize() or NO_SPLIT.capitalize()) for name in splits]
-        self._set("split", [(ALL, "All"), *named])
+        self._set_field_choices("split", [(ALL, "All"), *named])
         scored = [(row.pk, f"Toxicity, analysis {row.pk}, {row.pairs} pairs") for row in analyses]
-        self._set("analysis", scored)
+        self._set_field_choices("analysis", scored)
         if not analyses:
-            self._set("how", [choice for choice in HOWS if choice[0] != SamplingMethod.TOP.value])
+            self._set_field_choices(
+                "how", [choice for choice in SAMPLING_CHOICES if choice[0] != SamplingMethod.TOP.value]
+            )
             del self.fields["analysis"]
         if len(splits) <= 1:
             del self.fields["split"]
 
-    def _set(self, name: str, choices: list[Any]) -> None:
+    def _set_field_choices(self, name: str, choices: list[Any]) -> None:
         self.fields[name].choices = choices  # type: ignore[attr-defined]
 
     def clean(self) -> dict[str, Any]:
-        """Find the codebook that is meant, and read one's own."""
+        """Find the selected codebook, or parse the user's own."""
         data = super().clean() or {}
         if data.get("codebook") == OWN:
-            self._read_own(data)
+            self._parse_own_codebook(data)
         elif data.get("codebook"):
-            self.chosen = self.codebooks[data["codebook"]]
-        if self.chosen is not None and data.get("how") and "n" in data and data["n"] is None:
-            self._take_number(data, self.chosen)
+            self.selected_codebook = self.codebooks[data["codebook"]]
+        if self.selected_codebook is not None and data.get("how") and "n" in data and data["n"] is None:
+            self._set_default_sample_size(data, self.selected_codebook)
         return data
 
-    def _take_number(self, data: dict[str, Any], codebook: Codebook) -> None:
+    def _set_default_sample_size(self, data: dict[str, Any], codebook: Codebook) -> None:
         try:
             data["n"] = default_sample_size(codebook, SamplingMethod(data["how"]))
         except InvalidInput as error:
             self.add_error("n", f"{str(error).removeprefix('n: ').capitalize()}.")
 
-    def _read_own(self, data: dict[str, Any]) -> None:
+    def _parse_own_codebook(self, data: dict[str, Any]) -> None:
         file = data.get("own_file")
         field = "own_file" if isinstance(file, UploadedFile) else "own_text"
         try:
-            self.chosen = parse_codebook(*self._own(data))
+            self.selected_codebook = parse_codebook(*self._own_codebook_text(data))
         except InvalidInput as error:
             self.add_error(field, f"{error}.")
 
-    def _own(self, data: dict[str, Any]) -> tuple[str, str]:
-        """Return the text of one's own codebook and what to call it; a file's text is kept in the field below it."""
+    def _own_codebook_text(self, data: dict[str, Any]) -> tuple[str, str]:
+        """Return the text and name of the user's codebook; a file's text is copied into the text field."""
         file = data.get("own_file")
         if not isinstance(file, UploadedFile):
             if not data.get("own_text", "").strip():
@@ -129,10 +131,10 @@ class AuditForm(PageForm):
 
     @property
     def recipe(self) -> SampleRecipe:
-        """The sample's recipe; the form has to be valid.
+        """The sample's recipe; the form must be valid.
 
         Raises:
-            InvalidInput: fields that do not go together.
+            InvalidInput: two fields contradict each other.
         """
         data = self.cleaned_data
         how, split = SamplingMethod(data["how"]), data.get("split") if "split" in self.fields else ALL
@@ -145,7 +147,7 @@ class AuditForm(PageForm):
         )
 
 
-def _in_the_paper(codebook: Codebook) -> str:
+def _published_size(codebook: Codebook) -> str:
     if codebook.pairs_per_split:
         return f" ({codebook.pairs_per_split} of each split in the paper)"
     return f" ({codebook.pairs} in the paper)" if codebook.pairs else ""

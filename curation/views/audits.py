@@ -1,4 +1,4 @@
-"""The audit queue: begin a close reading, read pair by pair, see how readers agree, settle, close, take it out."""
+"""Audit pages: create an audit, label its pairs, compare readers, settle disagreements, close and download it."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def audit_page(view: View) -> View:
-    """Turn ``view(request, audit, …)`` into a researcher's view of ``<slug:slug>`` and ``<int:audit_id>``."""
+    """Decorate ``view(request, audit, …)`` as a researcher's view of ``<slug:slug>`` and ``<int:audit_id>``."""
 
     @project_page()
     @wraps(view)
@@ -55,47 +55,49 @@ def audit_page(view: View) -> View:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """List the audits; begin one in two steps, the codebook and the sample being shown in between."""
+    """List the audits; create one in two steps, with a preview of its codebook and sample."""
     splits, analyses = splits_in_use(project), selectors.toxicity_analyses(project)
     form = AuditForm(builtin_codebooks(), splits, analyses, request.POST or None, request.FILES or None)
-    look: services.AuditPlan | None = None
+    preview: services.AuditPlan | None = None
     if request.method == "POST" and form.is_valid():
         try:
             if request.POST.get("step") == "create":
                 return _create(request, project, form)
-            look = services.plan_audit(project=project, recipe=form.recipe)
+            preview = services.plan_audit(project=project, recipe=form.recipe)
         except (Refused, InvalidInput) as error:
-            _blame(form, str(error))
+            _add_service_error(form, str(error))
     context = tab_context(project, "audits") | {
         "rows": selectors.audit_rows(project, signed_in_user(request)),
         "form": form,
-        "look": look,
-        "codebook": form.chosen if look else None,
+        "preview": preview,
+        "codebook": form.selected_codebook if preview else None,
         "pairs": bool(splits),
     }
     return render(request, "curation/audits/audits.html", context, status=400 if form.errors else 200)
 
 
 def _create(request: HttpRequest, project: Project, form: AuditForm) -> HttpResponse:
-    assert form.chosen is not None
+    assert form.selected_codebook is not None
     audit = services.create_audit(
         project=project,
         by=signed_in_user(request),
         name=form.cleaned_data["name"],
-        codebook=form.chosen,
+        codebook=form.selected_codebook,
         recipe=form.recipe,
         readers=form.cleaned_data["readers"],
     )
-    messages.success(request, f"{audit.name} is open for reading.{_short(audit.sample['missing'])}")
+    messages.success(
+        request, f"{audit.name} is open for reading.{_describe_missing(audit.sample['missing'])}"
+    )
     return redirect("curation-audit", project.slug, audit.pk)
 
 
-def _short(missing: int) -> str:
-    return f" There were {missing} fewer pairs than asked for; all of them are in it." if missing else ""
+def _describe_missing(missing: int) -> str:
+    return f" It has all available pairs, {missing} fewer than requested." if missing else ""
 
 
-def _blame(form: AuditForm, message: str) -> None:
-    """Put a refusal at the field that it names."""
+def _add_service_error(form: AuditForm, message: str) -> None:
+    """Add a service's error message to the field that it names."""
     field, _, rest = message.partition(": ")
     form.add_error(field if field in form.fields else None, f"{rest or message}.")
 
@@ -103,23 +105,23 @@ def _blame(form: AuditForm, message: str) -> None:
 @require_safe
 @audit_page
 def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
-    """Show how far the reading is, what it found over the complete pairs, and where readers differ."""
+    """Show an audit's progress, its figures over the complete pairs, and its readers' disagreements."""
     codebook = selectors.audit_codebook(audit)
-    read = selectors.load_labelled_audit(audit)
-    states = count_by_state(read.items, codebook)
-    page = get_page(request, parts.in_question(read.items, codebook), DIFFERENCES_PER_PAGE)
+    labelled = selectors.load_labelled_audit(audit)
+    states = count_by_state(labelled.items, codebook)
+    page = get_page(request, parts.items_to_discuss(labelled.items, codebook), DIFFERENCES_PER_PAGE)
     rows = selectors.items_by_position(audit, [item.position for item in page])
     queue = selectors.audit_queue(audit, signed_in_user(request))
     context = _context(audit, codebook) | {
-        "read": read,
-        "pairs": len(read.items),
-        "complete": len(read.items) - states[ItemState.INCOMPLETE],
+        "labelled": labelled,
+        "pairs": len(labelled.items),
+        "complete": len(labelled.items) - states[ItemState.INCOMPLETE],
         "agreed": states[ItemState.AGREED],
         "differ": states[ItemState.DIFFERS],
         "settled": states[ItemState.SETTLED],
-        "parts": parts.code_sections(selectors.audit_figures(audit, read)),
+        "parts": parts.code_sections(selectors.audit_figures(audit, labelled)),
         "page": page,
-        "differences": parts.differences(list(page), rows, codebook),
+        "differences": parts.make_disagreements(list(page), rows, codebook),
         "queue": queue,
         "recipe": SampleRecipe.from_row(audit.sample),
         "can_close": selectors.can_close(request.user, audit),
@@ -138,12 +140,12 @@ def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
 @require_safe
 @never_cache
 @audit_page
-def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
-    """Go to the next pair that waits for this reader, or show that none waits."""
+def next_audit_item(request: HttpRequest, audit: Audit) -> HttpResponse:
+    """Redirect to the next pair that waits for this reader, or show that none waits."""
     queue = selectors.audit_queue(audit, signed_in_user(request))
     if queue.position is not None:
-        there = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, queue.position])
-        return redirect(f"{there}?saved={saved}" if (saved := _saved(request)) else there)
+        url = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, queue.position])
+        return redirect(f"{url}?saved={saved}" if (saved := _saved_position(request)) else url)
     context = _context(audit, selectors.audit_codebook(audit)) | {"queue": queue}
     return render(request, "curation/audits/audit_done.html", context)
 
@@ -151,104 +153,112 @@ def audit_read(request: HttpRequest, audit: Audit) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @audit_page
-def audit_item(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
-    """Show one pair with the reader's own answers alone, and take them."""
+def audit_item(request: HttpRequest, audit: Audit, position: int) -> HttpResponse:
+    """Show one pair with only the reader's own answers, and save them."""
     codebook = selectors.audit_codebook(audit)
     errors: Mapping[str, str] = {}
-    given = parts.given_in(request.POST, codebook)
+    given = parts.posted_answers(request.POST, codebook)
     if request.method == "POST":
         errors = check_answers(codebook, given).errors
         if not errors:
-            return _keep(request, audit, place, given)
-    queue = selectors.audit_queue(audit, signed_in_user(request), place)
+            return _save_label(request, audit, position, given)
+    queue = selectors.audit_queue(audit, signed_in_user(request), position)
     item = get_or_404(
-        selectors.get_item(audit, place), "There is no such pair in this audit, or its photo was taken down."
+        selectors.get_item(audit, position),
+        "There is no such pair in this audit, or its photo was taken down.",
     )
     label = selectors.newest_label(item, signed_in_user(request))
     answers = given if request.method == "POST" else label.answers if label else {}
     context = _context(audit, codebook) | {
         "queue": queue,
-        "place": place,
-        "pair": parts.shown(item, codebook),
+        "position": position,
+        "pair": parts.make_shown_pair(item, codebook),
         "questions": parts.questions(codebook, answers, errors),
         "note": request.POST.get("note", label.note if label else ""),
         "label": label,
-        "saved": _saved(request),
+        "saved": _saved_position(request),
         "max_note": services.MAX_NOTE_LENGTH,
         "errors": errors,
     }
-    return render(request, "curation/audits/audit_read.html", context, status=400 if errors else 200)
+    return render(request, "curation/audits/audit_item.html", context, status=400 if errors else 200)
 
 
-def _keep(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
-    """Keep a reading and turn the page."""
+def _save_label(
+    request: HttpRequest, audit: Audit, position: int, given: Mapping[str, list[str]]
+) -> HttpResponse:
+    """Save a label and redirect to the next pair."""
     try:
         by, note = signed_in_user(request), request.POST.get("note", "")
-        saved_label = services.record_label(audit=audit, position=place, by=by, posted=given, note=note)
+        saved_label = services.record_label(audit=audit, position=position, by=by, posted=given, note=note)
     except Refused as error:
         messages.error(request, f"Not saved: {error}.")
         if isinstance(error, Conflict):
             return redirect("curation-audit", audit.project.slug, audit.pk)
-        return redirect("curation-audit-item", audit.project.slug, audit.pk, place)
+        return redirect("curation-audit-item", audit.project.slug, audit.pk, position)
     if saved_label.is_surplus:
         messages.info(
             request,
-            f"Pair {place} had its readers before you saved. Yours is kept as surplus, and no figure counts it.",
+            f"Pair {position} was complete before you saved. Your label is stored as surplus; no figure counts it.",
         )
-    return redirect(f"{reverse('curation-audit-read', args=[audit.project.slug, audit.pk])}?saved={place}")
+    return redirect(f"{reverse('curation-audit-read', args=[audit.project.slug, audit.pk])}?saved={position}")
 
 
-def _saved(request: HttpRequest) -> int | None:
-    """Return the place that was just saved, from the address: its draft is deleted."""
-    place = request.GET.get("saved", "")
-    return int(place) if place.isdecimal() and len(place) < len("10000") else None
+def _saved_position(request: HttpRequest) -> int | None:
+    """Return the position that was just saved, from the query string; the page deletes its draft."""
+    position = request.GET.get("saved", "")
+    return int(position) if position.isdecimal() and len(position) < len("10000") else None
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @audit_page
-def audit_settle(request: HttpRequest, audit: Audit, place: int) -> HttpResponse:
+def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpResponse:
     """Show a pair on which readers differ with each reader's answers, and save the agreed ones."""
     codebook = selectors.audit_codebook(audit)
     errors: Mapping[str, str] = {}
-    given = parts.given_in(request.POST, codebook)
+    given = parts.posted_answers(request.POST, codebook)
     if request.method == "POST":
         errors = check_answers(codebook, given).errors
         if not errors:
-            return _settle(request, audit, place, given)
-    read, item = selectors.load_labelled_audit(audit).item_at(place), selectors.get_item(audit, place)
-    if item is None or read is None:
+            return _settle(request, audit, position, given)
+    labelled_item, item = (
+        selectors.load_labelled_audit(audit).item_at(position),
+        selectors.get_item(audit, position),
+    )
+    if item is None or labelled_item is None:
         raise Http404("There is no such pair in this audit, or its photo was taken down.")
-    if read.labels.state(codebook) not in {ItemState.DIFFERS, ItemState.SETTLED}:
-        messages.info(request, f"There is nothing to settle about pair {place}.")
+    if labelled_item.labels.state(codebook) not in {ItemState.DIFFERS, ItemState.SETTLED}:
+        messages.info(request, f"There is nothing to settle about pair {position}.")
         return redirect("curation-audit", audit.project.slug, audit.pk)
-    answers = given if request.method == "POST" else read.labels.agreed(codebook)
-    settlement = read.labels.settlement
+    answers = given if request.method == "POST" else labelled_item.labels.agreed(codebook)
+    settlement = labelled_item.labels.settlement
     context = _context(audit, codebook) | {
-        "place": place,
-        "pair": parts.shown(item, codebook),
-        "questions": parts.questions(codebook, answers, errors, read),
+        "position": position,
+        "pair": parts.make_shown_pair(item, codebook),
+        "questions": parts.questions(codebook, answers, errors, labelled_item),
         "note": request.POST.get("note", settlement.note if settlement else ""),
         "settles": True,
         "max_note": services.MAX_NOTE_LENGTH,
         "errors": errors,
     }
-    return render(request, "curation/audits/audit_read.html", context, status=400 if errors else 200)
+    return render(request, "curation/audits/audit_item.html", context, status=400 if errors else 200)
 
 
-def _settle(request: HttpRequest, audit: Audit, place: int, given: Mapping[str, list[str]]) -> HttpResponse:
+def _settle(
+    request: HttpRequest, audit: Audit, position: int, given: Mapping[str, list[str]]
+) -> HttpResponse:
     by, note = signed_in_user(request), request.POST.get("note", "")
-    with action_messages(request, "Not saved", f"Pair {place} is settled."):
-        services.settle_disagreement(audit=audit, position=place, by=by, posted=given, note=note)
+    with action_messages(request, "Not saved", f"Pair {position} is settled."):
+        services.settle_disagreement(audit=audit, position=position, by=by, posted=given, note=note)
     return redirect("curation-audit", audit.project.slug, audit.pk)
 
 
 @require_POST
 @audit_page
 def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
-    """Close the audit: for the project's admins and for who began it."""
+    """Close the audit; only the project's admins and the audit's creator may."""
     if not selectors.can_close(request.user, audit):
-        raise PermissionDenied("An audit is closed by an admin of the project, or by who began it.")
+        raise PermissionDenied("Only an admin of the project or the audit’s creator may close it.")
     services.close_audit(audit=audit, by=signed_in_user(request))
     messages.success(request, f"{audit.name} is closed. It takes no more labels.")
     return redirect("curation-audit", audit.project.slug, audit.pk)
@@ -258,11 +268,11 @@ def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
 @never_cache
 @audit_page
 def audit_csv(request: HttpRequest, audit: Audit) -> StreamingHttpResponse:
-    """Send a line per pair and code."""
-    read = selectors.load_labelled_audit(audit)
+    """Download the labels as CSV, a row for each pair and code."""
+    labelled = selectors.load_labelled_audit(audit)
     codebook = selectors.audit_codebook(audit)
-    rows = csv_rows(read.items, codebook, read.letters, is_open=audit.state == AuditState.OPEN)
-    text = (line.encode() for line in csv_lines(csv_columns(read.letters), rows))
+    rows = csv_rows(labelled.items, codebook, labelled.letters, is_open=audit.state == AuditState.OPEN)
+    text = (line.encode() for line in csv_lines(csv_columns(labelled.letters), rows))
     reply = StreamingHttpResponse(text, content_type="text/csv; charset=utf-8")
     return as_download(reply, _file_name(audit, "csv"))
 
@@ -271,7 +281,7 @@ def audit_csv(request: HttpRequest, audit: Audit) -> StreamingHttpResponse:
 @never_cache
 @audit_page
 def audit_json(request: HttpRequest, audit: Audit) -> HttpResponse:
-    """Send the whole audit as one JSON document."""
+    """Download the whole audit as one JSON document."""
     document = selectors.audit_document(audit, selectors.load_labelled_audit(audit))
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
     return as_download(HttpResponse(text, content_type="application/json"), _file_name(audit, "json"))

@@ -1,8 +1,7 @@
-"""The command line that asks for the same work as a job, from the job's arguments and the command's own parser.
+"""Build the command line that requests the same work as a job, from the job's arguments and the command's parser.
 
-What a job leaves at its default is left out of the line. Where no line can ask for the same, there is none: a file
-that was read and kept has no path to name, a job of an earlier release may have other arguments, and a seal is no
-job on the command line.
+Options with default values are omitted. A job has no command line if it read an uploaded file, whose path is not
+stored, if it has arguments of an earlier release, or if no command does the same, as for sealing.
 """
 
 import shlex
@@ -31,25 +30,25 @@ from hits.selectors.jobs import can_resume
 Values = dict[str, Any]  # by the ``dest`` of the command's options
 
 
-class NoLine(Exception):
-    """No command line asks for the same."""
+class NoCommandLine(Exception):
+    """No command line requests the same work."""
 
 
 def command_lines(jobs: Sequence[Job]) -> list[str]:
-    """Return for each job the line that asks for the same work, or goes on with it; empty where there is none."""
-    return [_line(job) for job in jobs]
+    """Return the command line that repeats or resumes each job; empty if there is none."""
+    return [_command_line(job) for job in jobs]
 
 
-def _line(job: Job) -> str:
+def _command_line(job: Job) -> str:
     if job.task not in COMMANDS or job.project is None:
         return ""
     try:
         name_of, values_of = COMMANDS[job.task]
         name = name_of if isinstance(name_of, str) else name_of(job)
-        words = ["--resume", str(job.pk)] if can_resume(job) else _words(name, values_of(job))
-    except (NoLine, ObjectDoesNotExist, LookupError, TypeError, ValueError):
-        return ""  # among them: arguments of an earlier release
-    return shlex.join(["manage.py", name, *words])
+        arguments = ["--resume", str(job.pk)] if can_resume(job) else _arguments(name, values_of(job))
+    except (NoCommandLine, ObjectDoesNotExist, LookupError, TypeError, ValueError):
+        return ""  # for instance, arguments of an earlier release
+    return shlex.join(["manage.py", name, *arguments])
 
 
 @cache
@@ -59,63 +58,63 @@ def _actions(name: str) -> Mapping[str, Action]:
     return {action.dest: action for action in parser._actions}
 
 
-def _words(name: str, given: Values) -> list[str]:
-    """Return the words of the options that differ from the command's defaults; ``None`` is one that was not given.
+def _arguments(name: str, given: Values) -> list[str]:
+    """Return the arguments for options that differ from the command's defaults; ``None`` means the default.
 
     Raises:
-        NoLine: a value that the command has no option for.
+        NoCommandLine: the command has no option for a value.
     """
     actions = _actions(name)
     if set(given) - set(actions):
-        raise NoLine
+        raise NoCommandLine
     shown = ((action, given.get(dest)) for dest, action in actions.items())
     changed = ((action, value) for action, value in shown if value not in (None, action.default))
-    return [word for action, value in changed for word in _option(action, value)]
+    return [argument for action, value in changed for argument in _option(action, value)]
 
 
 def _option(action: Action, value: Any) -> list[str]:
-    """Return an option with its values; a value that begins like a flag is glued to it."""
+    """Return an option with its values; a value that starts with a hyphen is joined to the option by ``=``."""
     if not action.option_strings:
         return [str(value)]
     flag = action.option_strings[0]
     if isinstance(value, bool):  # --no-augment is the second spelling of --augment
         return [flag if value else action.option_strings[1]]
     texts = [str(item) for item in value] if isinstance(value, list | tuple) else [str(value)]
-    return [word for text in texts for word in ([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
+    return [part for text in texts for part in ([f"{flag}={text}"] if text.startswith("-") else [flag, text])]
 
 
 def _options(job: Job, /, **values: Any) -> Values:
-    """Return the project and the job's options, some of which have another value in the command."""
+    """Return the project and the job's options; ``values`` replace those that differ in the command."""
     assert job.project is not None
     return {"project": job.project.slug, **job.args.get("options", {}), **values}
 
 
-def _renamed(given: Values, option: str, dest: str) -> Values:
+def _rename_option(given: Values, option: str, dest: str) -> Values:
     return {dest if name == option else name: value for name, value in given.items()}
 
 
-def _changed(given: Values, defaults: Values) -> Values:
-    """Return the values that differ from those that the job takes where the command gives none."""
+def _non_default_values(given: Values, defaults: Values) -> Values:
+    """Return the values that differ from the job's defaults."""
     return {name: value for name, value in given.items() if value != defaults[name]}
 
 
 def _features(job: Job) -> Values:
-    given = _renamed(_options(job), "subject", "of")
+    given = _rename_option(_options(job), "subject", "of")
     return given | {name: given[name] or None for name in ("region_mode", "text")}
 
 
 def _round(job: Job) -> Values:
     if job.args["options"].get("selection"):
-        raise NoLine  # the file of the selection was not kept
+        raise NoCommandLine  # the file of the selection was not kept
     return _options(job, encoder=job.args["encoder"], selection=None)
 
 
 def _texts(job: Job) -> Values:
     kind, options = AnalysisKind(job.args["kind"]), job.args["options"]
     if FROM_FILE in (options.get("scorer"), options.get("source")):
-        raise NoLine  # the path of the file was not kept
+        raise NoCommandLine  # the path of the file was not kept
     assert job.project is not None
-    changed = _changed(options, asdict(OPTION_TYPES[kind]()))
+    changed = _non_default_values(options, asdict(OPTION_TYPES[kind]()))
     return {"kind": kind.value, "project": job.project.slug, **changed}
 
 
@@ -146,7 +145,7 @@ def _source(job: Job) -> Values:
 
 
 def _training(job: Job) -> Values:
-    """Ask for another scorer of the same kind: the name of the first is taken."""
+    """Return the options for another scorer with the same settings, without its name, which is taken."""
     scorer = Scorer.objects.select_related("version").get(pk=job.args["scorer"])
     return _options(
         job,
@@ -155,23 +154,23 @@ def _training(job: Job) -> Values:
         val_split=scorer.splits["val"],
         val_share=scorer.splits["val_share"] or None,
         recipe=scorer.recipe,
-        **_changed(scorer.config, TrainingConfig(model=default_model()).as_json()),
+        **_non_default_values(scorer.config, TrainingConfig(model=default_model()).as_json()),
     )
 
 
-def _of_version(job: Job) -> Values:
-    """Return the options, with the sealed version and the split of it that is evaluated."""
+def _version_options(job: Job) -> Values:
+    """Return the options, with the sealed version and the evaluated split."""
     name = DatasetVersion.objects.values_list("name", flat=True).get(pk=job.args["version"])
     return _options(job, version=name, split=job.args["options"]["split"] or ALL)
 
 
 def _ablations(job: Job) -> Values:
-    given = _of_version(job)
+    given = _version_options(job)
     return given | {name: ",".join(map(str, given[name])) for name in ("recipes", "batch_sizes")}
 
 
 def _shortcuts(job: Job) -> Values:
-    given = _renamed(_of_version(job), "which", "only")
+    given = _rename_option(_version_options(job), "which", "only")
     is_default = tuple(given["only"]) == ShortcutOptions(split="").which
     return given | {"only": None if is_default else ",".join(given["only"])}
 
@@ -183,7 +182,7 @@ def _errors(job: Job) -> Values:
 
 # By task: the command, and the values of its options.
 COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]]] = {
-    tasks.DEDUPLICATE: ("deduplicate_photos", lambda job: _renamed(_options(job), "fraction", "share")),
+    tasks.DEDUPLICATE: ("deduplicate_photos", lambda job: _rename_option(_options(job), "fraction", "share")),
     tasks.FEATURES: ("make_features", _features),
     tasks.COMPARISON_ROUND: ("build_comparison_round", _round),
     tasks.IMPORT_SOURCE: (lambda job: f"import_{Source(job.args['source']).value}", _source),

@@ -1,4 +1,4 @@
-"""De-duplication of photos: starting it, its progress, and its results."""
+"""The de-duplication page: start a run, follow its progress, and review its groups."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class GroupView:
 
     @property
     def button_label(self) -> str:
-        """The label of the button that keeps all of them."""
+        """The label of the button that keeps all photos of the group."""
         return "Keep both" if len(self.members) == 1 else f"Keep all {len(self.members) + 1}"
 
 
@@ -109,7 +109,7 @@ def keep_group(request: HttpRequest, project: Project) -> HttpResponse:
     if not images:
         messages.error(request, "Not done: that group no longer exists; reload the page.")
         return redirect("curation", project.slug)
-    kept = f"All {len(images)} photos of the group are kept, also by later runs."
+    kept = f"All {len(images)} photos of the group are kept, even by later runs."
     with action_messages(request, "Not done", kept):
         services.keep_group(project=project, images=images, by=signed_in_user(request))
     return redirect("curation", project.slug)

@@ -95,7 +95,7 @@ class FeaturesForm(PageForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the project's feature sets; queue another one."""
+    """Show the project's feature sets; queue a new one."""
     form = FeaturesForm(project, request.POST or None, auto_id="features_%s")
     if request.method == "POST" and form.is_valid():
         options = form.cleaned_data["options"]
@@ -104,7 +104,7 @@ def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
         except Refused as error:
             form.add_error(None, f"Not started: {error}.")
         else:
-            messages.success(request, "The features are queued; each shard is a part of the job.")
+            messages.success(request, "The features are queued; each shard is a step of the job.")
             return redirect("curation-features", project.slug)
     status = 400 if form.errors else 200
     return render(request, "curation/features/features.html", _list_context(project, form), status=status)

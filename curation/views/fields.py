@@ -30,5 +30,5 @@ def text_field(label: str, help_text: str = "", **options: Any) -> forms.CharFie
 
 
 def checkbox(label: str, help_text: str = "", **options: Any) -> forms.BooleanField:
-    """Return a box that need not be ticked."""
+    """Return an optional checkbox."""
     return forms.BooleanField(label=label, help_text=help_text, required=False, **options)

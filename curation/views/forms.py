@@ -106,17 +106,17 @@ class DedupForm(PageForm):
         self.chosen_cut = (self.data.get("cut") if self.is_bound else initial.get("cut")) or "distance"
 
     def clean(self) -> dict[str, Any]:
-        """Require the value of the chosen end of merging; a distance has a default."""
+        """Require the value of the chosen stopping criterion; a distance has a default."""
         given = super().clean() or self.cleaned_data
         given["cut"] = given.get("cut") or "distance"
         is_missing = given.get(given["cut"]) is None and given["cut"] not in self.errors
         if is_missing and given["cut"] != "distance":
-            self.add_error(given["cut"], "Enter a number here, or choose another end.")
+            self.add_error(given["cut"], "Enter a number here, or choose another option.")
         return given
 
     @property
     def cut_rows(self) -> list[tuple[str, forms.BoundField]]:
-        """The choices of where merging ends, each with its field."""
+        """The stopping criteria of clustering, each with its field."""
         return [(name, self[name]) for name in self.cuts]
 
     @property
@@ -149,7 +149,7 @@ def _initial_from_options(last: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class RoundForm(PageForm):
-    """Options of a comparison round: the basic settings, and every ambiguous rule of the paper."""
+    """Options of a comparison round: the basic settings, and every ambiguous rule of Hessel et al. 2022 §E."""
 
     basic_fields = ("min_candidates", "split", "size", "max_verbatim", "diversity", "seed")
     encoders: ClassVar[Sequence[str]] = (DEFAULT_ENCODER, PUBLISHED_CLIP)
@@ -248,8 +248,8 @@ class SetsForm(PageForm):
     order = choice_field(
         "Order",
         [
-            (SetOrder.PROMISING, "Highest set score first"),
-            (SetOrder.LEAST_PROMISING, "Lowest set score first"),
+            (SetOrder.HIGHEST_FIRST, "Highest set score first"),
+            (SetOrder.LOWEST_FIRST, "Lowest set score first"),
             (SetOrder.FEWEST_CANDIDATES, "Fewest candidates first"),
         ],
         required=False,
@@ -266,14 +266,14 @@ class SetsForm(PageForm):
 
     @property
     def filters(self) -> dict[str, Any]:
-        """What ``round_sets.sets_of`` takes."""
+        """The keyword arguments of ``round_sets.find_sets``."""
         given = self.cleaned_data
-        order = SetOrder(given.get("order") or SetOrder.PROMISING)
+        order = SetOrder(given.get("order") or SetOrder.HIGHEST_FIRST)
         return {"text": given.get("q", ""), "split": given.get("split", ""), "order": order}
 
     @property
     def is_filtered(self) -> bool:
-        """Whether some sets may be left out."""
+        """Whether a filter may hide some sets."""
         return bool(self.cleaned_data.get("q") or self.cleaned_data.get("split"))
 
     @property
@@ -317,7 +317,7 @@ class ComparisonForm(QualityChecksForm):
 
     @property
     def check_count(self) -> int:
-        """The number of quality checks added to the sets; the form has to be valid."""
+        """The number of quality checks added to the sets; the form must be valid."""
         return self.rates.total(self.cleaned_data["units"])
 
     def estimate(self, project: Project) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Images shared by splits: searching, and reviewing pairs side by side."""
+"""The page of images that splits share: start a search, and review pairs side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,7 +154,7 @@ def offer_image(request: HttpRequest, project: Project, image_id: int) -> HttpRe
 
 
 def _redirect_back(request: HttpRequest, project: Project, run: int | None = None) -> HttpResponse:
-    """Redirect to the part of the page with the form."""
+    """Redirect to the list of pairs, with the run, filter and page of the submitted form."""
     parameters = {"run": run or request.POST.get("run", ""), "show": request.POST.get("show", "")}
     parameters["page"] = request.POST.get("page", "")
     query = urlencode({name: value for name, value in parameters.items() if value})
@@ -239,7 +239,7 @@ def _source_label(image: Image) -> str:
 
 
 def _copy_reasons(pair: LeakedPair) -> list[str]:
-    """Return why two images are copies, regardless of their vectors."""
+    """Return the reasons why two images are copies, regardless of their vectors."""
     reasons = ["Same file"] if pair.first.sha256 == pair.second.sha256 else []
     shared = _identities(pair.first) & _identities(pair.second)
     for name in sorted(shared):

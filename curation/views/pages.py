@@ -1,4 +1,4 @@
-"""What curation's pages share: the tab, a page of rows, a 404, a download, and messages about an action."""
+"""Helpers of curation's pages: tab context, pagination, 404 errors, downloads, and messages about actions."""
 
 from typing import Any, TypeVar
 
@@ -16,12 +16,12 @@ Reply = TypeVar("Reply", bound=HttpResponseBase)
 
 
 def tab_context(project: Project, tab: str, section: str = "curation") -> dict[str, Any]:
-    """Return the context that the frame of a project's page needs."""
+    """Return the context for the base template of a project's page."""
     return {"project": project, "section": section, "tab": tab}
 
 
 def get_page(request: HttpRequest, rows: Any, size: int, name: str = "page") -> Page[Any]:
-    """Return the page of rows whose number is in the address."""
+    """Return the page of rows whose number is in the query string."""
     return Paginator(rows, size).get_page(request.GET.get(name))
 
 
@@ -32,12 +32,12 @@ def grouped_hash(sha256: str) -> list[str]:
 
 
 def if_open(job: Job | None) -> Job | None:
-    """Return a job that is queued or running."""
+    """Return the job if it is queued or running, otherwise ``None``."""
     return job if job is not None and job.state in OPEN_JOB_STATES else None
 
 
 def if_failed(job: Job | None) -> Job | None:
-    """Return a job that failed."""
+    """Return the job if it failed, otherwise ``None``."""
     return job if job is not None and job.state == JobState.FAILED else None
 
 

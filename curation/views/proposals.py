@@ -1,4 +1,4 @@
-"""Box proposals: starting a run, its coverage of pairs, its photos with boxes, and download."""
+"""Pages of box proposals: start a run, show its coverage of pairs and its photos with boxes, and download it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from hits.views.users import signed_in_user
 IMAGES_PER_PAGE = 12
 RUNS_PER_PAGE = 25
 DEPTHS = (10, 50, 100)
-LETTERS_ACROSS = 26  # of an IoU label's characters, relative to a photo's width
+LETTERS_ACROSS = 26  # characters of an IoU label that would fit the photo's width
 COLOURS = 5
 
 

@@ -9,7 +9,7 @@ from hits.domain.images.image_facts import ImageFacts
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number at the head of a section, with its title and what it is a share of."""
+    """A number at the top of a section, with its title and a note."""
 
     title: str
     value: str
@@ -18,7 +18,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table's cell. ``kind`` is a class in CSS; ``span`` is how many columns it takes."""
+    """A table's cell. ``kind`` is a CSS class; ``span`` is the number of columns that it spans."""
 
     text: str = ""
     note: str = ""
@@ -30,7 +30,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; ``numbers`` are the indices of columns that hold numbers. ``title`` folds the table away."""
+    """Rows of cells; ``numbers`` are the indices of numeric columns. A table with a ``title`` is collapsed."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
@@ -41,7 +41,7 @@ class Table:
 
     @property
     def labelled_rows(self) -> list[list[tuple[str, bool, Cell]]]:
-        """Each cell with its column's heading and whether it is a number: a phone shows rows as labelled blocks."""
+        """Each cell with its heading and whether it is numeric; phones show rows as labelled blocks."""
         return [
             [(self.headings[at], at in self.numbers, cell) for at, cell in enumerate(row)]
             for row in self.rows
@@ -50,7 +50,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Texts that belong together: what they have in common, a badge (class, text), the texts, and what to add."""
+    """A group of related texts: heading, badge and warning (CSS class, text), the texts, and notes."""
 
     heading: str
     badge: tuple[str, str] = ("", "")

@@ -199,7 +199,7 @@ def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int
     item = get_or_404(found.sets.filter(pk=set_id).first(), "There is no such set.")
     takes_back = request.POST.get("act") == "take-back"
     reason = "" if takes_back else request.POST.get("why", "").strip() or DEFAULT_REASON
-    outcome = "will be launched again" if takes_back else "will not be launched"
+    outcome = "will be launched" if takes_back else "will not be launched"
     with action_messages(request, "Not done", f"Set {item.rank} {outcome}."):
         services.leave_out_set(item=item, reason=reason, by=signed_in_user(request))
     query = urlencode({"set": item.rank})
@@ -227,7 +227,7 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
 
 
 def _plot(found: ComparisonRound) -> Chart | None:
-    """Return a plot of each pair's candidates at its turn, with the minimum."""
+    """Return a histogram of the pairs' numbers of candidates, with the required minimum."""
     counts = [float(count) for count in round_sets.candidate_counts(found)]
     floor = found.options.get("min_candidates")
     if not counts or floor is None:

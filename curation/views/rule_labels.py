@@ -1,6 +1,7 @@
 """Labels of the rules of de-duplication and comparison sets, for forms.
 
-A rule's choices and default are those of ``RoundOptions``; the default follows the paper, or our interpretation.
+A rule's choices and default are those of ``RoundOptions``; the default follows the paper
+(Hessel et al. 2022 §E), or our interpretation of it.
 """
 
 from collections.abc import Mapping

@@ -107,7 +107,7 @@ class SelectionForm(PageForm):
 
 
 def decision_runs(project: Project) -> list[DecisionRun]:
-    """Return the newest decision runs about records that the project's versions hold."""
+    """Return the newest decision runs about the types of records that the project's versions contain."""
     types = family_of(project).record_types
     rows = DecisionRun.objects.filter(project=project).order_by("-pk")[:40]
     known = [run for run in rows if has_spec(run.kind)]  # the kind may have been uninstalled
@@ -139,7 +139,7 @@ def describe_selection(version: DatasetVersion) -> str:
         name = rows.values_list("name", flat=True).first()
         readers = f"{audit.readers} reader{'' if audit.readers == 1 else 's'}"
         marks = f"{audit.code}: {', '.join(audit.values)}"
-        parts.append(f"without what {readers} of audit “{name or audit.audit}” marked {marks}")
+        parts.append(f"without records that {readers} of audit “{name or audit.audit}” marked {marks}")
     description = "; ".join(parts)
     return f"Approved records {description}."
 

@@ -129,7 +129,7 @@ class ImportForm(PageForm):
         return given
 
     def resolve_file(self, name: str) -> str:
-        """Return the path of a chosen file, or ``None``."""
+        """Return the path of a chosen file; empty if none was chosen."""
         return str(resolve_inside(self.root, name)) if name else ""
 
     @property

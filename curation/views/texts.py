@@ -1,4 +1,4 @@
-"""The page of texts: start an analysis, see what the latest ones found, read what was scored as toxic."""
+"""Text analysis pages: start an analysis, show the latest results, and review texts that were scored as toxic."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +20,7 @@ from curation.services import splits_in_use
 from curation.services import texts as services
 from curation.views import text_sections as sections
 from curation.views.pages import action_messages, as_download, get_or_404, get_page, tab_context
-from curation.views.texts_forms import FORMS, AnalysisForm, ReadingForm
+from curation.views.texts_forms import FORMS, AnalysisForm, TextReviewForm
 from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
@@ -29,7 +29,7 @@ from hits.views.users import signed_in_user
 
 PER_PAGE = 20
 EARLIER_SHOWN = 20
-WORDS = {
+KIND_LABELS = {
     AnalysisKind.DUPLICATES: "Copies and near-copies",
     AnalysisKind.TOPICS: "Topics",
     AnalysisKind.TOXICITY: "Toxicity queue",
@@ -41,7 +41,7 @@ View = Callable[..., HttpResponseBase]
 
 @dataclass(frozen=True, slots=True)
 class AnalysisSection:
-    """One analysis on the page: its form, its newest result, and its job where that is open or went wrong."""
+    """One kind of analysis on the page: its form, its newest result with a summary, and its newest job."""
 
     kind: str
     title: str
@@ -68,7 +68,7 @@ def run(request: HttpRequest, project: Project, kind: str) -> HttpResponse:
     form = form_class(splits_in_use(project), request.POST, request.FILES)
     if not form.is_valid():
         return _page(request, project, form=form, status=400)
-    with action_messages(request, "Not started", f"{WORDS[form.kind]}: the analysis is queued."):
+    with action_messages(request, "Not started", f"{KIND_LABELS[form.kind]}: the analysis is queued."):
         services.request_analysis(project=project, options=form.options, by=signed_in_user(request))
     return redirect(f"{reverse('curation-texts', args=[project.slug])}#{kind}")
 
@@ -81,13 +81,13 @@ def _page(
     analyses = [
         AnalysisSection(
             kind=kind.value,
-            title=WORDS[kind],
+            title=KIND_LABELS[kind],
             form=form if form is not None and form.kind is kind else FORMS[kind](splits),
             latest=latest.get(kind),
             job=jobs.get(kind),
-            summary=sections.summary(project, latest[kind], WORDS[kind]) if kind in latest else None,
+            summary=sections.summary(project, latest[kind], KIND_LABELS[kind]) if kind in latest else None,
         )
-        for kind in WORDS
+        for kind in KIND_LABELS
     ]
     shown = {row.pk for row in latest.values()}
     context = tab_context(project, "texts") | {
@@ -95,7 +95,7 @@ def _page(
         "jobs": [job for job in jobs.values() if stored.is_job_open(job)],
         "pairs": accepted_pairs(project).count(),
         "earlier": [
-            (row, WORDS[AnalysisKind(row.kind)])
+            (row, KIND_LABELS[AnalysisKind(row.kind)])
             for row in stored.finished_analyses(project).defer("result").exclude(pk__in=shown)[:EARLIER_SHOWN]
         ],
     }
@@ -103,7 +103,7 @@ def _page(
 
 
 def analysis_page(view: View) -> View:
-    """Turn ``view(request, project, row)`` into a researcher's view of a finished analysis."""
+    """Decorate ``view(request, project, row)`` as a researcher's view of a finished analysis."""
 
     @project_page()
     @wraps(view)
@@ -117,10 +117,10 @@ def analysis_page(view: View) -> View:
 @require_safe
 @analysis_page
 def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponse:
-    """Show all that an analysis found."""
+    """Show all results of an analysis."""
     context: dict[str, Any] = tab_context(project, "texts") | {
         "analysis": row,
-        "title": WORDS[AnalysisKind(row.kind)],
+        "title": KIND_LABELS[AnalysisKind(row.kind)],
         "asides": sections.options_and_provenance(row),
     }
     if row.kind == AnalysisKind.TOXICITY:
@@ -142,15 +142,15 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
 def _queue(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
     queue = stored.toxicity_queue(row)
     requested = request.GET.get("at", "")
-    places = {str(item.score.pk): place for place, item in enumerate(queue)}
-    unread = (place for place, item in enumerate(queue) if item.review is None)
-    at = places.get(requested, next(unread, 0))
+    index_of = {str(item.score.pk): index for index, item in enumerate(queue)}
+    unread = (index for index, item in enumerate(queue) if item.review is None)
+    at = index_of.get(requested, next(unread, 0))
     here = queue[at] if queue else None
     return {
         "queue": queue,
         "counts": stored.count_reviews(queue),
         "here": here,
-        "place": at + 1,
+        "position": at + 1,
         "before": queue[at - 1] if at else None,
         "after": queue[at + 1] if at + 1 < len(queue) else None,
         "texts": _marked(here) if here else [],
@@ -160,7 +160,7 @@ def _queue(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
 
 
 def _marked(item: QueuedText) -> list[tuple[str, bool, list[tuple[str, dict[str, Any] | None]]]]:
-    """Both texts of a pair: name, whether it is the scored one, and its pieces with the word that counted."""
+    """Return both texts of a pair: name, whether it is the scored one, and its pieces, each with its match if any."""
     parts = []
     for name in ("clue", "inference"):
         text = str(getattr(item.score.observation, name))
@@ -181,9 +181,9 @@ def _pieces(text: str, matches: Iterable[dict[str, Any]]) -> Iterator[tuple[str,
 
 @require_POST
 @analysis_page
-def read(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponse:
+def review_text(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponse:
     """Save a person's review of a text, and go to the next text without a review."""
-    form = ReadingForm(request.POST)
+    form = TextReviewForm(request.POST)
     queue = stored.toxicity_queue(row)
     item = get_or_404(
         next((item for item in queue if str(item.score.pk) == request.POST.get("score")), None),
@@ -210,18 +210,18 @@ def read(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRespo
 @require_safe
 @analysis_page
 def export(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponseBase:
-    """Send the queue with its readings as CSV, or any other result as JSON. Readers are letters, pairs their ids."""
+    """Download the queue with its reviews as CSV, or any other result as JSON; reviewers appear as letters."""
     mark = "-rehearsal" if project.is_rehearsal else ""
     name = f"{project.slug}-{row.kind}-{row.pk}{mark}"
     if row.kind != AnalysisKind.TOXICITY:
-        whole = {
+        document = {
             "kind": row.kind,
             "rehearsal": project.is_rehearsal,
             "options": row.options,
             "result": stored.published_result(row),
             "provenance": row.provenance,
         }
-        reply = HttpResponse(json.dumps(whole, indent=1), content_type="application/json")
+        reply = HttpResponse(json.dumps(document, indent=1), content_type="application/json")
         return as_download(reply, f"{name}.json")
     queue = stored.toxicity_queue(row)
     letters = stored.reviewer_letters(queue)
@@ -231,12 +231,12 @@ def export(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpRes
 
 
 def _csv_row(item: QueuedText, letters: Mapping[int, str]) -> tuple[object, ...]:
-    score, pair, reading = item.score, item.score.observation, item.review
+    score, pair, review = item.score, item.score.observation, item.review
     text = getattr(pair, score.field)
     found = [text[match["start"] : match["end"]] for match in score.detail.get("matches", [])]
     review_cells = ("", "", "", "")
-    if reading is not None:
-        verdict = "concern" if reading.is_concern else "no concern"
-        review_cells = (verdict, escape_formula(reading.note), letters[reading.by_id], reading.at.isoformat())
+    if review is not None:
+        verdict = "concern" if review.is_concern else "no concern"
+        review_cells = (verdict, escape_formula(review.note), letters[review.by_id], review.at.isoformat())
     head = (item.split, pair.instance_id, score.field, score.score, escape_formula(" ".join(found)))
     return (*head, escape_formula(pair.clue), escape_formula(pair.inference), *review_cells)

@@ -1,4 +1,4 @@
-"""What people type on the page of texts: one form for each analysis."""
+"""Forms of the text analyses, and of reviews of texts."""
 
 from typing import Any, ClassVar
 
@@ -17,11 +17,11 @@ PERCENT = 100
 
 
 class AnalysisForm(PageForm):
-    """What all of them ask: which split, and the seed."""
+    """Base form of all analyses: the split and the seed."""
 
     kind: ClassVar[AnalysisKind]
-    action: ClassVar[str]  # the button
-    purpose: ClassVar[str]  # what the page says before the first analysis
+    action: ClassVar[str]  # the button's label
+    purpose: ClassVar[str]  # shown before the first analysis
     seed = integer_field("Seed", "Equal seeds give equal results. Default 0.", low=0, initial=0)
     split = choice_field("Split", required=False)
 
@@ -40,7 +40,7 @@ class AnalysisForm(PageForm):
         """The options; the form has to be valid.
 
         Raises:
-            Refused: a file that cannot be kept.
+            Refused: the uploaded file cannot be stored.
         """
         raise NotImplementedError
 
@@ -51,7 +51,7 @@ class AnalysisForm(PageForm):
             raise forms.ValidationError(f"Use a file of {texts.MAX_FILE_BYTES // 2**20} MiB or less.")
         return upload
 
-    def _kept(self) -> dict[str, str]:
+    def _store_upload(self) -> dict[str, str]:
         upload = self.cleaned_data.pop("upload", None)
         if upload is None:
             return {}
@@ -59,7 +59,7 @@ class AnalysisForm(PageForm):
 
 
 class DuplicatesForm(AnalysisForm):
-    """How copies and near-copies are looked for."""
+    """Options of the search for copies and near-copies."""
 
     kind = AnalysisKind.DUPLICATES
     action = "Find copies"
@@ -99,7 +99,7 @@ class DuplicatesForm(AnalysisForm):
 
 
 class TopicsForm(AnalysisForm):
-    """How topics are fitted."""
+    """Options of topic models."""
 
     kind = AnalysisKind.TOPICS
     action = "Find topics"
@@ -127,7 +127,7 @@ class TopicsForm(AnalysisForm):
 
 
 class ToxicityForm(AnalysisForm):
-    """Which texts are scored, and by what."""
+    """Options of toxicity scoring: the texts and the scorer."""
 
     kind = AnalysisKind.TOXICITY
     action = "Score texts"
@@ -171,7 +171,7 @@ class ToxicityForm(AnalysisForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """See that what the scorer needs is there."""
+        """Check that the classifier's id or the file is given, if the scorer needs it."""
         given = super().clean() or {}
         if given.get("scorer") == texts.MODEL_PREFIX and not is_hub_id(given.get("model", "")):
             self.add_error("model", "Enter the classifier’s hub id, owner/name.")
@@ -186,14 +186,14 @@ class ToxicityForm(AnalysisForm):
         model, scorer = given.pop("model"), given["scorer"]
         if scorer != texts.MODEL_PREFIX:
             given["label"] = ""
-        kept = self._kept() if scorer == texts.FROM_FILE else {}
+        kept = self._store_upload() if scorer == texts.FROM_FILE else {}
         given.pop("upload", None)
         given["scorer"] = scorer + model if scorer == texts.MODEL_PREFIX else scorer
         return texts.ToxicityOptions(**given | kept)
 
 
 class CaptionsForm(AnalysisForm):
-    """Which captions pairs are compared with."""
+    """Options of the comparison with captions."""
 
     kind = AnalysisKind.CAPTIONS
     action = "Compare with captions"
@@ -229,7 +229,7 @@ class CaptionsForm(AnalysisForm):
     )
 
     def clean(self) -> dict[str, Any]:
-        """See that a file is there when one is to be read."""
+        """Check that a file is given if captions come from a file."""
         given = super().clean() or {}
         if given.get("source") == texts.FROM_FILE and not given.get("upload"):
             self.add_error("upload", "Choose a file.")
@@ -239,7 +239,7 @@ class CaptionsForm(AnalysisForm):
     def options(self) -> texts.CaptionOptions:
         """The options; the form has to be valid."""
         given = dict(self.cleaned_data)
-        kept = self._kept() if given["source"] == texts.FROM_FILE else {}
+        kept = self._store_upload() if given["source"] == texts.FROM_FILE else {}
         given.pop("upload", None)
         return texts.CaptionOptions(**given | kept)
 
@@ -249,7 +249,7 @@ FORMS: dict[AnalysisKind, type[AnalysisForm]] = {
 }
 
 
-class ReadingForm(forms.Form):
+class TextReviewForm(forms.Form):
     """A person's review of a text."""
 
     score = forms.IntegerField(min_value=1)

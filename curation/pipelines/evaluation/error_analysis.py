@@ -1,4 +1,4 @@
-"""Whether a model's errors on the comparison task can be predicted, and the worst of them (Hessel et al. 2022 §5.3).
+"""Test whether errors on the comparison task can be predicted, and list the worst ones (Hessel et al. 2022 §5.3).
 
 Equal scores, options and models give equal results.
 """
@@ -83,7 +83,7 @@ def analyse_errors(
 
 
 def _load_errors(evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
-    """Load scores and groups; too few images are an error before any vector is made."""
+    """Load scores and groups, before any vector is made, so that a job with too few images fails early."""
     try:
         return _ErrorData.load(evaluation, options)
     except (InvalidInput, Refused) as error:
@@ -157,7 +157,7 @@ def _open_picture(row: ComparisonItem) -> Pillow.Image:
 def _compute_figures(
     groups: MedianGroups, features: Mapping[str, Vectors], seed: int, progress: Progress
 ) -> dict[str, Any]:
-    """Return the figures for ``ErrorAnalysis``: areas in percent, and the numbers of images."""
+    """Return the figures for ``ErrorAnalysis``: AUCs in percent, and the numbers of images."""
     areas = {}
     total = len(PREDICTORS) * (PERMUTATIONS + 1)
     progress.log(f"{PERMUTATIONS} permutations of the groups, with new models for each")

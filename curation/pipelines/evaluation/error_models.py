@@ -1,4 +1,4 @@
-"""How well image features predict a model's errors: cross-validated logistic regressions."""
+"""Measure how well features predict a model's errors, by cross-validated logistic regressions."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def rotate_features(features: Vectors) -> Vectors:
     """
     if features.shape[1] <= features.shape[0]:
         return features
-    left, sizes, _ = np.linalg.svd(features.astype(np.float64), full_matrices=False)
-    rotated: Vectors = left * sizes
+    left, singular_values, _ = np.linalg.svd(features.astype(np.float64), full_matrices=False)
+    rotated: Vectors = left * singular_values
     return rotated
 
 

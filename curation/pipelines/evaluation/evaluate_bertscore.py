@@ -17,7 +17,7 @@ from curation.evaluation.retrieval import parse_retrieval_key
 from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.records import InvalidInput
 
-ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # of RoBERTa-Large, in the published package
+ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # RoBERTa-Large's in the package bert_score
 BATCH_SIZE = 32
 PERCENT = 100.0
 
@@ -60,7 +60,7 @@ class TokenEncoder:
         self._space = " " if "roberta" in type(self._tokenizer).__name__.lower() else ""
 
     def encode(self, texts: Sequence[str]) -> Iterator[TokenVectors]:
-        """Yield each text's tokens."""
+        """Yield the token vectors of each text."""
         for start in range(0, len(texts), BATCH_SIZE):
             batch_texts = [self._space + text.strip() for text in texts[start : start + BATCH_SIZE]]
             batch = self._tokenizer(batch_texts, padding=True, truncation=True, return_tensors="pt")
@@ -73,8 +73,8 @@ class TokenEncoder:
 
     def _is_counted(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
         tokenizer = self._tokenizer
-        marks = [tokenizer.cls_token_id, tokenizer.sep_token_id]
-        return ~np.isin(ids, [mark for mark in marks if mark is not None])
+        special_ids = [tokenizer.cls_token_id, tokenizer.sep_token_id]
+        return ~np.isin(ids, [token for token in special_ids if token is not None])
 
 
 def retrieval_bertscore(
@@ -86,7 +86,7 @@ def retrieval_bertscore(
 ) -> dict[str, float | None]:
     """Return BERTScore of each image's best-scored inference with its true one, in percent, with an interval.
 
-    scores: by file, in the order of the sorted test ids. A mean over chunks, as the other retrieval figures.
+    scores: by file, in the order of the sorted test ids. The mean over chunks, like other retrieval figures.
 
     Raises:
         InvalidInput: the model is not available.
@@ -94,7 +94,7 @@ def retrieval_bertscore(
     texts = {pair.instance_id: pair.inference for chunk in sets.chunks for pair in chunk}
     names = [name for name in in_file_order(scores) if task_of(name) == RETRIEVAL]
     found = {name: _best_inferences(sets, name, scores[name]) for name in names}
-    distinct = sorted({texts[one] for pairs in found.values() for pair in pairs for one in pair})
+    distinct = sorted({texts[key] for pairs in found.values() for pair in pairs for key in pair})
     tokens = dict(zip(distinct, TokenEncoder(options).encode(distinct), strict=True))
     groups = [
         np.array(

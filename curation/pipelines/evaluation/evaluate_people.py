@@ -1,4 +1,4 @@
-"""Human performance on the tasks: agreement of two judges, and matching inferences to regions.
+"""Measure human performance on the tasks: agreement of two judges, and matching of inferences to regions.
 
 Source: Hessel et al. 2022 §4.2 and §4.3, the rows "Human" of table 3.
 """

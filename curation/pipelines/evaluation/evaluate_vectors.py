@@ -27,7 +27,7 @@ from hits.services.jobs.jobs import Progress
 CLUE_TEXTS = "clue"
 Boxes = tuple[Region, ...]
 MarkedRegion = tuple[str, Boxes]
-"""A region: its image's address in rows, and its boxes."""
+"""A region: its image's URL in the version's rows, and its boxes."""
 Vectors = NDArray[np.float32]
 
 
@@ -80,7 +80,9 @@ def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | N
     """
     if setup.mode not in setup.encoder.region_modes:
         supported = ", ".join(sorted(setup.encoder.region_modes))
-        raise InvalidInput(f"region_mode: {setup.encoder.name} cannot do {setup.mode}; use {supported}")
+        raise InvalidInput(
+            f"region_mode: {setup.encoder.name} does not support {setup.mode}; use {supported}"
+        )
     drawn, proposed, texts = _collect_items(sets)
     steps = StepCounter(len(drawn.rows) + len(proposed.rows) + len(texts.rows), progress)
     similarity = _SimilarityScores(
@@ -133,10 +135,10 @@ def _image_boxes(image: LocalizationImage) -> list[MarkedRegion]:
 class _SimilarityScores:
     """Vectors of regions and texts, (n, d) each, with their row numbers: a ``PairScores``."""
 
-    given: Vectors
+    drawn: Vectors
     proposed: Vectors
     texts: Vectors
-    given_rows: _RowIndex
+    drawn_rows: _RowIndex
     proposed_rows: _RowIndex
     text_rows: _RowIndex
 
@@ -155,12 +157,12 @@ class _SimilarityScores:
         return np.concatenate([self._rated(row) for row in rows])
 
     def _rated(self, row: Mapping[str, Any]) -> Matrix:
-        region = self.given[self.given_rows.add_all([_row_region(row)])]
+        region = self.drawn[self.drawn_rows.add_all([_row_region(row)])]
         texts = self._texts(candidate["inference"] for candidate in row["candidates"])
         return _all_pairs(region, texts).ravel()
 
     def _region_rows(self, pairs: Iterable[ObservationRecord]) -> Vectors:
-        return self.given[self.given_rows.add_all((pair.image.url, pair.bboxes) for pair in pairs)]
+        return self.drawn[self.drawn_rows.add_all((pair.image.url, pair.bboxes) for pair in pairs)]
 
     def _texts(self, texts: Iterable[str]) -> Vectors:
         return self.texts[self.text_rows.add_all(texts)]
@@ -213,7 +215,7 @@ def _text_vectors(sets: SplitSets, setup: EncodingSetup, texts: list[str], steps
         encode = setup.encoder.encode_clues  # type: ignore[attr-defined]
         fingerprints = [
             content_sha256([CLUE_TEXTS, text]) for text in texts
-        ]  # differs from the inference's vector
+        ]  # an equal inference has another vector
     return get_vectors(
         project=sets.version.project,
         origin=_make_origin(setup, Subject.TEXTS, ""),

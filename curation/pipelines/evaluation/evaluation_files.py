@@ -80,7 +80,7 @@ def _score_zip(path: Path, sets: SplitSets, scores: Scores) -> dict[str, Any]:
 
 
 def interval_generator() -> np.random.Generator:
-    """Return the generator for intervals."""
+    """Return the random generator for confidence intervals."""
     return np.random.default_rng(INTERVAL_SEED)
 
 

@@ -122,7 +122,7 @@ def find_duplicates(
         "texts": len(texts),
         "distinct": copies.distinct,
         "repeated": copies.repeated,
-        "copies": [[pairs[copy.first].pk, copy.count] for copy in copies.most],
+        "copies": [[pairs[copy.first].pk, copy.count] for copy in copies.most_frequent],
         "beyond_cap": len(texts) - len(cap_verbatim(range(len(texts)), texts, options.cap)),
         "kept_soft": len(kept_rows),
         "dropped_soft": len(texts) - len(kept_rows),
@@ -144,7 +144,7 @@ def find_duplicates(
 def _least_similar(
     pairs: Sequence[TextPair], vectors: NDArray[np.floating], members: Sequence[int]
 ) -> dict[str, Any]:
-    """Return the least similar texts of a group and their cosine: a group may be merged only to reach a share."""
+    """Return the least similar texts of a group and their cosine: they may differ, if merged to reach the share."""
     pair = find_least_similar(vectors[list(members)])
     members_of_pair = [pairs[members[index]].pk for index in (pair.first, pair.second)]
     return {"pair": members_of_pair, "cosine": round(pair.cosine, 4)}

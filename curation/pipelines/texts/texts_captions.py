@@ -40,7 +40,10 @@ class CaptionedPair:
 
 @dataclass(frozen=True, slots=True)
 class AvailableCaptions:
-    """Captions by image: of its regions with their boxes, or of the whole image."""
+    """Captions by image: of its regions with their boxes, or of the whole image.
+
+    unmatched: number of image names in the file that the project does not have.
+    """
 
     regions: Mapping[int, Sequence[Mapping[str, Any]]]
     whole: Mapping[int, Sequence[str]]
@@ -55,11 +58,13 @@ class AvailableCaptions:
             return list(self.whole.get(pair.image_id, []))[: options.most]
         if options.against == "image":
             return [str(region["text"]).strip() for region in regions[: options.most]]
-        near = nearest_regions(boxes, [region["box"] for region in map(_box_by_name, regions)], options.most)
+        near = nearest_regions(
+            boxes, [region["box"] for region in map(_name_box_sides, regions)], options.most
+        )
         return [str(regions[index]["text"]).strip() for index in near]
 
 
-def _box_by_name(region: Mapping[str, Any]) -> dict[str, Any]:
+def _name_box_sides(region: Mapping[str, Any]) -> dict[str, Any]:
     left, top, width, height = region["box"]
     return {"box": {"left": left, "top": top, "width": width, "height": height}}
 

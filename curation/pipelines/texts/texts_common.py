@@ -37,7 +37,7 @@ def sentence_encoder() -> TextEncoder:
 
 @dataclass(frozen=True, slots=True)
 class EncodedTexts:
-    """Vectors of the different texts among n: ``rows`` (u, d), and ``places`` (n,), the row of each text."""
+    """Vectors of the distinct texts among n: ``rows`` (u, d), and ``row_indices`` (n,), the row of each text."""
 
     rows: NDArray[np.float32]
     row_indices: NDArray[np.int64]
@@ -56,7 +56,7 @@ class SentenceVectors:
 
         Args:
             ids: the id of each text, such as a pair's published id; equal texts get the first one's id.
-            stages: of the whole work; this is the first.
+            stages: number of stages of the job's progress; encoding is the first.
 
         Raises:
             Cancelled: the job was cancelled.

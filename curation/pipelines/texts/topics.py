@@ -20,18 +20,18 @@ from curation.pipelines.texts.texts_common import make_provenance
 from curation.selectors.texts import TextPair
 from curation.services.texts import AnalysisResult, TopicOptions
 from curation.texts import topics as measures
-from curation.texts.words import HEDGE_WORDS, PHOTOGRAPHED_WORDS, topical_words
+from curation.texts.words import HEDGE_WORDS, VISIBLE_WORDS, topical_words
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 MAX_WORDS = 20_000  # of a vocabulary, the most frequent
 TOP_WORDS = 10
 EXAMPLES = 3
-MAX_FLOWS = 60  # cells with example pairs, the largest
+MAX_EXAMPLE_CELLS = 60  # the largest cells of the flow get example pairs
 MAX_BATCH_SIZE = 2_048
-BATCHES_PER_PASS = 20  # at least, so that the fit of a small corpus converges too
+MIN_BATCHES_PER_PASS = 20  # so that the fit of a small corpus converges too
 PERPLEXITY_TEXTS = 10_000
-FUNCTION_WORDS = (ENGLISH_STOP_WORDS - PHOTOGRAPHED_WORDS) | HEDGE_WORDS
+FUNCTION_WORDS = (ENGLISH_STOP_WORDS - VISIBLE_WORDS) | HEDGE_WORDS
 Step = Callable[[int], None]
 
 
@@ -50,7 +50,10 @@ class WordCounts:
 
 @dataclass(frozen=True, slots=True)
 class FittedTopics:
-    """Topics of clues or inferences, the largest first: shares (n, k) in texts, weights (k, v) of words."""
+    """Topics of clues or inferences, the largest first: shares (n, k) in texts, weights (k, v) of words.
+
+    likeliest: (n,), the topic with the largest share of each text.
+    """
 
     counted: WordCounts
     shares: NDArray[np.float64]
@@ -115,7 +118,7 @@ def _count_words(name: str, texts: Sequence[str], options: TopicOptions) -> Word
         ) from error
     words = vectorizer.get_feature_names_out()
     if len(words) < options.topics:
-        raise Refused(f"{name}: {len(words)} words make no {options.topics} topics; ask for fewer")
+        raise Refused(f"{name}: {len(words)} words are too few for {options.topics} topics; ask for fewer")
     return WordCounts(counts, words)
 
 
@@ -129,7 +132,7 @@ def _fit_topics(counted: WordCounts, options: TopicOptions, step: Step) -> Fitte
         random_state=options.seed,
         n_jobs=1,
     )
-    size = min(MAX_BATCH_SIZE, max(1, -(-len(known) // BATCHES_PER_PASS)))
+    size = min(MAX_BATCH_SIZE, max(1, -(-len(known) // MIN_BATCHES_PER_PASS)))
     without_words = counted.counts.shape[0] - len(known)
     for _ in range(options.passes):
         order = generator.permutation(known)
@@ -197,7 +200,7 @@ def _examples(
     pairs: Sequence[TextPair], clues: FittedTopics, inferences: FittedTopics, flow: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
     """Return example pairs of the largest cells of the flow, by key."""
-    largest = np.argsort(-flow, axis=None, kind="stable")[:MAX_FLOWS]
+    largest = np.argsort(-flow, axis=None, kind="stable")[:MAX_EXAMPLE_CELLS]
     cells = [divmod(int(cell), flow.shape[1]) for cell in largest if flow.flat[cell]]
     return [
         {

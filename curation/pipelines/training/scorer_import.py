@@ -93,14 +93,14 @@ def _describe_scorer(source: Path, loaded: LoadedScorer) -> dict[str, Any]:
             **made,
             "dim": loaded.card.dim,
             "side": loaded.card.side,
-            "parameters": sum(one.numel() for one in loaded.model.parameters()),
+            "parameters": sum(parameter.numel() for parameter in loaded.model.parameters()),
             "rehearsal": bool(card["made"].get("rehearsal")) or _is_rehearsal_run(source.parent),
         },
     }
 
 
 def _is_rehearsal_run(folder: Path) -> bool:
-    """Whether a scorer's folder is in the folder of a rehearsal's run, so that the mark is kept."""
+    """Whether a scorer's folder is in the folder of a rehearsal's run: an imported copy is marked too."""
     try:
         run = json.loads((folder / RUN_FILE).read_text("utf-8"))
         return bool(run["provenance"]["rehearsal"])

@@ -57,13 +57,13 @@ def _train(run: RunFiles, report_progress: ProgressCallback) -> None:
         return
     from curation.scorer.train import (
         train,
-    )  # torch's work begins here; a run with processes leaves it to them
+    )  # not at the top: with several processes, only they need torch
 
     train(run.folder, report_progress=report_progress)
 
 
 class TrainingProgress:
-    """Stores a training's progress, at most once per second, and the results of validations."""
+    """Stores a training run's progress, at most once per second, and its validation results."""
 
     def __init__(
         self, scorer: Scorer, folder: Path, progress: Progress, clock: Callable[[], float] = time.monotonic

@@ -84,18 +84,18 @@ def _resolve_model(config: TrainingConfig) -> TrainingConfig:
 
 
 def _recorded_counts(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]) -> dict[str, int]:
-    """Return the counts of an earlier run, after checking that its photos may still be used."""
+    """Return the counts of an existing run, after checking that its photos may still be used."""
     available = {photo.file for photo in photos.values()}
     try:
         lines = (line for name in (TRAIN_FILE, VAL_FILE) for line in _read_lines(folder / name))
         used = {json.loads(line)["image"] for line in lines}
     except (ValueError, KeyError, TypeError) as error:
-        raise Refused(f"{folder.name}: the run's pairs are damaged; start a new training") from error
+        raise Refused(f"{folder.name}: the run's pairs are damaged; start a new training run") from error
     missing = len(used - available)
     if missing:
         raise Refused(
             f"photos: {missing} of this run {'were' if missing > 1 else 'was'} taken down meanwhile; "
-            "start a new training"
+            "start a new training run"
         )
     return {name: count for name, count in scorer.splits.items() if name.endswith(("_pairs", "_images"))}
 
@@ -105,7 +105,7 @@ def _read_lines(path: Path) -> Iterator[str]:
         with path.open(encoding="utf-8") as file:
             yield from file
     except OSError as error:
-        raise Refused(f"{path.name}: is missing from the run's folder; start a new training") from error
+        raise Refused(f"{path.name}: is missing from the run's folder; start a new training run") from error
 
 
 def _write_pairs(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Train with several processes: run ``torchrun`` as a child, follow its files, and stop it with the parent."""
+"""Train with several processes: run ``torchrun`` as a child, read its progress, and stop it with the parent."""
 
 import os
 import signal
@@ -67,10 +67,10 @@ def train_in_processes(run: Path, processes: int, *, total: int, report_progress
 
 
 def last_step(run: Path) -> int:
-    """Return the last whole step in a run's ``losses.csv``; 0 before the first."""
-    end = _read_tail(run / "losses.csv")
-    whole = end[: end.rfind("\n") + 1].splitlines()
-    number = whole[-1].partition(",")[0] if whole else ""
+    """Return the last complete step in a run's ``losses.csv``; 0 before the first."""
+    tail = _read_tail(run / "losses.csv")
+    lines = tail[: tail.rfind("\n") + 1].splitlines()
+    number = lines[-1].partition(",")[0] if lines else ""
     return int(number) if number.isdecimal() else 0
 
 

@@ -20,7 +20,7 @@ CLIP_STD = (0.26862954, 0.26130258, 0.27577711)
 
 
 class TokenizerKind(StrEnum):
-    """How a scorer reads texts."""
+    """The tokenizer of a scorer: UTF-8 bytes, or CLIP's byte-pair encoding."""
 
     BYTES = "bytes"
     CLIP = "clip"
@@ -31,7 +31,7 @@ class ScorerCard:
     """What a scorer is, and how to use it.
 
     region_mode, text_mode, crop: what it was trained with. mean, std: per channel, on the scale 0 to 1.
-    prompt: surrounds each text, which replaces ``{}``. precision: recommended for inference. made: its provenance.
+    prompt: a template; each text replaces its ``{}``. precision: recommended for inference. made: its provenance.
     """
 
     architecture: Architecture
@@ -119,7 +119,7 @@ class ScorerCard:
 def default_card(
     architecture: Architecture, tokenizer: TokenizerKind, *, made: Mapping[str, Any]
 ) -> ScorerCard:
-    """Return a card with the paper's input format: highlighted regions, two square crops."""
+    """Return a card with the input format of Hessel et al. 2022: highlighted regions, two square crops."""
     return ScorerCard(
         architecture=architecture,
         region_mode=RegionMode.HIGHLIGHT,

@@ -18,11 +18,11 @@ from curation.scorer.model.tokens import trim_padding
 from curation.scorer.texts import TextKind, format_texts
 from hits.domain.images.region_drawing import RegionMode
 
-TEXT_BATCH_SIZE = 64  # texts; pictures go through in the batches of MarkedPictures
+TEXT_BATCH_SIZE = 64  # texts of one forward pass
 
 
 class ScorerEncoder(RegionImageEncoder):
-    """A scorer at inference. Its card says how it was trained to see images and to read texts.
+    """A scorer at inference. Its card states the format of images and texts that it was trained with.
 
     ``scores = encoder.encode_regions(pictures, regions) @ encoder.encode_texts(inferences).T`` are all N * M
     plausibilities, cosines from -1 to 1; the learned scale would change neither ranks nor comparisons.

@@ -98,7 +98,7 @@ def list_files(folder: Path) -> tuple[str, ...]:
 
 
 def _read_card(folder: Path) -> tuple[bytes, dict[str, Any]]:
-    """Return a card's bytes and its values. The card may come from a stranger, so its size is bounded."""
+    """Return a card's bytes and its values. The card may come from an untrusted source: its size is bounded."""
     try:
         with (folder / CARD).open("rb") as file:
             text = file.read(MAX_CARD_BYTES + 1)
@@ -177,7 +177,9 @@ def _write_hashed_file(
         partial.touch()
         mode = partial.stat().st_mode
         write(partial)
-        partial.chmod(mode)  # as the umask says: the library makes its files readable for the owner only
+        partial.chmod(
+            mode
+        )  # the umask's permissions: the library makes its files readable for the owner only
         sha256 = file_sha256(partial)
         name = f"{role}-{sha256[:HASH_DIGITS]}{suffix}"
         _publish_file(partial, folder / name)

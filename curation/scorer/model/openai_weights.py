@@ -23,7 +23,7 @@ from curation.scorer.model.towers import DualEncoder, build_empty_model, build_m
 NAME_PREFIXES = ("module.", "clip_model.")
 """Prefixes that the published training code and data parallelism add to each name."""
 NOT_WEIGHTS = {"input_resolution", "context_length", "vocab_size"}
-_COUNTER = "num_batches_tracked"  # of batch norms; unused
+_UNUSED_SUFFIX = "num_batches_tracked"  # of batch norms; unused
 _BLOCKS = "{}transformer.resblocks."
 _BLOCK_NAMES = {
     "attn.out_proj": "self_attn.out_proj",
@@ -33,7 +33,7 @@ _BLOCK_NAMES = {
     "ln_2": "layer_norm2",
 }
 _VISION, _TEXT = "vision.vision_model.", "text.text_model."
-_PLAIN_VISION = {
+_VISION_NAMES = {
     "visual.class_embedding": f"{_VISION}embeddings.class_embedding",
     "visual.conv1.weight": f"{_VISION}embeddings.patch_embedding.weight",
     "visual.positional_embedding": f"{_VISION}embeddings.position_embedding.weight",
@@ -43,7 +43,7 @@ _PLAIN_VISION = {
     "visual.ln_post.bias": f"{_VISION}post_layernorm.bias",
     "visual.proj": "vision.visual_projection.weight",
 }
-_PLAIN_TEXT = {
+_TEXT_NAMES = {
     "token_embedding.weight": f"{_TEXT}embeddings.token_embedding.weight",
     "positional_embedding": f"{_TEXT}embeddings.position_embedding.weight",
     "ln_final.weight": f"{_TEXT}final_layer_norm.weight",
@@ -70,7 +70,7 @@ def unwrap_names(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
             raise InvalidInput(
                 f"weights: {bare} occurs twice, also as {name}; these are not the weights of one model"
             )
-        if bare not in NOT_WEIGHTS and not bare.endswith(_COUNTER):
+        if bare not in NOT_WEIGHTS and not bare.endswith(_UNUSED_SUFFIX):
             unwrapped_weights[bare] = tensor
     return unwrapped_weights
 
@@ -151,10 +151,10 @@ def _rename_weights(
 
 def _map_names(architecture: Architecture, model: DualEncoder) -> dict[str, tuple[str, ...]]:
     """Map OpenAI's names of all weights of this architecture to ours."""
-    names: dict[str, tuple[str, ...]] = {name: (target,) for name, target in _PLAIN_TEXT.items()}
+    names: dict[str, tuple[str, ...]] = {name: (target,) for name, target in _TEXT_NAMES.items()}
     names |= _map_block_names("", f"{_TEXT}encoder.layers.", architecture.text.layers)
     if isinstance(architecture.vision, VisionTransformer):
-        names |= {name: (target,) for name, target in _PLAIN_VISION.items()}
+        names |= {name: (target,) for name, target in _VISION_NAMES.items()}
         names |= _map_block_names("visual.", f"{_VISION}encoder.layers.", architecture.vision.layers.layers)
     else:  # our ResNet uses OpenAI's names
         targets = [name for name in model.state_dict() if name.startswith("vision.")]

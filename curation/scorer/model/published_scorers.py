@@ -77,8 +77,8 @@ _FILE_NAME = "model={}~batch={}~warmup={}~lr=1e-05~valloss=0.0000~{}~widescreen_
 _SINGLE_TASK, _MULTITASK = "highlightbbox", "randomclueinfhighlightbbox"
 
 PUBLISHED_SCORERS: Mapping[str, PublishedScorer] = {
-    one.name: one
-    for one in (
+    scorer.name: scorer
+    for scorer in (
         PublishedScorer(
             "vit-b16", _FILE_NAME.format("ViT-B16", 512, 500, _SINGLE_TASK, 1800), VIT_B16, 1800, 512
         ),
@@ -113,8 +113,8 @@ def convert_published(
     Args:
         tokenizer: the hub id or folder of a CLIP, since checkpoints contain no tokenizer.
         out: an absent or empty folder; it is written atomically.
-        name: a key of ``PUBLISHED_SCORERS``; by default it is matched by the file's name, or left open.
-        text_mode: how it was trained; by default as the published scorer of that name, else on inferences.
+        name: a key of ``PUBLISHED_SCORERS``; by default that of the file's name, if it is a published one.
+        text_mode: the texts it was trained on; by default the published scorer's, else inferences.
 
     Raises:
         InvalidInput: not a checkpoint, another architecture, an unknown tokenizer, or a folder that is not empty.
@@ -158,7 +158,7 @@ def _match_published(checkpoint: Path, name: str) -> PublishedScorer | None:
             raise InvalidInput(f"name: {name!r} is not known; use {', '.join(PUBLISHED_SCORERS)}")
         return PUBLISHED_SCORERS[name]
     released = unquote(checkpoint.name)
-    return next((one for one in PUBLISHED_SCORERS.values() if one.file_name == released), None)
+    return next((scorer for scorer in PUBLISHED_SCORERS.values() if scorer.file_name == released), None)
 
 
 def _release_facts(known: PublishedScorer | None) -> dict[str, Any]:

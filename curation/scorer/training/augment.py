@@ -1,8 +1,8 @@
 """The augmentations of training: window, flip, grey, brightness and hue, drawn for each view of an image.
 
 All random values are drawn in advance as plain arrays, so that they depend on the step alone and not on the division
-of the batch among processes. The pixels are then processed in whole batches on the device. The code replaces
-torchvision, which this project does not use, with the same meaning: ``RandomCrop``, ``RandomHorizontalFlip`` at .5,
+of the batch among processes. The pixels are then processed in whole batches on the device. The code has the
+same effect as torchvision, which this project does not use: ``RandomCrop``, ``RandomHorizontalFlip`` at .5,
 ``RandomGrayscale``, ``ColorJitter(brightness=.5, hue=.3)`` in random order. Source: Hessel et al. 2022, appendix B;
 the published code does the same, but its grayscale is commented out.
 """
@@ -49,7 +49,7 @@ def draw_augmentations(
 ) -> AugmentationDraws:
     """Draw the values for ``count`` images.
 
-    grayscale: probability of a grey view; the paper gives none, .1 is torchvision's default.
+    grayscale: probability of a grey view; Hessel et al. 2022 give none, .1 is torchvision's default.
     """
     uniform = generator.random((6, count, views))
     return AugmentationDraws(
@@ -109,7 +109,7 @@ def scale_brightness(squares: torch.Tensor, factors: torch.Tensor) -> torch.Tens
 
 
 def rotate_hue(squares: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
-    """Rotate the hue of (m, 3, side, side) squares with values from 0 to 1; turns: (m, 1, 1, 1), of the whole circle.
+    """Rotate the hue of (m, 3, side, side) squares with values from 0 to 1; turns: (m, 1, 1, 1) circles.
 
     The hue is shifted in HSV at constant value and saturation. Each channel is then the value minus the chroma times
     the distance of the hue from the channel's own hue: the closed form of HSV to RGB, without the six cases.

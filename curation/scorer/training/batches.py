@@ -35,7 +35,7 @@ from curation.scorer.training.pixels import PreparedPixels
 CLUE_PROBABILITY = 0.5
 """Probability that multitask training uses the clue (the published code)."""
 _TEXT_CHUNK_SIZE = 4096
-_LENGTH_STEP = 8  # few different text lengths: a compiled tower is recompiled for each
+_LENGTH_STEP = 8  # text lengths are multiples of it: a compiled tower is recompiled for each length
 
 
 class _RandomStream(IntEnum):
@@ -169,8 +169,8 @@ class BatchLoader:
         pairs, own = plan.pairs(update), self._world.own_slice(plan.size)
         kind = None
         if len(self._tokens.kinds) > 1:
-            shares = plan.generator(_RandomStream.TEXTS, update).random(plan.size)
-            kind = (shares >= CLUE_PROBABILITY).astype(np.int64)
+            uniform = plan.generator(_RandomStream.TEXTS, update).random(plan.size)
+            kind = (uniform >= CLUE_PROBABILITY).astype(np.int64)
         draws = None
         if self._grayscale is not None:
             draws = draw_augmentations(
@@ -195,7 +195,7 @@ def read_pixels(
 
 def move_to_device(batch: Batch, device: torch.device) -> Batch:
     """Return the same batch on a device."""
-    pixels, tokens = (one.to(device, non_blocking=True) for one in (batch.pixels, batch.tokens))
+    pixels, tokens = (tensor.to(device, non_blocking=True) for tensor in (batch.pixels, batch.tokens))
     return Batch(pixels, tokens, batch.draws)
 
 

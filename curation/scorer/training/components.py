@@ -1,4 +1,4 @@
-"""Builds the components of one training run from its folder: model, batches, objective, loop, output files."""
+"""Build the components of one training run from its folder: model, batches, objective, loop, output files."""
 
 import json
 import shutil
@@ -64,7 +64,7 @@ class TrainingRun:
     def __init__(self, run: Path, inputs: RunInputs, world: World, device: torch.device) -> None:
         self.run, self.inputs, self.config = run, inputs, inputs.config
         self.world, self.device = world, device
-        self.scorer = _load_start(inputs.config, rehearsal=inputs.rehearsal)
+        self.scorer = _load_starting_scorer(inputs.config, rehearsal=inputs.rehearsal)
         self.model = self.scorer.model.to(device).train()
         self.precision = resolve_precision(self.config.precision, device)
         self.optimizer = torch.optim.AdamW(
@@ -260,8 +260,8 @@ def make_embedder(
     return BatchEmbedder(images, texts, scorer.card.norm, device=device, dtype=DTYPES[precision])
 
 
-def _load_start(config: TrainingConfig, *, rehearsal: bool) -> LoadedScorer:
-    """Return the starting model; its card records the training settings, also in copies."""
+def _load_starting_scorer(config: TrainingConfig, *, rehearsal: bool) -> LoadedScorer:
+    """Return the starting model; its card, which saved models copy, records the training settings."""
     loaded = load_starting_model(
         config.model,
         region_mode=config.region_mode,

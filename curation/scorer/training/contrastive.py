@@ -39,7 +39,7 @@ def symmetric_loss(images: Tensor, texts: Tensor, scale: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class ContrastiveObjective(Generic[Batch]):
-    """Set every parameter's gradient for one update.
+    """Sets every parameter's gradient for one update.
 
     model: its parameters get the gradients. embed: embeds rows of a batch. scale: the logit scale, with its graph.
     batch: returns this process's rows of an update, counted from 0. chunk_size: rows in memory at once; 0 is all.
@@ -84,10 +84,10 @@ class ContrastiveObjective(Generic[Batch]):
         with torch.enable_grad():
             scale = self.scale()
             loss = symmetric_loss(gathered[0], gathered[1], scale)
-            to_images, to_texts, to_scale = torch.autograd.grad(loss, (*gathered, scale))
-            scale.backward(to_scale if self.world.is_writer else torch.zeros_like(to_scale))
+            image_grads, text_grads, scale_grad = torch.autograd.grad(loss, (*gathered, scale))
+            scale.backward(scale_grad if self.world.is_writer else torch.zeros_like(scale_grad))
         own = slice(len(images) * self.world.rank, len(images) * (self.world.rank + 1))
-        return float(loss.detach()), to_images[own], to_texts[own]
+        return float(loss.detach()), image_grads[own], text_grads[own]
 
 
 def _chunk_slices(count: int, size: int) -> list[slice]:

@@ -12,7 +12,7 @@ from curation.records import InvalidInput
 
 
 class ValidationOutcome(Protocol):
-    """The result of a validation. The greater quality is better; an empty one means nothing was measured."""
+    """The result of a validation. A greater quality is better; an empty tuple means nothing was measured."""
 
     loss: float | None
     quality: tuple[float, ...]
@@ -32,7 +32,7 @@ class RateSchedule(Protocol):
 
 @dataclass(slots=True)
 class TrainingState:
-    """The progress of a run. stale: validations since the best one."""
+    """The progress of a run. best: the quality of the best validation. stale: validations since the best one."""
 
     step: int = 0
     best: tuple[float, ...] = ()
@@ -57,8 +57,8 @@ class TrainingLoop:
     objective: takes an update's number from 0, adds gradients to the parameters, returns the loss.
     validate: takes the number of updates done. save_best: saves the model as the best so far. save_state: saves the
     exact state. record_update, record_validation: log each of them. report_progress: gets (updates done, total);
-    may raise to stop. validate_every: updates between validations. patience: validations without a better one until
-    the loop ends; 0 is never.
+    may raise to stop. validate_every: updates between validations. patience: number of validations without a
+    better one after which the loop ends; 0 is never.
     """
 
     objective: Callable[[int], float]

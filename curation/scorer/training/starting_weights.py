@@ -39,11 +39,11 @@ def load_starting_model(
     crop: Crop = Crop.TWO_SQUARES,
     seed: int = 0,
 ) -> LoadedScorer:
-    """Return a model to train from. It is a scorer already: untrained CLIP is the paper's zero-shot model.
+    """Return a model to train from. It can score already: untrained CLIP is Hessel et al.'s zero-shot model.
 
     Args:
         model: ``tiny``, ``clip:<hub id or folder>`` or ``scorer:<folder>``.
-        region_mode, text_mode, crop: for its card; they replace those of a scorer's card.
+        region_mode, text_mode, crop: for its card, also if a scorer's card has others.
         seed: of the tiny model's weights.
 
     Raises:

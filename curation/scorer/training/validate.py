@@ -76,8 +76,8 @@ class Validator:
             images, texts = self.embed(batch, slice(None))
             encoded.append((images.cpu().numpy(), texts.cpu().numpy()))
         gathered = [chunk for chunks in self.world.gather_objects(encoded) for chunk in chunks]
-        first, second = ([chunk[side] for chunk in gathered] for side in (0, 1))
-        return np.concatenate(first), np.concatenate(second)
+        image_rows, text_rows = zip(*gathered, strict=True)
+        return np.concatenate(image_rows), np.concatenate(text_rows)
 
     def _loss(self, images: Rows, texts: Rows) -> float:
         scale, total = self.scale().float().cpu(), 0.0
@@ -90,8 +90,8 @@ class Validator:
 def measure_retrieval(images: Rows, texts: Rows, loss: float) -> Validation:
     """Return the measures of (n, dim) true pairs of length-1 rows, in equal chunks of about 1,000."""
     count = max(1, round(len(images) / CHUNK_SIZE))
-    splits = zip(np.array_split(images, count), np.array_split(texts, count), strict=True)
-    ranks = [rank_true_pairs(some @ others.T) for some, others in splits]
+    chunks = zip(np.array_split(images, count), np.array_split(texts, count), strict=True)
+    ranks = [rank_true_pairs(image_rows @ text_rows.T) for image_rows, text_rows in chunks]
     return Validation(
         loss=loss,
         im2txt=float(np.concatenate([chunk.im2txt for chunk in ranks]).mean()),

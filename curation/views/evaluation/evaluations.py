@@ -1,4 +1,4 @@
-"""Evaluations: the list, a comparison, details of one, and a form for more."""
+"""Evaluation pages: the list with a comparison and a form, one evaluation, and its error analyses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -186,7 +186,7 @@ def analyse_errors(request: HttpRequest, project: Project, evaluation_id: int) -
 @require_safe
 @project_page()
 def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> HttpResponse:
-    """Show how predictable errors are, and the worst of them."""
+    """Show how predictable an evaluation's errors are, and its worst errors."""
     found = get_or_404(error_analysis_selectors.get_error_analysis(project, analysis_id))
     job = found.job
     context = tab_context(project, "evaluations", "scorers") | {
@@ -220,7 +220,7 @@ def _area_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
 
 
 def _area_figure(area: Mapping[str, Any]) -> dict[str, float | None]:
-    """Return an AUC with its band of chance, which analyses of earlier releases lack."""
+    """Return an AUC with its 95 % band by chance; analyses of earlier releases have no band."""
     chance = area.get("chance", {})
     return {"value": area["value"], "low": chance.get("low"), "high": chance.get("high")}
 

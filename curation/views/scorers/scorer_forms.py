@@ -44,7 +44,7 @@ _VERSION_SPLITS = "own"  # the version's default splits
 
 
 def model_choices(scorers: Sequence[Scorer]) -> list[tuple[str, str]]:
-    """Return the models training can start from: published ones, and the project's ready scorers."""
+    """Return the models that training can start from: published ones, and the project's ready scorers."""
     return [
         *MODEL_LABELS.items(),
         *((scorer.encoder_name, f"Scorer {scorer.name}, trained further") for scorer in scorers),
@@ -68,7 +68,7 @@ def suggest_settings(pairs: int) -> dict[str, int]:
 
 
 class TrainingForm(PageForm):
-    """A request for a training. The paper's values are the defaults."""
+    """A request for a training run. The defaults are the values of Hessel et al. 2022."""
 
     name = text_field("Name", "In commands: scorer: and this name.", max_length=60)
     version = choice_field("Version", help_text="Only sealed versions, whose pairs never change.")
@@ -133,7 +133,7 @@ class TrainingForm(PageForm):
         present = {split or "none" for counts in versions.values() for split in counts}
         splits = [
             (_VERSION_SPLITS, "The version’s default"),
-            *((n, words) for n, words in SPLIT_LABELS.items() if n in present),
+            *((name, label) for name, label in SPLIT_LABELS.items() if name in present),
         ]
         named_splits = {"train_split": splits, "val_split": splits}
         choices = {"version": named, **named_splits, "model": model_choices(scorers)}

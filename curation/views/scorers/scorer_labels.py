@@ -67,7 +67,7 @@ def describe_settings(scorer: Scorer) -> str:
     elif "model" in given:
         texts.append(model_label(given["model"]))
     elif scorer.origin == ScorerOrigin.IMPORTED:
-        texts.append("taken in")
+        texts.append("imported")
     labelled = {"text_mode": _TEXT_LABELS, "region_mode": _REGION_LABELS, "crop": _CROP_LABELS}
     for name, meanings in labelled.items():
         if name in given:
@@ -111,7 +111,7 @@ def _data_rows(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
     if not splits:
         return []
     share, seed = splits.get("val_share", 0), splits.get("seed", 0)
-    share_text = f", {100 * share:g}% of the photos held (seed {seed})" if share else ""
+    share_text = f", {100 * share:g}% of the photos held out (seed {seed})" if share else ""
     facts = [
         ("Trained on", splits["train"] or "photos without a split"),
         ("Validated on", f"{splits['val'] or 'photos without a split'}{share_text}"),
@@ -131,7 +131,7 @@ def _ordered_settings(scorer: Scorer) -> dict[str, Any]:
     given = dict(sorted(scorer.config.items(), key=lambda item: defaults.get(item[0]) == item[1]))
     meanings = {"text_mode": _TEXT_LABELS, "region_mode": _REGION_LABELS, "crop": _CROP_LABELS}
     labelled = {name: meanings[name].get(given[name], given[name]) for name in meanings if name in given}
-    return given | labelled | {name: words for name, words in _ZERO_LABELS.items() if given.get(name) == 0}
+    return given | labelled | {name: label for name, label in _ZERO_LABELS.items() if given.get(name) == 0}
 
 
 def _round_figures(figures: Mapping[str, Any]) -> dict[str, Any]:

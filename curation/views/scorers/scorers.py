@@ -1,4 +1,4 @@
-"""Scorers: the list, one scorer with its training, and a form for training."""
+"""Scorer pages: the list, one scorer with its training run, and the training form."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -80,7 +80,7 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the training form; queue a training."""
+    """Show the training form; queue a training run."""
     versions = {version: scorer_selectors.split_counts(version) for version in _trainable_versions(project)}
     form = _form(request, project, versions)
     if request.method == "POST" and form.is_valid():
@@ -132,7 +132,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
     context = tab_context(project, "scorers", "scorers") | {
         "scorer": scorer,
         "badge": badge,
-        "words": state,
+        "state_label": state,
         "settings": labels.describe_settings(scorer),
         "facts": labels.scorer_facts(scorer),
         "hash_lines": grouped_hash(scorer.weights_sha256),
@@ -178,7 +178,7 @@ def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> H
 @require_safe
 @scorer_page
 def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
-    """Show only the plots, to update the page of a running training."""
+    """Return only the plots, with which the page of an unfinished scorer updates itself."""
     reply = render(request, "curation/scorers/_losses.html", _training_context(scorer))
     add_never_cache_headers(reply)
     return reply
@@ -203,7 +203,7 @@ def _training_context(scorer: Scorer) -> dict[str, Any]:
 @require_safe
 @scorer_page
 def scorer_file(request: HttpRequest, project: Project, scorer: Scorer, name: str) -> FileResponse:
-    """Download one of a training's files."""
+    """Download a file of a training run."""
     path = scorer_selectors.scorer_folder(scorer) / name
     if name not in FILES or not path.is_file():
         raise Http404("There is no such file of this scorer.")

@@ -176,7 +176,7 @@ def test_unsupported_region_mode_is_refused(work: Work, pixels: Pixels) -> None:
     work.observed(work.image(1))
     job = run(work, subject="regions", region_mode="position_only")
     assert job.state == JobState.FAILED
-    assert "cannot do position_only; use" in job.error
+    assert "does not support position_only; use" in job.error
     assert not FeatureSet.objects.exists()
 
 

@@ -223,7 +223,7 @@ def test_other_pairs_are_another_scorer(version: DatasetVersion, runner: Runner)
     settings = training_config(recipes.get_recipe("pad"), AblationOptions(split="test", **SMALL)).as_json()
     splits = {"train": "test", "val": "test", "val_share": 0.5, "seed": 0}
     scorer_of(version, "half", settings, splits=splits, recipe="pad")
-    assert row_of(version, "pad").differences[-1] == "share that validates 0.5"
+    assert row_of(version, "pad").differences[-1] == "validation share 0.5"
     made(version, "pad")
     assert runner.tasks == [TRAIN_SCORER, EVALUATE]
 

@@ -21,7 +21,7 @@ from curation.texts.captions import (
 from curation.texts.files import read_captions, read_scores
 from curation.texts.groups import RepeatedText, TextGroup, count_copies, count_group_sizes, largest_groups
 from curation.texts.sample import sample_by_split
-from curation.texts.toxicity import GROUP_GRADES, HARMLESS_FACTOR, HARMLESS_NEIGHBOURS, WordList
+from curation.texts.toxicity import GROUP_WEIGHTS, HARMLESS_FACTOR, HARMLESS_NEIGHBOURS, WordList
 from curation.texts.toxicity import WordGroup as Why
 from curation.texts.words import HEDGE_WORDS, topical_words
 
@@ -30,8 +30,8 @@ def test_copies_are_counted_word_for_word() -> None:
     texts = ["it rained", "it rained", "It rained", "a party", "it rained", "a party", "alone"]
     found = count_copies(texts, listed=10)
     assert (found.texts, found.distinct, found.repeated) == (7, 4, 2)
-    assert found.most == (RepeatedText(0, 3), RepeatedText(3, 2))
-    assert count_copies(texts, listed=1).most == (RepeatedText(0, 3),)
+    assert found.most_frequent == (RepeatedText(0, 3), RepeatedText(3, 2))
+    assert count_copies(texts, listed=1).most_frequent == (RepeatedText(0, 3),)
 
 
 def test_groups_name_their_members_and_who_stays() -> None:
@@ -94,11 +94,11 @@ def test_examples_are_the_clearest_pairs_and_ties_keep_their_order() -> None:
     ("text", "score"),
     [
         ("a wooden bench in the sun", 0.0),
-        ("a dirty spoon", GROUP_GRADES[Why.SOILED] * HARMLESS_FACTOR),
-        ("he is dirty", GROUP_GRADES[Why.SOILED]),
-        ("the dead tree", GROUP_GRADES[Why.HARM] * HARMLESS_FACTOR),
-        ("she is fat and stupid", 1 - (1 - GROUP_GRADES[Why.STIGMA]) ** 2),
-        ("stupid, STUPID", GROUP_GRADES[Why.STIGMA]),
+        ("a dirty spoon", GROUP_WEIGHTS[Why.SOILED] * HARMLESS_FACTOR),
+        ("he is dirty", GROUP_WEIGHTS[Why.SOILED]),
+        ("the dead tree", GROUP_WEIGHTS[Why.HARM] * HARMLESS_FACTOR),
+        ("she is fat and stupid", 1 - (1 - GROUP_WEIGHTS[Why.STIGMA]) ** 2),
+        ("stupid, STUPID", GROUP_WEIGHTS[Why.STIGMA]),
         ("a shitake dish with sextants", 0.0),
     ],
 )
@@ -112,7 +112,7 @@ def test_the_paper_s_false_positive_is_marked_as_likely_harmless() -> None:
     (match,) = found.matches
     assert ("Somebody left a dirty spoon"[match.start : match.end], match.beside) == ("dirty", "spoon")
     assert match.group == "soiled"
-    assert 0 < found.score < GROUP_GRADES[Why.SOILED]
+    assert 0 < found.score < GROUP_WEIGHTS[Why.SOILED]
 
 
 def test_what_excuses_a_word_is_about_words_of_the_list() -> None:

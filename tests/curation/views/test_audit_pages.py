@@ -179,9 +179,9 @@ class TestBeginning:
         client.force_login(researcher)
         many = FORM | {"n": "250"}
         page = squeezed(client.post(self.url(work.project), many | {"step": "look"}))
-        assert "There are 247 fewer than you asked for" in page
+        assert "There are 247 fewer than requested" in page
         reply = client.post(self.url(work.project), many | {"step": "create"}, follow=True)
-        assert "There were 247 fewer pairs than asked for" in squeezed(reply)
+        assert "It has all available pairs, 247 fewer than requested" in squeezed(reply)
 
     def test_an_empty_number_is_the_paper_s_of_that_codebook(
         self, client: Client, work: Work, researcher: User
@@ -322,7 +322,7 @@ class TestReading:
         assert "This pair has its 2 readers" in shown
         assert '<form class="card reading-form"' not in shown
         reply = client.post(self.at(differing, 1), ANSWER, follow=True)
-        assert "Yours is kept as surplus" in squeezed(reply)
+        assert "Your label is stored as surplus" in squeezed(reply)
         assert AuditLabel.objects.filter(reader=theo).count() == 1
         assert selectors.load_labelled_audit(differing).items[0].labels.surplus
 

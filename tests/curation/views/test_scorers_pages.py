@@ -192,7 +192,7 @@ def test_a_training_is_asked_for(researcher_client: Client, sealed: DatasetVersi
     [
         ({"batch_size": "64"}, "batch_size", "64 is more than the 9 pairs to train on; use 9 or fewer."),
         ({"name": "7"}, "name", "&#x27;7&#x27;; use at most 60 letters"),
-        ({"learning_rate": "2"}, "learning_rate", "2 is not between 0 and 1; the paper uses 1e-5."),
+        ({"learning_rate": "2"}, "learning_rate", "2 is not between 0 and 1; Hessel et al. (2022) use 1e-5."),
         ({"model": "clip:/etc"}, "model", "Select a valid choice."),
         ({"batch_size": "9", "processes": "2"}, "batch_size", "9 cannot be divided among 2 processes"),
     ],
@@ -313,7 +313,7 @@ def test_the_newest_measures_are_listed_and_the_rest_counted(
         )
     page = squeezed(researcher_client.get(reverse("scorer", args=[sealed.project.slug, scorer.pk])))
     assert page.count("not done yet") == 5
-    assert "2 older below Evaluations" in page
+    assert "2 older evaluations" in page
 
 
 def test_settings_without_value_are_described(sealed: DatasetVersion) -> None:

@@ -174,7 +174,7 @@ def test_the_page_shows_the_newest_of_each_and_lists_the_earlier(
     assert reverse("curation-texts-analysis", args=[work.project.slug, unfinished.pk]) not in page
     detail = reverse("curation-texts-analysis", args=[work.project.slug, unfinished.pk])
     assert client.get(detail).status_code == 404
-    assert "A word list is no model" in page
+    assert "A word list is not a model" in page
     assert 'class="ribbon hue-0"' in page
     assert "inferences 0" in page
 
@@ -256,7 +256,7 @@ def test_queue_marks_words_and_steps_through_reviews(
     assert "50.0%" in page
     assert "9.5% to 90.5%" in page  # Wilson's of 1 in 2
     spoon_page = squeezed(client.get(f"{url}?at={spoon.score.pk}"))
-    assert "beside “spoon”, so probably harmless" in spoon_page
+    assert "with “spoon” in the text, so probably harmless" in spoon_page
     assert "<b>No concern</b>, rosa" in spoon_page
     assert Pair.objects.count() == before, "nothing is removed"
     assert client.post(read, {"score": "999999", "concern": "yes"}).status_code == 404

@@ -96,7 +96,7 @@ def test_what_is_not_saved_is_there_after_a_reload_and_gone_once_saved(
     page.fill("#note", "The apron")
     page.get_by_text("Not saved yet, kept on this device.").wait_for()
     page.reload()
-    page.get_by_text("what you chose before is here again").wait_for()
+    page.get_by_text("your earlier answers are restored").wait_for()
     assert page.locator(":checked").evaluate_all("all => all.map((one) => one.value)") == ["yes", "work"]
     assert page.input_value("#note") == "The apron"
 
@@ -105,7 +105,7 @@ def test_what_is_not_saved_is_there_after_a_reload_and_gone_once_saved(
     until(page, lambda: page.url.startswith("chrome-error"))
     page.context.set_offline(False)
     page.goto(f"{audit_url}read/1")
-    page.get_by_text("what you chose before is here again").wait_for()
+    page.get_by_text("your earlier answers are restored").wait_for()
     page.get_by_role("button", name="Save and next").click()
     ready(page, "Pair 2 of 6")
     kept = page.evaluate(
@@ -137,7 +137,7 @@ def test_without_a_script_it_is_a_plain_form(
     page = open_page(java_script_enabled=False)
     sign_in(page, "rosa")
     page.goto(f"{audit_url}read/")
-    page.get_by_text("Only where it is asked by your answer above.").wait_for()
+    page.get_by_text("Answer this only if your answer above requires it.").wait_for()
     page.get_by_role("radio", name="Yes").check()
     page.get_by_role("button", name="Save and next").click()
     page.get_by_text("1 question to answer").wait_for()
@@ -175,7 +175,7 @@ def test_two_read_differ_settle_and_close(
     page.get_by_text("Pair 1 is settled.").wait_for()
     page.get_by_role("button", name="Close…").click()
     page.get_by_role("button", name="Close the audit").click()
-    page.get_by_text("It takes no more labels.").wait_for()
+    page.get_by_text("It accepts no more labels.").wait_for()
     audit.refresh_from_db()
     assert audit.state == "closed"
     with page.expect_download() as download:

@@ -171,7 +171,7 @@ def test_a_round_is_looked_through(
     expect(page.locator(".set h2").first).to_have_text("Set 6")
     page.get_by_label("Containing").fill("of another round")
     page.get_by_role("button", name="Show").click()
-    page.get_by_role("heading", name="No set has this").wait_for()
+    page.get_by_role("heading", name="No set matches").wait_for()
     check_page(page, "no set has the words")
     page.get_by_role("link", name="Without a set 2").click()
     expect(page.locator(".card--flush tbody tr")).to_have_count(2)

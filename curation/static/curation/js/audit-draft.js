@@ -1,6 +1,6 @@
 /**
- * What a reader chose and has not saved, kept on the device. A draft belongs to the reading that stood when it was
- * begun (`base`): once a newer one stands on the server, the draft has been saved and is forgotten.
+ * A reader's unsaved answers, stored in the browser. A draft belongs to the label that was newest when the draft was
+ * started (`base`). If the server has a newer label, the draft was saved and is deleted.
  */
 const PREFIX = 'deerstalker-reading-';
 
@@ -10,9 +10,9 @@ export class Draft {
   #base;
 
   /**
-   * @param {Storage|null} storage none where the browser forbids it: nothing is kept then
-   * @param {string} name of audit, reader and pair
-   * @param {string} base the number of the reader's reading that the page shows; empty without one
+   * @param {Storage|null} storage null if the browser forbids it; then nothing is stored
+   * @param {string} name identifies audit, reader and pair
+   * @param {string} base the number of the reader's label that the page shows; empty if there is none
    */
   constructor(storage, name, base) {
     this.#storage = storage;
@@ -20,8 +20,8 @@ export class Draft {
     this.#base = base;
   }
 
-  /** @returns {boolean} whether it is kept */
-  keep(work) {
+  /** @returns {boolean} whether the draft is stored */
+  store(work) {
     try {
       this.#storage.setItem(this.#name, JSON.stringify({ base: this.#base, work }));
       return true;
@@ -30,18 +30,18 @@ export class Draft {
     }
   }
 
-  /** @returns {{chosen: Object<string, string[]>, note: string}|null} the work that was not saved, if there is any */
+  /** @returns {{chosen: Object<string, string[]>, note: string}|null} the unsaved answers, if any */
   read() {
     try {
-      const kept = JSON.parse(this.#storage.getItem(this.#name));
-      if (kept?.base === this.#base) return kept.work;
-    } catch { /* no storage, or nothing that can be read */ }
-    this.forget();
+      const stored = JSON.parse(this.#storage.getItem(this.#name));
+      if (stored?.base === this.#base) return stored.work;
+    } catch { /* no storage, or an unreadable draft */ }
+    this.delete();
     return null;
   }
 
-  /** Removes it from the device. */
-  forget() {
+  /** Deletes the draft. */
+  delete() {
     try {
       this.#storage.removeItem(this.#name);
     } catch { /* no storage */ }

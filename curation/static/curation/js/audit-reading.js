@@ -1,9 +1,9 @@
 /**
- * Reading a pair with a codebook. Without this script the page is a plain form. With it:
- * - a question that is not asked by the answers so far is away;
- * - digits (each choice shows its key) answer the present question and go on to the next, as Enter does from one with
- *   several answers; Enter saves when all is answered; N is the note;
- * - what was chosen and not saved yet is kept on this device, and is there again after a reload.
+ * Labels a pair with a codebook. Without this script the page is a plain form. With it:
+ * - questions that the answers so far do not ask are hidden;
+ * - keys 1 to 9 (shown at each choice) answer the current question and move to the next one. From a question with several
+ *   answers, Enter moves on. Enter saves if all questions are answered; N focuses the note;
+ * - unsaved answers are stored in this browser, and restored when the page is reloaded.
  */
 import { isTyping } from '../../js/boxes/keyboard.js';
 import { setText } from '../../js/ui/dom.js';
@@ -14,9 +14,9 @@ const form = document.querySelector('[data-reading]');
 const note = form.elements.note;
 const fieldsets = [...form.querySelectorAll('[data-question]')];
 const saved = form.querySelector('[data-saved]');
-const draftOf = (place) => new Draft(storageOrNull(), form.dataset.reading + place, form.dataset.base);
-const draft = draftOf(form.dataset.place);
-let present = null;
+const makeDraft = (position) => new Draft(storageOrNull(), form.dataset.reading + position, form.dataset.base);
+const draft = makeDraft(form.dataset.place);
+let current = null;
 
 function storageOrNull() {
   try {
@@ -31,7 +31,7 @@ const values = (fieldset) => inputs(fieldset).filter((input) => input.checked).m
 const asked = () => fieldsets.filter((fieldset) => !fieldset.hidden);
 const unanswered = () => asked().find((fieldset) => values(fieldset).length === 0) ?? null;
 
-/** Takes the questions away that the answers so far do not ask for; their fields are not sent. */
+/** Hides and disables the questions that the answers so far do not ask. */
 function showAsked() {
   for (const fieldset of fieldsets) {
     const by = fieldset.dataset.askedBy;
@@ -43,22 +43,22 @@ function showAsked() {
   }
 }
 
-/** Marks the question that keys answer. */
-function stand(fieldset) {
-  present = fieldset;
+/** Marks the question that keys answer as the current one. */
+function setCurrent(fieldset) {
+  current = fieldset;
   for (const other of fieldsets) other.classList.toggle('question--now', other === fieldset);
 }
 
-/** Goes to the first question without an answer, or to the button that saves. */
-function goOn() {
+/** Focuses the first question without an answer, or the save button. */
+function focusNext() {
   const next = unanswered();
   if (next) {
-    stand(next);
+    setCurrent(next);
     inputs(next)[0].focus({ focusVisible: true });
   } else form.querySelector('button.btn--primary').focus({ focusVisible: true });
 }
 
-function keepAlone(input) {
+function uncheckConflicting(input) {
   if (!input.checked || input.type !== 'checkbox') return;
   const alone = 'alone' in input.dataset;
   for (const other of inputs(input.closest('[data-question]'))) {
@@ -67,27 +67,27 @@ function keepAlone(input) {
 }
 
 function answered(input) {
-  keepAlone(input);
+  uncheckConflicting(input);
   showAsked();
   clearError(input.closest('[data-question]'));
-  keep();
+  storeDraft();
 }
 
 function press(key) {
-  const fieldset = present && !present.hidden ? present : unanswered() ?? asked()[0];
-  const input = inputs(fieldset).find((one) => one.dataset.choiceKey?.toLowerCase() === key);
+  const fieldset = current && !current.hidden ? current : unanswered() ?? asked()[0];
+  const input = inputs(fieldset).find((choice) => choice.dataset.choiceKey?.toLowerCase() === key);
   if (!input) return false;
-  stand(fieldset);
+  setCurrent(fieldset);
   input.checked = input.type === 'radio' ? true : !input.checked;
   answered(input);
-  if (input.type === 'radio') goOn();
+  if (input.type === 'radio') focusNext();
   else input.focus({ focusVisible: true });
   return true;
 }
 
-/** Goes on from an answered question to the next without an answer; where there is none, or this has none, saves. */
+/** Focuses the next question without an answer if the current one is answered; otherwise submits the form. */
 function enter() {
-  if (present && values(present).length > 0 && unanswered()) goOn();
+  if (current && values(current).length > 0 && unanswered()) focusNext();
   else form.requestSubmit();
 }
 
@@ -96,7 +96,7 @@ function clearError(fieldset) {
   fieldset.removeAttribute('aria-describedby');
 }
 
-function complain(fieldset) {
+function showError(fieldset) {
   const error = fieldset.querySelector('.error');
   const many = inputs(fieldset)[0].type === 'checkbox';
   setText(error, many ? 'Choose at least one.' : 'Choose one.');
@@ -104,36 +104,36 @@ function complain(fieldset) {
   fieldset.setAttribute('aria-describedby', error.id);
 }
 
-/** Keeps what is chosen and written on this device until it is saved. */
-function keep() {
+/** Stores the unsaved answers and the note in this browser. */
+function storeDraft() {
   const chosen = Object.fromEntries(fieldsets.map((fieldset) => [fieldset.dataset.question, values(fieldset)]));
-  if (draft.keep({ chosen, note: note.value })) setText(saved, 'Not saved yet, kept on this device.');
+  if (draft.store({ chosen, note: note.value })) setText(saved, 'Not saved yet, kept on this device.');
 }
 
 function restore() {
-  const kept = draft.read();
-  if (!kept) return;
+  const stored = draft.read();
+  if (!stored) return;
   for (const fieldset of fieldsets) {
-    for (const input of inputs(fieldset)) input.checked = (kept.chosen[fieldset.dataset.question] ?? []).includes(input.value);
+    for (const input of inputs(fieldset)) input.checked = (stored.chosen[fieldset.dataset.question] ?? []).includes(input.value);
   }
-  note.value = kept.note;
-  setText(saved, 'Not saved yet: what you chose before is here again.');
+  note.value = stored.note;
+  setText(saved, 'Not saved yet: your earlier answers are restored.');
 }
 
 form.addEventListener('change', (event) => {
   if (event.target.matches('input[type="radio"], input[type="checkbox"]')) answered(event.target);
 });
-note.addEventListener('input', keep);
+note.addEventListener('input', storeDraft);
 form.addEventListener('focusin', (event) => {
   const fieldset = event.target.closest('[data-question]');
-  if (fieldset) stand(fieldset);
+  if (fieldset) setCurrent(fieldset);
 });
 form.addEventListener('submit', (event) => {
   const missing = unanswered();
   if (!missing) return;
   event.preventDefault();
-  complain(missing);
-  stand(missing);
+  showError(missing);
+  setCurrent(missing);
   inputs(missing)[0].focus({ focusVisible: true });
 });
 document.addEventListener('keydown', (event) => {
@@ -148,7 +148,7 @@ document.addEventListener('keydown', (event) => {
 });
 
 for (const hint of form.querySelectorAll('[data-only-when]')) hint.hidden = true;
-if (form.dataset.savedPlace) draftOf(form.dataset.savedPlace).forget();
+if (form.dataset.savedPlace) makeDraft(form.dataset.savedPlace).delete();
 restore();
 showAsked();
-stand(unanswered() ?? fieldsets[0]);
+setCurrent(unanswered() ?? fieldsets[0]);

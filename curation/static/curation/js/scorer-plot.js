@@ -1,18 +1,18 @@
 /**
- * Follows a training's plots: the element with data-follow (an address) gets the server's drawing anew every few
- * seconds, while the training runs and somebody can see the page. Without script the plots stay as they were drawn.
+ * Updates the plots of a training run: every few seconds, the element with data-follow (a URL) gets new plots from the
+ * server, while training runs and the page is visible. Without this script the plots do not change.
  */
-export const EVERY = 3000;
-export const SLOW = 15000;
-const AWAY = 'The server does not answer at the moment. The training goes on without this page.';
+export const INTERVAL_MS = 3000;
+export const RETRY_MS = 15000;
+const OFFLINE_MESSAGE = 'The server does not answer at the moment. Training continues without this page.';
 
-async function fetched(url) {
+async function loadHtml(url) {
   const reply = await fetch(url, { headers: { Accept: 'text/html' } });
   if (!reply.ok) throw new Error(`answer ${reply.status}`);
   return reply.text();
 }
 
-/** Waits so long, and then until the page can be seen. */
+/** Waits for some milliseconds, and then until the page is visible. */
 export async function pause(ms, page = document) {
   await new Promise((done) => setTimeout(done, ms));
   while (page.hidden) {
@@ -20,38 +20,38 @@ export async function pause(ms, page = document) {
   }
 }
 
-/** @returns {boolean} whether what is drawn is of a training that goes on */
-export const isRunning = (place) => place.querySelector('[data-training]')?.dataset.training === 'running';
+/** @returns {boolean} whether the container shows a training run that is not finished */
+export const isRunning = (container) => container.querySelector('[data-training]')?.dataset.training === 'running';
 
-/** Puts a new drawing in place of the old one; lists that somebody opened or closed stay so. */
-export function draw(place, html) {
-  const open = [...place.querySelectorAll('details')].map((one) => one.open);
-  place.innerHTML = html;
-  [...place.querySelectorAll('details')].forEach((one, number) => {
-    if (number < open.length) one.open = open[number];
+/** Replaces the plots; lists that somebody opened or closed keep their state. */
+export function draw(container, html) {
+  const open = [...container.querySelectorAll('details')].map((list) => list.open);
+  container.innerHTML = html;
+  [...container.querySelectorAll('details')].forEach((list, index) => {
+    if (index < open.length) list.open = open[index];
   });
 }
 
-/** Follows one training until it is over. `look` and `wait` are the network and the clock. */
-export async function follow(place, note, { look = fetched, wait = pause } = {}) {
-  let rest = EVERY;
-  while (isRunning(place)) {
-    await wait(rest);
+/** Updates the plots until training is finished. Tests replace `load` and `wait`. */
+export async function follow(container, note, { load = loadHtml, wait = pause } = {}) {
+  let delay = INTERVAL_MS;
+  while (isRunning(container)) {
+    await wait(delay);
     try {
-      draw(place, await look(place.dataset.follow));
+      draw(container, await load(container.dataset.follow));
       note.textContent = '';
-      rest = EVERY;
+      delay = INTERVAL_MS;
     } catch {
-      note.textContent = AWAY;
-      rest = SLOW;
+      note.textContent = OFFLINE_MESSAGE;
+      delay = RETRY_MS;
     }
   }
 }
 
 function start() {
-  const place = document.querySelector('[data-follow]');
+  const container = document.querySelector('[data-follow]');
   const note = document.querySelector('[data-follow-note]');
-  if (place && note) follow(place, note);
+  if (container && note) follow(container, note);
 }
 
 if (typeof document !== 'undefined') start();
