@@ -1,5 +1,5 @@
-"""Leaderboards: teams submit predictions on a sealed version's private keys, and appear in a public table.
+"""Leaderboards: teams submit predictions, which are scored with private answer keys, and a public table ranks them.
 
-A separate app, with its own audience and sign-in (a team's key). It uses versions, evaluation sets and measures;
-nothing else in curation imports it.
+This is an app of its own, since its users are teams, who sign in with a team's key. It imports versions, evaluation
+sets and measures; no other part of curation imports it.
 """

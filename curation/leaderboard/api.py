@@ -54,7 +54,7 @@ class TeamKeyAuthentication(BaseAuthentication):
 
 
 class ReadThrottle(SimpleRateThrottle):
-    """Counts requests per address."""
+    """Limits the requests of a client's address."""
 
     scope = "leaderboard-read"
 
@@ -64,13 +64,13 @@ class ReadThrottle(SimpleRateThrottle):
 
 
 class PhotoThrottle(ReadThrottle):
-    """Counts photos per address."""
+    """Limits the downloads of photos by a client's address."""
 
     scope = "leaderboard-photo"
 
 
 class SubmitThrottle(SimpleRateThrottle):
-    """Counts uploads per team."""
+    """Limits the uploads of a team."""
 
     scope = "leaderboard-submit"
 
@@ -81,7 +81,7 @@ class SubmitThrottle(SimpleRateThrottle):
 
 
 class BoardView(APIView):
-    """Base of views for everybody who may see a leaderboard: active teams by key, and viewers of its page."""
+    """Base of views for everybody who may see a leaderboard: its active teams, and users who may see its page."""
 
     authentication_classes = [TeamKeyAuthentication, SessionAuthentication]
     permission_classes = [AllowAny]  # access depends on the leaderboard
@@ -125,10 +125,10 @@ class TableView(BoardView):
 
 
 class FilesView(BoardView):
-    """GET /api/leaderboards/<slug>/files/: the public files, the archive of all first."""
+    """GET /api/leaderboards/<slug>/files/: the public files, first the archive of all files."""
 
     def get(self, request: Request, slug: str) -> Response:
-        """Return the names, sizes and addresses."""
+        """Return the names, sizes and addresses of the files."""
         return Response({"files": _files_json(request, self.get_board(request, slug))})
 
 
@@ -136,11 +136,11 @@ class FileView(BoardView):
     """GET /api/leaderboards/<slug>/files/<name>: a public file. Any other name (such as that of a key) is 404."""
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[BaseRenderer, str]:
-        """Accept any Accept header, since a file is sent unchanged and only errors are JSON."""
+        """Accept any Accept header: a file is sent unchanged, and only errors are JSON."""
         return super().perform_content_negotiation(request, force=True)
 
     def get_throttles(self) -> list[BaseThrottle]:
-        """Count photos separately, since a team downloads each one once."""
+        """Limit photos separately, since a team downloads every photo once."""
         return [PhotoThrottle() if board_selectors.is_photo(self.kwargs["name"]) else ReadThrottle()]
 
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
@@ -158,7 +158,7 @@ class FileView(BoardView):
 
 
 class TeamView(APIView):
-    """Base of views for teams only: the key is the permission, sessions are ignored."""
+    """Base of views for teams only: the team's key is the permission, and sessions are ignored."""
 
     authentication_classes = [TeamKeyAuthentication]
     permission_classes = [AllowAny]  # initial() checks the key
@@ -172,7 +172,7 @@ class TeamView(APIView):
 
 
 class SubmissionInput(serializers.Serializer[Any]):
-    """Form of a submission; the zip itself is checked when it is scored."""
+    """The fields of a submission. The content of the zip is checked when it is scored."""
 
     file = serializers.FileField(allow_empty_file=True)
     model = serializers.CharField(max_length=entries.MAX_MODEL_LENGTH)
@@ -185,12 +185,12 @@ class SubmissionInput(serializers.Serializer[Any]):
 
 
 class SubmissionsView(TeamView):
-    """GET and POST /api/leaderboards/<slug>/submissions/: list the team's submissions; add one."""
+    """GET and POST /api/leaderboards/<slug>/submissions/: list the team's submissions; add a submission."""
 
     parser_classes = [MultiPartParser]
 
     def get_throttles(self) -> list[BaseThrottle]:
-        """Count uploads separately."""
+        """Limit uploads separately."""
         return [SubmitThrottle() if self.request.method == "POST" else ReadThrottle()]
 
     def get(self, request: Request, slug: str) -> Response:
@@ -202,7 +202,7 @@ class SubmissionsView(TeamView):
                 "team": team.name,
                 "limits": {
                     "daily": board.daily_limit,
-                    "used_within_24_hours": usage.today,
+                    "used_within_24_hours": usage.within_24_hours,
                     "total": board.total_limit,
                     "used": usage.total,
                 },
@@ -213,7 +213,7 @@ class SubmissionsView(TeamView):
         )
 
     def post(self, request: Request, slug: str) -> Response:
-        """Accept a zip for scoring: 201 for a new one, 200 for one sent before."""
+        """Accept a zip for scoring: 201 for a new zip, 200 for a zip that the team sent before."""
         body = SubmissionInput(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
@@ -231,10 +231,10 @@ class SubmissionsView(TeamView):
 
 
 class SubmissionView(TeamView):
-    """GET /api/leaderboards/<slug>/submissions/<id>/: the state of a submission. 404 for another team's."""
+    """GET /api/leaderboards/<slug>/submissions/<id>/: a submission's state. 404 for another team's submission."""
 
     def get(self, request: Request, slug: str, entry_id: int) -> Response:
-        """Return state, figures and defect."""
+        """Return the submission with its state, figures and defect."""
         team = cast(LeaderboardTeam, request.auth)
         entry = board_selectors.team_entries(team).filter(pk=entry_id).first()
         if entry is None:
@@ -243,10 +243,10 @@ class SubmissionView(TeamView):
 
 
 class WithdrawalView(TeamView):
-    """POST /api/leaderboards/<slug>/submissions/<id>/withdrawal/: withdraw one's own submission permanently."""
+    """POST /api/leaderboards/<slug>/submissions/<id>/withdrawal/: withdraw the team's submission permanently."""
 
     def post(self, request: Request, slug: str, entry_id: int) -> Response:
-        """Withdraw it, and return its new state."""
+        """Withdraw the submission and return it."""
         team = cast(LeaderboardTeam, request.auth)
         entry = board_selectors.team_entries(team).filter(pk=entry_id).first()
         if entry is None:

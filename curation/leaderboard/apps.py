@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class LeaderboardConfig(AppConfig):
-    """Label ``leaderboard``; its tables keep the names that they were made with."""
+    """The app with label ``leaderboard``. Its tables keep the names of an earlier release, when curation had them."""
 
     name = "curation.leaderboard"
     label = "leaderboard"
@@ -12,7 +12,7 @@ class LeaderboardConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the files that its rows refer to."""
+        """Register the files that the app's rows refer to."""
         # Imported here, since models are available only once all apps are loaded.
         from curation.leaderboard.selectors.boards import entry_files  # noqa: PLC0415
         from hits.selectors.images.stored_files import register_files  # noqa: PLC0415

@@ -11,7 +11,7 @@ from hits.models.base import AppendOnly, CreatedByModel
 
 
 class EntryState(StrEnum):
-    """State of an entry. ``REFUSED`` ones could not be scored and count against no limit."""
+    """State of an entry. A ``REFUSED`` entry could not be scored and counts against no limit."""
 
     QUEUED = "queued"
     SCORED = "scored"
@@ -22,8 +22,8 @@ class Leaderboard(CreatedByModel):
     """A leaderboard on one split of a sealed version.
 
     ``path`` is a folder, relative to the media folder and never served directly: ``public/`` has the instances and
-    sorted ids for download, ``held/`` the answer keys, which never leave the server. ``tasks`` maps each file of a
-    submission to its required number of scores. Limits are per team, for 24 hours and in total.
+    sorted ids for download; ``held/`` has the answer keys, which never leave the server. ``tasks`` maps each file of
+    a submission to its required number of scores. The limits are per team: within 24 hours, and in total.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="leaderboards")
@@ -43,7 +43,7 @@ class Leaderboard(CreatedByModel):
     job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, related_name="leaderboard")
 
     class Meta:
-        db_table = "curation_leaderboard"  # here and below: table names from an earlier release
+        db_table = "curation_leaderboard"  # all tables keep their names from an earlier release
         ordering = ["-id"]
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class LeaderboardTeam(CreatedByModel):
 
 
 class WrongKey(models.Model):
-    """A failed attempt with a wrong key; ``address`` is a keyed hash of the client's address, kept for minutes."""
+    """An attempt with a wrong key. ``address`` is a keyed hash of the client's address. Rows are kept for minutes."""
 
     address = models.CharField(max_length=64)
     at = models.DateTimeField(auto_now_add=True)
@@ -81,9 +81,9 @@ class WrongKey(models.Model):
 
 
 class LeaderboardEntry(models.Model):
-    """A submission. ``sha256`` is the hash of the zip; a team's zip is one entry, however often it is sent.
+    """A team's submission. ``sha256`` is the hash of the zip: a team that sends a zip again gets the same entry.
 
-    ``figures`` are described at ``curation.evaluation.figures``; ``defect`` is a one-line reason for refusal.
+    ``figures`` are described at ``curation.evaluation.figures``. ``defect`` states in one line why it was refused.
     """
 
     team = models.ForeignKey(LeaderboardTeam, on_delete=models.PROTECT, related_name="entries")
@@ -111,7 +111,7 @@ class LeaderboardEntry(models.Model):
             ),
         ]
         indexes = [
-            # For a team's limit: its entries of the last day.
+            # For a team's limits: its entries of the last 24 hours.
             models.Index(fields=["team", "created_at"], name="entry_limit"),
         ]
 
@@ -120,7 +120,7 @@ class LeaderboardEntry(models.Model):
 
     @property
     def is_withdrawn(self) -> bool:
-        """Whether its team withdrew it."""
+        """Whether the team withdrew the entry."""
         return hasattr(self, "withdrawal")
 
 

@@ -1,4 +1,4 @@
-"""Jobs of leaderboards: writing their files from a sealed version, and scoring submissions with the private keys."""
+"""Jobs of leaderboards: write their files from a sealed version, and score submissions with the private keys."""
 
 import shutil
 import zipfile
@@ -30,11 +30,11 @@ from hits.services.jobs.jobs import Progress
 
 
 class KeyFault(Refused):
-    """A private key is missing or damaged: a server fault, which counts against no submission."""
+    """An answer key is missing or damaged. This is a server fault, which does not refuse a submission."""
 
 
 class BoardKeys:
-    """A leaderboard's private keys. Their faults are distinguished from those of submissions."""
+    """A leaderboard's answer keys. A defect of a key raises KeyFault, so that no submission is refused for it."""
 
     def __init__(self, board: Leaderboard) -> None:
         self._board = board
@@ -53,8 +53,8 @@ class BoardKeys:
             )
         return raw
 
-    def shares(self) -> list[answer_keys.Subset]:
-        """Return the public share, and the private share if any.
+    def public_and_private(self) -> list[answer_keys.Subset]:
+        """Return the subset of public photos and pairs, and the subset of private ones, if there are any.
 
         Raises:
             KeyFault: the list of private photos is missing or damaged.
@@ -68,7 +68,7 @@ class BoardKeys:
         return answer_keys.split_held_out(kept)
 
     def key_fault(self, message: str, error: Exception | None = None) -> KeyFault:
-        """Return a one-line message about a key fault for the organisers, without server paths."""
+        """Return the error for a defect of a key. Its one-line message for the organisers has no server paths."""
         found = str(error).replace(str(boards.board_folder(self._board)), self._board.path).partition(";")[0]
         detail = f" ({found})" if error else ""
         return KeyFault(
@@ -77,9 +77,9 @@ class BoardKeys:
 
 
 def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
-    """Write a leaderboard's instances, ids and keys into its folder, completely or not at all, and return the counts.
+    """Write a leaderboard's instances, ids and keys into its folder atomically, and return the job's result.
 
-    Idempotent: an existing one is left unchanged.
+    Idempotent: a leaderboard that is already built is left unchanged.
 
     Raises:
         Refused: the version has no usable tasks, or the run of proposals no longer exists.
@@ -93,7 +93,9 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
             counts = _list_photos(board, partial, written)
             facts = _key_facts(partial, written) | {"photos": counts}
             _pack_archive(partial)
-            if folder.exists():  # left by a run that died before completion, so nobody has seen it
+            if (
+                folder.exists()
+            ):  # from a run that died before the leaderboard was complete, so nobody has seen it
                 shutil.rmtree(folder)
             publish_folder(partial, folder)
     except InvalidInput as error:
@@ -104,9 +106,9 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
 
 
 def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, Any]:
-    """Score a submission, or record its defect. Idempotent: processed ones are left unchanged.
+    """Score a submission, or record its defect. Idempotent: processed submissions are left unchanged.
 
-    Anything but a defect of the zip fails the job, which can be resumed; the entry waits until then.
+    If anything but a defect of the zip prevents scoring, the job fails and can be resumed; the entry stays queued.
 
     Raises:
         Refused: the zip is missing, or has changed since submission.
@@ -119,18 +121,18 @@ def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, A
     progress.advance(0, total=2)
     keys = BoardKeys(board)
     try:
-        read = read_submission(path, file_name=entry.file_name, expected=board.tasks, keys=keys)
+        submission = read_submission(path, file_name=entry.file_name, expected=board.tasks, keys=keys)
     except InvalidInput as defect:
         record_refused(entry=entry, defect=_hide_server_paths(str(defect), entry))
         return {"state": entry.state}
     progress.advance(1)
-    record_scored(entry=entry, figures=_figures(read, keys, board))
+    record_scored(entry=entry, figures=_figures(submission, keys, board))
     progress.advance(2)
-    return {"state": entry.state, "notes": list(read.notes)}
+    return {"state": entry.state, "notes": list(submission.notes)}
 
 
 def _check_stored_zip(entry: LeaderboardEntry, path: Path) -> None:
-    """Check that the stored zip is intact, since a loss here must not count against the team."""
+    """Check that the stored zip is intact: a loss on the server must not count against the team."""
     try:
         is_unchanged = file_sha256(path) == entry.sha256
     except OSError as error:
@@ -139,17 +141,19 @@ def _check_stored_zip(entry: LeaderboardEntry, path: Path) -> None:
         raise Refused(f"entry {entry.pk}: its zip has changed since submission; restore the media folder")
 
 
-def _figures(read: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
-    """Return the figures of a valid submission; the scores are already checked, so any failure is due to a key."""
+def _figures(submission: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
+    """Return the figures of a valid submission. Its scores are already checked, so any failure is due to a key."""
     try:
-        shown, *kept = score_subsets(read, keys, rng=_generator(board.sha256), subsets=keys.shares())
+        public, *private = score_subsets(
+            submission, keys, rng=_generator(board.sha256), subsets=keys.public_and_private()
+        )
     except InvalidInput as error:
         raise keys.key_fault("an answer key is damaged", error) from error
-    return shown | {boards.PRIVATE_FIGURES: kept[0]} if kept else shown
+    return public | {boards.PRIVATE_FIGURES: private[0]} if private else public
 
 
 def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
-    """Write the files; the archive and the figures of the keys are one further step."""
+    """Write the evaluation sets. Progress counts one more step, for the archive and the figures of the keys."""
     proposals = None
     if board.options.get("proposals"):
         proposals = ProposalRun.objects.filter(pk=board.options["proposals"]).first()
@@ -170,9 +174,9 @@ def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSe
 
 
 def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict[str, int]:
-    """Write the list of photos next to the instances. Photos are served from the media folder.
+    """Write the list of photos next to the instances, and return the numbers of photos.
 
-    So they are not stored twice, and those taken down are no longer served.
+    Photos are served from the media folder: they are not stored twice, and photos taken down are no longer served.
     """
     passing = board.options.get("passing", photos.LICENSED_PHOTOS)
     rows = list(photos.photo_rows(board.version, written.photos, choice=passing))
@@ -208,44 +212,46 @@ def _generator(sha256: str) -> np.random.Generator:
 
 
 def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
-    """Return figures of the keys themselves: human agreement, chance levels, and counts."""
+    """Return the facts that follow from the keys: human agreement, chance levels, and sample sizes."""
     held = answer_keys.AnswerKeyFolder(folder / boards.HELD)
-    shown, *kept = answer_keys.split_held_out(held.held_out_names())
-    facts = _share_facts(held, written, shown)
+    public, *private = answer_keys.split_held_out(held.held_out_names())
+    facts = _subset_facts(held, written, public)
     return {
         **facts,
-        **({boards.PRIVATE_FIGURES: _share_facts(held, written, kept[0])} if kept else {}),
+        **({boards.PRIVATE_FIGURES: _subset_facts(held, written, private[0])} if private else {}),
         "without": [name for name, count in facts["counts"].items() if not count],
         "largest": max_submission_bytes(written.expected),
     }
 
 
-def _share_facts(
-    held: answer_keys.AnswerKeyFolder, written: WrittenSets, share: answer_keys.Subset
+def _subset_facts(
+    held: answer_keys.AnswerKeyFolder, written: WrittenSets, subset: answer_keys.Subset
 ) -> dict[str, Any]:
     people: dict[str, Any] = {}
     chance: dict[str, Any] = {}
     counts: dict[str, int] = {}
-    sizes: list[tuple[int, int]] = []  # of a chunk, and of its part in the share
+    sizes: list[tuple[int, int]] = []  # of a chunk, and of its part in the subset
     for name in written.expected:
         key = answer_keys.parse_answer_key(name, held.raw(name))
         if isinstance(key, RetrievalKey):
-            sizes.append((len(key.ids), int(share(key.ids).sum())))
+            sizes.append((len(key.ids), int(subset(key.ids).sum())))
         elif isinstance(key, LocalizationKey):
-            given, proposed = share(list(key.true_pairs)), share(key.proposals.names)
+            given, proposed = subset(list(key.true_pairs)), subset(key.proposals.names)
             chance |= {
                 "gt_accuracy": _figure_without_interval(_chance_true_accuracy(key, given)),
                 "auto_accuracy": _figure_without_interval(_chance_auto_accuracy(key, proposed)),
             }
             counts |= {"gt_accuracy": int(given.sum()), "auto_accuracy": int(proposed.sum())}
         else:
-            counted = share([instance.instance for instance in key.instances])
+            counted = subset([instance.instance for instance in key.instances])
             instances = tuple(item for item, is_in in zip(key.instances, counted, strict=True) if is_in)
             known = judges_figures(replace(key, instances=instances), rng=_generator(written.manifest_sha256))
             people["comparison"], chance["comparison"] = known["human"], known["random"]
             counts["comparison"] = known["images"]
     if chunk_sizes := [size for size, part in sizes if part]:
-        chance |= {name: _figure_without_interval(at) for name, at in chance_figures(chunk_sizes).items()}
+        chance |= {
+            name: _figure_without_interval(value) for name, value in chance_figures(chunk_sizes).items()
+        }
     if sizes:
         counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(part for _, part in sizes))
     return {"references": {"human": people, "random": chance}, "counts": counts}

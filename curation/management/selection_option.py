@@ -20,7 +20,7 @@ def add_selection(parser: ArgumentParser) -> None:
 
 
 def read_selection(path: Path | None) -> Selection:
-    """Return the selection in a file, or of all approved records without a file. Raises CommandError for bad input."""
+    """Return the selection in a file, or of all approved records without a file. Raises CommandError."""
     if path is None:
         return Selection()
     try:

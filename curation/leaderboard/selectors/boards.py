@@ -21,7 +21,7 @@ from hits.models import Image, Project
 from hits.selectors.images.stored_files import StoredFile
 from hits.selectors.roles import has_role, user_projects
 
-# Names of the jobs' Celery tasks.
+# Names of Celery tasks.
 BUILD_LEADERBOARD = "curation.build_leaderboard"
 SCORE_ENTRY = "curation.score_entry"
 
@@ -44,15 +44,15 @@ class PublicFile:
 
 @dataclass(frozen=True, slots=True)
 class TeamUsage:
-    """A team's submissions: counted within 24 hours, counted in total, and refused within 24 hours.
+    """A team's submissions that count against its limits, and its refused ones, which do not.
 
-    ``free_at`` is when the oldest within 24 hours no longer counts.
+    ``next_free_at`` is when the oldest of those within 24 hours no longer counts against the daily limit.
     """
 
-    today: int
+    within_24_hours: int
     total: int
-    refused_today: int
-    free_at: datetime | None
+    refused_within_24_hours: int
+    next_free_at: datetime | None
 
 
 def project_boards(project: Project) -> "QuerySet[Leaderboard]":
@@ -71,7 +71,7 @@ def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
 
 
 def visible_boards(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderboard]":
-    """Return the built leaderboards visible to a user: public ones, and those of their projects."""
+    """Return the built leaderboards that a user may see: public ones, and those of the user's projects."""
     mine = Q(project__in=user_projects(user))
     found = Leaderboard.objects.filter(Q(is_public=True) | mine).exclude(sha256="")
     return found.select_related("version", "project").distinct()
@@ -95,12 +95,12 @@ def is_member(user: AbstractBaseUser | AnonymousUser, board: Leaderboard) -> boo
 
 
 def is_rehearsal(board: Leaderboard) -> bool:
-    """Whether a leaderboard is based on simulated data, so that it may never be public."""
+    """Whether a leaderboard is based on a rehearsal, so that it may never be public."""
     return board.version.rehearsal or board.project.is_rehearsal
 
 
 def shows_private_figures(board: Leaderboard) -> bool:
-    """Whether figures for the private photos are shown, which is once it is closed."""
+    """Whether figures for the private photos are shown: the leaderboard is closed and has scored entries."""
     return bool(board.options.get("private_share")) and not board.is_open and has_scored_entries(board)
 
 
@@ -115,13 +115,13 @@ def board_folder(board: Leaderboard) -> Path:
 
 
 def entry_files() -> Iterator[StoredFile]:
-    """Yield the stored zip of every entry (those of refused ones are removed)."""
+    """Yield the stored zip of every entry; the zips of refused entries were removed."""
     for entry in LeaderboardEntry.objects.exclude(state=EntryState.REFUSED).iterator():
         yield StoredFile("leaderboard entry", f"{entry.pk}", entry.path, entry.sha256)
 
 
 def public_files(board: Leaderboard) -> list[PublicFile]:
-    """Return the public files, the archive of all first: regular files of the public folder, not links."""
+    """Return the public files, first the archive of all files. Links in the public folder are left out."""
     folder = board_folder(board)
     archive = folder / ARCHIVE
     found = [PublicFile(ARCHIVE, archive.stat().st_size, archive)] if _is_plain_file(archive) else []
@@ -159,7 +159,7 @@ def _find_photo(board: Leaderboard, name: str) -> PublicFile | None:
 
 @lru_cache(maxsize=8)
 def _listed_photos(path: Path) -> dict[str, str]:
-    """Return the sha256 of each redistributable photo by name. A list never changes."""
+    """Return the sha256 of each redistributable photo by name; cached, since a leaderboard's list never changes."""
     return {row["file"]: row["sha256"] for row in json.loads(path.read_bytes()) if row["file"]}
 
 
@@ -169,9 +169,9 @@ def download_name(board: Leaderboard, file: PublicFile) -> str:
 
 
 def count_taken_down_photos(board: Leaderboard) -> int:
-    """Return the number of photos taken down since the leaderboard was built, which its files still use.
+    """Return the number of photos that were taken down after the leaderboard was built, which its files still use.
 
-    A photo that is available as another row with the same bytes is not counted.
+    A photo is not counted if another image with the same bytes is available.
     """
     job = board.job
     since = job.started_at if job is not None and job.started_at is not None else board.created_at
@@ -208,7 +208,7 @@ def team_entries(team: LeaderboardTeam) -> "QuerySet[LeaderboardEntry]":
 
 
 def is_stuck(entry: LeaderboardEntry) -> bool:
-    """Whether scoring was stopped by a server fault or cancelled, and must be resumed."""
+    """Whether scoring failed because of a server fault or was cancelled, so that it must be resumed."""
     return entry.state == EntryState.QUEUED and (entry.job is None or entry.job.state in STOPPED_JOB_STATES)
 
 
@@ -225,10 +225,10 @@ def team_usage(team: LeaderboardTeam, now: datetime | None = None) -> TeamUsage:
     recent = counted.filter(created_at__gt=since)
     oldest = recent.order_by("created_at").values_list("created_at", flat=True).first()
     return TeamUsage(
-        today=recent.count(),
+        within_24_hours=recent.count(),
         total=counted.count(),
-        refused_today=rows.filter(state=EntryState.REFUSED, created_at__gt=since).count(),
-        free_at=oldest + DAY if oldest else None,
+        refused_within_24_hours=rows.filter(state=EntryState.REFUSED, created_at__gt=since).count(),
+        next_free_at=oldest + DAY if oldest else None,
     )
 
 

@@ -35,7 +35,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of the table; ``position`` counts from 1 in the order shown, and ``best`` marks the best figures."""
+    """A row of the table. ``rank`` counts from 1; ``best`` marks the figures that are the best of their measure."""
 
     entry: LeaderboardEntry
     rank: int
@@ -45,7 +45,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The figures of people, or of chance, on the same data."""
+    """The figures of people or of random scores on the leaderboard's data."""
 
     name: str
     label: str
@@ -54,7 +54,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. ``counts`` has the number of items of each measure; ``sort`` is the measure it is sorted by."""
+    """A table. ``counts`` has each measure's sample size; ``sort`` is the measure by which the rows are ordered."""
 
     measures: Sequence[Measure]
     counts: Sequence[int | None]
@@ -76,9 +76,9 @@ def format_figure(value: float) -> str:
 
 
 def round_figures(value: Any) -> Any:
-    """Return figures with one decimal, as in tables, without private ones.
+    """Return an entry's figures with one decimal, as in tables, and without those for the private photos.
 
-    With all digits, specially made scores could reveal from one figure which pairs were ordered correctly.
+    With all digits, a figure could reveal which pairs were ordered correctly, if scores were chosen for that purpose.
     """
     if isinstance(value, Mapping):
         return {name: round_figures(item) for name, item in value.items() if name != PRIVATE_FIGURES}
@@ -86,21 +86,21 @@ def round_figures(value: Any) -> Any:
 
 
 def measure_figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
-    """Return a measure of an entry's figures, rounded to one decimal as shown."""
+    """Return an entry's figure of a measure, rounded to one decimal as shown."""
     found = round_figures(get_figure(figures, measure.path))
     return Figure(found.get("value"), found.get("low"), found.get("high"))
 
 
 def board_measures(board: Leaderboard) -> list[Measure]:
-    """Return the measures of a leaderboard's tasks, or those named in its options."""
+    """Return the measures of a leaderboard's tasks, without those that its data cannot measure."""
     tasks = {name.partition("_")[0] for name in board.tasks}
     left_out = set(board.options.get("without", ()))
-    return [one for one in MEASURES.values() if one.task in tasks and one.name not in left_out]
+    return [item for item in MEASURES.values() if item.task in tasks and item.name not in left_out]
 
 
 def get_measure(measures: Sequence[Measure], name: str) -> Measure:
     """Return the measure with this name, or the first."""
-    return next((one for one in measures if one.name == name), measures[0] if measures else P_AT_1)
+    return next((item for item in measures if item.name == name), measures[0] if measures else P_AT_1)
 
 
 def make_table(
@@ -111,14 +111,14 @@ def make_table(
     every_entry: bool = False,
     private: bool = False,
 ) -> Table:
-    """Return the table of scored entries; ranks and best figures are determined from rounded figures, as shown.
+    """Return the table of scored entries. Ranks and best figures are determined from the rounded figures.
 
     Args:
-        entries: the entries to show, oldest first; in a tie, the older one ranks higher.
-        sort: the measure's name; the first one of the leaderboard when it is unknown.
-        every_entry: show all entries, or else each team's best one by that measure on the public photos. Both tables
-            have the same entries, so that none is chosen by the private photos.
-        private: show the figures for the private photos.
+        entries: the entries to show, oldest first; in a tie, the older entry ranks higher.
+        sort: the measure's name; if it is unknown, the leaderboard's first measure.
+        every_entry: whether to show all entries, or only each team's best entry by that measure on the public photos.
+            The table for the private photos has the same entries, so that none is selected by private figures.
+        private: whether to show the figures for the private photos.
     """
     measures = board_measures(board)
     sort_measure = get_measure(measures, sort)
@@ -163,7 +163,7 @@ def entry_figures(entry: LeaderboardEntry, *, private: bool) -> Mapping[str, Any
 def board_references(
     board: Leaderboard, measures: Sequence[Measure], *, private: bool = False
 ) -> list[Reference]:
-    """Return the figures of people and chance, if known from the leaderboard's own data."""
+    """Return the figures of people and of random scores, if they were computed when the leaderboard was built."""
     facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
     known: Mapping[str, Mapping[str, Any]] = round_figures(facts.get("references", {}))
     found = []
@@ -175,7 +175,7 @@ def board_references(
 
 
 def best_of_teams(ordered: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
-    """Return the first entry of each team, in the order given."""
+    """Return the first entry of each team, in the given order."""
     first: dict[int, LeaderboardEntry] = {}
     for entry in ordered:
         first.setdefault(entry.team_id, entry)
@@ -199,7 +199,7 @@ def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, privat
 def _measured_count(
     board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool
 ) -> int | None:
-    """Return the number of items of a measure: that of any entry, or else the leaderboard's own count."""
+    """Return the sample size of a measure: from an entry's figures, or else from the leaderboard's options."""
     for entry in entries:
         found = get_count(entry_figures(entry, private=private), measure)
         if found is not None:

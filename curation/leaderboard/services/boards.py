@@ -23,12 +23,12 @@ from hits.services.jobs import jobs
 MAX_DAILY_LIMIT, MAX_TOTAL_LIMIT = 100, 10_000
 MAX_PRIVATE_SHARE = 90  # percent of the photos
 MAX_TITLE_LENGTH, MAX_NOTE_LENGTH, MAX_TEAM_LENGTH = 120, 600, 60
-_MAX_SLUG_LENGTH = 50  # letters of a slug, leaving room for a suffix that makes it unique
+_MAX_SLUG_LENGTH = 50  # characters, without the suffix that makes a slug unique
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The number of scored submissions a team may have: within 24 hours, and in total."""
+    """The numbers of scored submissions that a team may have: within 24 hours, and in total."""
 
     daily: int = 2
     total: int = 50
@@ -42,10 +42,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardData:
-    """Permanent options of a leaderboard's data. passing: photos provided as files, of ``photos.PHOTO_CHOICES``.
+    """Permanent options of a leaderboard's data. passing: which photos teams can download (``photos.PHOTO_CHOICES``).
 
-    private_share: the percentage of photos whose figures are private until it is closed, since models can be fitted
-    to public figures.
+    private_share: the percentage of photos whose figures are private until the leaderboard is closed, since models
+    can be fitted to public figures.
     """
 
     passing: str = photos.LICENSED_PHOTOS
@@ -74,7 +74,7 @@ def validate_line(name: str, text: str, max_length: int, *, is_required: bool = 
     """Return a stripped text.
 
     Raises:
-        Refused: it is empty although required, too long, or has line breaks or invisible characters.
+        Refused: the text is required but empty, is too long, or has line breaks or invisible characters.
     """
     text = text.strip()
     if is_required and not text:
@@ -97,15 +97,15 @@ def create_leaderboard(
     data: LeaderboardData | None = None,
     queue: bool = True,
 ) -> Leaderboard:
-    """Create a leaderboard and queue building its files; it is closed and visible to members only.
+    """Create a leaderboard and queue the job that builds its files. It is closed and visible to members only.
 
     Args:
         version: a sealed version. split: one of its splits, or empty for all rows.
-        proposals: the candidate boxes of localization; without it, only true boxes are used.
-        data: options of the data; by default, photos are provided as files if their licence allows it.
+        proposals: the proposed boxes of localization; without it, only the annotators' boxes are used.
+        data: options of the data; by default, teams can download the photos whose licence allows copies.
 
     Raises:
-        Refused: the version is a draft, has no such rows, or the proposals are another project's.
+        Refused: the version is a draft, has no such split, or the proposals are of another project.
     """
     check_split(version, split)
     if proposals is not None and proposals.project_id != version.project_id:
@@ -152,7 +152,7 @@ def _free_slug(title: str) -> str:
 def complete_leaderboard(
     *, board: Leaderboard, tasks: dict[str, int], sha256: str, facts: dict[str, Any]
 ) -> None:
-    """Mark a leaderboard as built. ``facts`` are added to its options."""
+    """Mark a leaderboard as built: store its tasks and hash, and add ``facts`` to its options."""
     row = Leaderboard.objects.select_for_update().get(pk=board.pk)
     row.tasks, row.sha256, row.options = tasks, sha256, row.options | facts
     row.save(update_fields=["tasks", "sha256", "options"])
@@ -163,7 +163,7 @@ def complete_leaderboard(
 def change_leaderboard(
     *, board: Leaderboard, wording: Wording, limits: Limits, by: AbstractBaseUser | None
 ) -> None:
-    """Change the title, note and limits; its address stays the same."""
+    """Change a leaderboard's title, note and limits. Its address stays the same."""
     Leaderboard.objects.filter(pk=board.pk).update(
         title=wording.title.strip(),
         note=wording.note.strip(),
@@ -179,14 +179,14 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
     """Open or close a leaderboard for submissions.
 
     Raises:
-        Conflict: its files are not built yet, or its private figures have already been shown.
+        Conflict: the files are not built yet, or the figures for the private photos have already been shown.
     """
     if is_open:
         _check_built(board)
         if shows_private_figures(board):
             raise Conflict(
                 f"{board.title}: figures for the private photos were shown when it was closed; "
-                "make another leaderboard"
+                "create another leaderboard"
             )
     Leaderboard.objects.filter(pk=board.pk).update(is_open=is_open)
     board.refresh_from_db()
@@ -198,7 +198,7 @@ def set_public(*, board: Leaderboard, is_public: bool, by: AbstractBaseUser | No
     """Make a leaderboard public, or visible to members only.
 
     Raises:
-        Conflict: its files are not built yet, or it is based on a rehearsal.
+        Conflict: the files are not built yet, or the leaderboard is based on a rehearsal.
     """
     if is_public:
         _check_built(board)
@@ -252,9 +252,9 @@ def set_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBaseUser |
 
 
 def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam | None:
-    """Return the team with this key, active or not. All hashes are compared, even after a match.
+    """Return the team with this key, active or not. A missing leaderboard has no teams.
 
-    The result and time are the same whether or not the leaderboard exists.
+    All hashes are compared, even after a match, so that the time does not reveal the position of a match.
     """
     digest, found = _hash(key), None
     teams = list(LeaderboardTeam.objects.filter(leaderboard=board)) if board else []
@@ -266,7 +266,7 @@ def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam 
 
 @transaction.atomic
 def set_hidden(*, entry: LeaderboardEntry, is_hidden: bool, by: AbstractBaseUser | None) -> None:
-    """Hide an entry from the table, or show it again; it counts against its team's limits either way."""
+    """Hide an entry from the table, or show it again. It counts against its team's limits in both cases."""
     LeaderboardEntry.objects.filter(pk=entry.pk).update(is_hidden=is_hidden)
     entry.refresh_from_db()
     action = "leaderboard.hide_entry" if is_hidden else "leaderboard.show_entry"

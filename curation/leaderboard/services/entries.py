@@ -30,16 +30,16 @@ MAX_WRONG_KEYS, WRONG_KEYS_SECONDS = 20, 900
 MAX_MODEL_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_URL_LENGTH, MAX_FILE_NAME_LENGTH = 80, 400, 200, 120
 MAX_DEFECT_LENGTH = 1000
 UNKNOWN_KEY_MESSAGE = "key: this key is not valid here; check it, or ask the organisers for a new one"
-_FORBIDDEN_URL_CHARACTERS = frozenset("<>\"'`\\^{|} ")  # not allowed by RFC 3986, except for the apostrophe
+_FORBIDDEN_URL_CHARACTERS = frozenset("<>\"'`\\^{|} ")  # RFC 3986 forbids them, except for the apostrophe
 _validate_url = URLValidator(schemes=["http", "https"])
 
 
 class UnknownKey(Refused):
-    """A key is not valid for this leaderboard; does not reveal whether the leaderboard exists."""
+    """A key is not valid for this leaderboard. The message does not reveal whether the leaderboard exists."""
 
 
 class LimitReached(Refused):
-    """A team or an address must wait."""
+    """A team or a client's address has reached a limit and must wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def authenticate_team(*, board: models.Leaderboard | None, key: str, address: st
     """Return the team with a key.
 
     Args:
-        address: the client's address; one that sent many wrong keys must wait.
+        address: the client's address; an address that sent many wrong keys must wait.
 
     Raises:
         UnknownKey: no team of this leaderboard has that key, or there is no such leaderboard.
@@ -91,7 +91,7 @@ def authenticate_team(*, board: models.Leaderboard | None, key: str, address: st
         models.WrongKey.objects.filter(at__lt=since).delete()
         models.WrongKey.objects.create(
             address=digest
-        )  # stored in the database, so that guessing is limited even if the cache fails
+        )  # in the database, so that the number of guesses is limited even if the cache fails
         raise UnknownKey(UNKNOWN_KEY_MESSAGE)
     return team
 
@@ -99,14 +99,14 @@ def authenticate_team(*, board: models.Leaderboard | None, key: str, address: st
 def submit_entry(
     *, team: models.LeaderboardTeam, description: ModelDescription, upload: Upload, queue: bool = True
 ) -> tuple[models.LeaderboardEntry, bool]:
-    """Return the entry of a zip and whether it is new; a zip that this team sent before gives the existing entry.
+    """Return the entry of a zip and whether it is new. If the team sent the zip before, return the existing entry.
 
     The team's row is locked while its limits are checked, so that concurrent submissions cannot exceed them.
 
     Raises:
         Refused: the leaderboard is closed, the team is inactive, or the zip has the wrong name. Nothing is stored, so
             the same bytes can be sent again under the right name.
-        TooLarge: more bytes than ``max_upload_bytes`` says.
+        TooLarge: the zip has more than ``max_upload_bytes``.
         LimitReached: the team has reached its limits, or had too many refusals within 24 hours.
         StorageFull: the disk is full.
     """
@@ -123,12 +123,12 @@ def submit_entry(
 
 
 def max_upload_bytes(board: models.Leaderboard) -> int:
-    """Return the maximum size of a zip: that of all its scores, within the server's limit."""
+    """Return the maximum size of a zip: the size that all scores can need, or the server's limit if that is less."""
     return min(settings.LEADERBOARD_MAX_BYTES, board.options.get("largest", settings.LEADERBOARD_MAX_BYTES))
 
 
 def _store_upload(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
-    """Write an upload to disk piece by piece and return its sha256."""
+    """Write an upload to ``path`` piece by piece and return its SHA-256."""
     size, digest = 0, hashlib.sha256()
     with path.open("xb") as file:
         for piece in pieces:
@@ -180,7 +180,7 @@ def _create_entry(
             entry=entry.pk,
         )
         entry.save(update_fields=["job"])
-        partial.replace(path)  # named by its content, so repeating this writes the same file
+        partial.replace(path)  # the name has the content's hash, so a repeated call writes the same file
         sync_to_disk(path.parent)
     return entry, True
 
@@ -206,26 +206,26 @@ def _check_can_submit(team: models.LeaderboardTeam, now: datetime) -> None:
     if not team.is_active:
         raise Refused("team: it cannot submit at present; ask the organisers")
     usage = team_usage(team, now)
-    if usage.refused_today >= MAX_REFUSED_PER_DAY:
+    if usage.refused_within_24_hours >= MAX_REFUSED_PER_DAY:
         raise LimitReached(
-            f"limit: {usage.refused_today} submissions of your team were refused within 24 hours; "
+            f"limit: {usage.refused_within_24_hours} submissions of your team were refused within 24 hours; "
             "check the zip against the layout, and wait"
         )
     if usage.total >= board.total_limit:
         raise LimitReached(f"limit: your team has used all of its {board.total_limit} submissions")
-    if usage.today >= board.daily_limit:
-        next_time = f"{usage.free_at:%d %b %H:%M} UTC" if usage.free_at else "tomorrow"
+    if usage.within_24_hours >= board.daily_limit:
+        next_time = f"{usage.next_free_at:%d %b %H:%M} UTC" if usage.next_free_at else "tomorrow"
         raise LimitReached(
-            f"limit: your team has used {usage.today} of {board.daily_limit} submissions within 24 hours; "
+            f"limit: your team has used {usage.within_24_hours} of {board.daily_limit} submissions within 24 hours; "
             f"the next is possible from {next_time}"
         )
 
 
 def withdraw_entry(*, team: models.LeaderboardTeam, entry: models.LeaderboardEntry) -> models.EntryWithdrawal:
-    """Withdraw a team's own entry permanently; repeating it returns the first withdrawal.
+    """Withdraw a team's own entry permanently; a repeated call returns the first withdrawal.
 
     Raises:
-        Refused: it is another team's, or the team is inactive.
+        Refused: the entry is another team's, or the team is inactive.
     """
     if entry.team_id != team.pk:
         raise Refused("entry: it is not your team's")

@@ -1,1 +1,1 @@
-"""The public pages, which identify teams by their keys, and the organisers' pages in the console."""
+"""Views of the public pages, which identify teams by their keys, and of the organisers' pages in the console."""

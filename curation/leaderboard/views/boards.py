@@ -38,7 +38,7 @@ STATE_BADGES = {
 
 
 def board_page(view: View) -> View:
-    """Decorate ``view(request, board, …)`` as a view of ``<slug:slug>``, with a 404 if the board is not visible."""
+    """Decorate a view that takes a leaderboard instead of its slug; answer 404 if the visitor may not see it."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, slug: str, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -91,7 +91,7 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 
 
 def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict[str, Any]:
-    """Return a table's heads and rows, each figure with its measure."""
+    """Return the template context of a table: its headings and rows, each figure with its measure."""
     return {
         "groups": _column_groups(table),
         "columns": list(zip(table.measures, table.counts, strict=True)),
@@ -109,7 +109,7 @@ def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict
 @sensitive_post_parameters("key")
 @board_page
 def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
-    """Accept a zip and redirect to its entry."""
+    """Show the form for a submission; accept a zip and redirect to the page of its entry."""
     form = SubmitForm(request.POST or None, request.FILES or None)
     status = 200
     if request.method == "POST":
@@ -133,7 +133,7 @@ def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @sensitive_post_parameters("key")
 @board_page
 def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
-    """Show a team, by its key, its submissions and remaining limits. The key is not remembered."""
+    """Ask for a team's key, and show that team's submissions and its use of the limits. The key is not stored."""
     form = KeyForm(request.POST or None)
     context = _board_context(request, board) | {"form": form}
     status = 200
@@ -157,7 +157,7 @@ def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @never_cache
 @board_page
 def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
-    """Show the state of a submission to anybody with its receipt, the address its sender was redirected to."""
+    """Show the state of a submission to anybody who has its receipt. The address after submitting contains it."""
     return _entry_page(request, board, _entry_by_receipt(board, receipt), KeyForm())
 
 
@@ -192,19 +192,19 @@ def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
 
 
 def _entry_page(
-    request: HttpRequest, board: Leaderboard, found: LeaderboardEntry, form: KeyForm, *, status: int = 200
+    request: HttpRequest, board: Leaderboard, entry: LeaderboardEntry, form: KeyForm, *, status: int = 200
 ) -> HttpResponse:
     measures = tables.board_measures(board)
     context = _board_context(request, board) | {
-        "entry": found,
-        "receipt": receipt(found),
+        "entry": entry,
+        "receipt": receipt(entry),
         "form": form,
-        "state": STATE_BADGES[EntryState(found.state)],
-        "figures": [(measure, tables.measure_figure(found.figures, measure)) for measure in measures],
-        "is_stuck": board_selectors.is_stuck(found),
-        "notes": board_selectors.entry_notes(found),
-        "waits": found.state == EntryState.QUEUED
-        and not board_selectors.is_stuck(found)
+        "state": STATE_BADGES[EntryState(entry.state)],
+        "figures": [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures],
+        "is_stuck": board_selectors.is_stuck(entry),
+        "notes": board_selectors.entry_notes(entry),
+        "auto_refresh": entry.state == EntryState.QUEUED
+        and not board_selectors.is_stuck(entry)
         and not form.is_bound,
     }
     return render(request, "leaderboard/entry.html", context, status=status)
@@ -236,15 +236,16 @@ def _authenticate(request: HttpRequest, board: Leaderboard, key: str) -> Leaderb
 
 def _submit(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> LeaderboardEntry:
     team = _authenticate(request, board, given["key"])
-    about = services.ModelDescription(given["model"], given["description"], given["url"])
+    description = services.ModelDescription(given["model"], given["description"], given["url"])
     upload = services.Upload(given["file"].chunks(), given["file"].name or "")
-    return services.submit_entry(team=team, description=about, upload=upload)[0]
+    return services.submit_entry(team=team, description=description, upload=upload)[0]
 
 
 def _describe_figures(entry: LeaderboardEntry, measures: Sequence[Measure]) -> str:
-    """Return an entry's figures in one line; empty for one without any."""
-    known = [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures]
-    return ", ".join(f"{measure.label} {found.text}" for measure, found in known if found.value is not None)
+    """Return an entry's figures in one line; an empty string if it has none."""
+    figures = [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures]
+    known = [(measure, figure) for measure, figure in figures if figure.value is not None]
+    return ", ".join(f"{measure.label} {figure.text}" for measure, figure in known)
 
 
 def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
@@ -259,7 +260,7 @@ def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
         )
         for entry in board_selectors.team_entries(team)
     ]
-    return {"team": team, "entries": rows, "used": board_selectors.team_usage(team)}
+    return {"team": team, "entries": rows, "usage": board_selectors.team_usage(team)}
 
 
 def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
@@ -267,14 +268,14 @@ def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
         "board": board,
         "is_member": board_selectors.is_member(request.user, board),
         "rehearsal": board_selectors.is_rehearsal(board),
-        "largest": services.max_upload_bytes(board),
-        "refused_a_day": services.MAX_REFUSED_PER_DAY,
+        "max_bytes": services.max_upload_bytes(board),
+        "max_refused": services.MAX_REFUSED_PER_DAY,
         "api": settings.PUBLIC_URL + reverse("api-leaderboard-submissions", args=[board.slug]),
     }
 
 
 def _column_groups(table: tables.Table) -> list[tuple[str, int]]:
-    """Return the tasks above the columns, each with its number of columns."""
+    """Return the headings above the columns, each with the number of columns below it."""
     groups: dict[str, int] = {}
     for measure in table.measures:
         groups[measure.group] = groups.get(measure.group, 0) + 1
@@ -292,7 +293,7 @@ def _error_field(error: Refused, form: SubmitForm) -> str | None:
 
 
 def error_message(error: Refused) -> str:
-    """Return a refusal as a sentence, without the field's name, since it is shown at the field."""
+    """Return the message of a refusal as a sentence, without the field's name, since it is shown at the field."""
     name, colon, rest = str(error).partition(": ")
     message = rest if colon else name
     return f"{message[:1].upper()}{message[1:]}."

@@ -12,48 +12,52 @@ from hits.charts.scale import Scale, decimal_text, scale_over, svg_pixels
 from hits.charts.scatters import ScatterPoint, scatter
 
 HEIGHT = 240  # pixels
-DATES = 4
+TICK_COUNT = 4  # of the time axis
 FEW_DAYS = timedelta(days=3)
-MIN_WIDTH = 350.0  # pixels across of two plots beside one another
+MIN_WIDTH = 350.0  # pixels of each of two plots side by side
 
 
 def over_time(
-    entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[Reference], place: int
+    entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[Reference], column: int
 ) -> Chart | None:
-    """Return a measure of all entries by the time they came in, with the line of the best so far.
+    """Return a chart of a measure of all entries by submission time, with a line of the best value so far.
 
     Args:
-        entries: oldest first. place: the measure's place among the references' figures.
+        entries: oldest first. column: the measure's index among the references' figures.
     """
-    found = [(entry, one) for entry in entries if (one := _measured(entry, measure)) is not None]
-    if not found:
+    estimates = [(entry, value) for entry in entries if (value := _to_estimate(entry, measure)) is not None]
+    if not estimates:
         return None
-    lines = _values_of(references, place)
-    moments = [entry.created_at.timestamp() for entry, _ in found]
-    up = scale_over([value for _, one in found for value in one if value is not None] + [v for v, _ in lines])
-    # Where low is good the low end is up.
-    up = up if measure.better is Better.HIGH else Scale(up.high, up.low)
-    plot = PlotArea(scale_over(moments, min_span=7200.0), up, HEIGHT)
+    lines = _reference_values(references, column)
+    times = [entry.created_at.timestamp() for entry, _ in estimates]
+    numbers = [number for _, estimate in estimates for number in estimate if number is not None]
+    y_scale = scale_over(numbers + [value for value, _ in lines])
+    # If lower values are better, they are at the top.
+    y_scale = y_scale if measure.better is Better.HIGH else Scale(y_scale.high, y_scale.low)
+    plot = PlotArea(scale_over(times, min_span=7200.0), y_scale, HEIGHT)
     dots: list[Dot] = []
     corners: list[Point] = []
-    best = found[0][1][0]
-    for moment, (entry, one) in zip(moments, found, strict=True):
-        leads = not corners or up.position(one[0]) > up.position(best)
-        if leads:
-            corners += [(moment, best), (moment, one[0])]
-            best = one[0]
-        when = f"{entry.created_at.day} {entry.created_at:%b %Y}"
-        words = f"{entry.team.name}, {entry.model}, {when}: {measure.label} {format_figure(one[0])}"
-        dots.append(plot.dot((moment, None, None), one, words, kind="" if leads else "other"))
+    best = estimates[0][1][0]
+    for time, (entry, estimate) in zip(times, estimates, strict=True):
+        is_best = not corners or y_scale.position(estimate[0]) > y_scale.position(best)
+        if is_best:
+            corners += [(time, best), (time, estimate[0])]
+            best = estimate[0]
+        date = f"{entry.created_at.day} {entry.created_at:%b %Y}"
+        title = f"{entry.team.name}, {entry.model}, {date}: {measure.label} {format_figure(estimate[0])}"
+        dots.append(plot.dot((time, None, None), estimate, title, kind="" if is_best else "other"))
     return Chart(
         height=HEIGHT,
         kind="line",
-        summary=f"{measure.title}, of {len(found)} entries over time. Best so far: {format_figure(best)}.",
-        x_ticks=_dates(plot.x_scale),
+        summary=f"{measure.title}, of {len(estimates)} entries over time. Best so far: {format_figure(best)}.",
+        x_ticks=_time_ticks(plot.x_scale),
         y_ticks=plot.y_ticks(),
         table=Table(
             ("Entry", measure.title),
-            [(dot.title, format_figure(one[0])) for dot, (_, one) in zip(dots, found, strict=True)],
+            [
+                (dot.title, format_figure(estimate[0]))
+                for dot, (_, estimate) in zip(dots, estimates, strict=True)
+            ],
         ),
         x_label="Submitted",
         y_label=axis_label(measure),
@@ -65,60 +69,61 @@ def over_time(
 
 
 def human_agreement(
-    shown: Sequence[LeaderboardEntry], references: Sequence[Reference], places: Mapping[str, int]
+    shown: Sequence[LeaderboardEntry], references: Sequence[Reference], columns: Mapping[str, int]
 ) -> Chart | None:
-    """Return agreement with people over P@1, a dot an entry; nothing where either is not measured.
+    """Return a chart of human agreement against P@1, with a dot per entry; None if no entry has both measures.
 
     Args:
-        shown: the entries of the table. places: of each measure's name among the references' figures.
+        shown: the entries of the table. columns: each measure's index among the references' figures, by name.
     """
-    if not {P_AT_1.name, COMPARISON.name} <= set(places):
+    if not {P_AT_1.name, COMPARISON.name} <= set(columns):
         return None
-    models: list[ScatterPoint] = []
-    named: set[int] = set()
+    points: list[ScatterPoint] = []
+    named_teams: set[int] = set()
     for entry in shown:
-        p_at_1, agreement = _measured(entry, P_AT_1), _measured(entry, COMPARISON)
+        p_at_1, agreement = _to_estimate(entry, P_AT_1), _to_estimate(entry, COMPARISON)
         if p_at_1 is None or agreement is None:
             continue
-        words = (
+        title = (
             f"{entry.team.name}, {entry.model}: P@1 {format_figure(p_at_1[0])}, "
             f"human agreement {format_figure(agreement[0])}"
         )
-        name = "" if entry.team_id in named else entry.team.name
-        models.append(ScatterPoint(p_at_1, agreement, words, name))
-        named.add(entry.team_id)
-    if not models:
+        name = "" if entry.team_id in named_teams else entry.team.name
+        points.append(ScatterPoint(p_at_1, agreement, title, name))
+        named_teams.add(entry.team_id)
+    if not points:
         return None
-    related = pearson([one.x[0] for one in models], [one.y[0] for one in models])
+    correlation = pearson([point.x[0] for point in points], [point.y[0] for point in points])
     return scatter(
-        models,
-        references=_values_of(references, places[COMPARISON.name]),
+        points,
+        references=_reference_values(references, columns[COMPARISON.name]),
         x_label=axis_label(P_AT_1),
         y_label=axis_label(COMPARISON),
         min_width=MIN_WIDTH,
-        summary=f"Human agreement against P@1 of {len(models)} entries. The table has every number.",
-        note="" if related is None else f"Pearson’s r = {decimal_text(related, 2)}",
+        summary=f"Human agreement against P@1 of {len(points)} entries. The table has every number.",
+        note="" if correlation is None else f"Pearson’s r = {decimal_text(correlation, 2)}",
     )
 
 
-def _measured(entry: LeaderboardEntry, measure: Measure) -> ValueWithInterval | None:
-    one = measure_figure(entry.figures, measure)
-    return None if one.value is None else (one.value, one.low, one.high)
+def _to_estimate(entry: LeaderboardEntry, measure: Measure) -> ValueWithInterval | None:
+    """Return an entry's value of a measure with its interval; None if it was not measured."""
+    figure = measure_figure(entry.figures, measure)
+    return None if figure.value is None else (figure.value, figure.low, figure.high)
 
 
-def _values_of(references: Sequence[Reference], place: int) -> list[tuple[float, str]]:
-    """Return the values of the references that have a figure of a measure, with what they are and reach."""
-    known = [(one.figures[place].value, one.label) for one in references]
-    return [(value, f"{words} {format_figure(value)}") for value, words in known if value is not None]
+def _reference_values(references: Sequence[Reference], column: int) -> list[tuple[float, str]]:
+    """Return the references' values of a measure, each with a label; references without a value are left out."""
+    figures = [(reference.figures[column].value, reference.label) for reference in references]
+    return [(value, f"{label} {format_figure(value)}") for value, label in figures if value is not None]
 
 
-def _dates(axis: Scale) -> list[Tick]:
-    """Return a few moments along the axis, as days or, where all lies within a few days, with the time."""
-    close = axis.high - axis.low < FEW_DAYS.total_seconds()
+def _time_ticks(axis: Scale) -> list[Tick]:
+    """Return ticks along a time axis, labelled by the day; if the axis spans only a few days, also by the time."""
+    needs_time = axis.high - axis.low < FEW_DAYS.total_seconds()
     ticks = []
-    for step in range(DATES):
-        value = axis.low + (axis.high - axis.low) * (step + 0.5) / DATES
-        moment = datetime.fromtimestamp(value, tz=UTC)
-        words = f"{moment.day} {moment:%b}" + (f" {moment:%H:%M}" if close else "")
-        ticks.append(Tick(axis.x(value), words))
+    for step in range(TICK_COUNT):
+        value = axis.low + (axis.high - axis.low) * (step + 0.5) / TICK_COUNT
+        time = datetime.fromtimestamp(value, tz=UTC)
+        label = f"{time.day} {time:%b}" + (f" {time:%H:%M}" if needs_time else "")
+        ticks.append(Tick(axis.x(value), label))
     return ticks

@@ -18,24 +18,24 @@ ALL_LABEL = "all pairs"
 
 
 class BoardForm(PageForm):
-    """Title and limits of a leaderboard."""
+    """The title, note and limits of a leaderboard."""
 
     title = forms.CharField(max_length=services.MAX_TITLE_LENGTH)
     note = forms.CharField(
         max_length=services.MAX_NOTE_LENGTH,
         required=False,
-        help_text="A paragraph above the table: about the data, and whom to ask for a key.",
+        help_text="A paragraph above the table, such as a description of the data, and whom to ask for a key.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     daily_limit = integer_field("Limit per team in 24 hours", low=1, high=services.MAX_DAILY_LIMIT, initial=2)
     total_limit = integer_field("Total limit per team", low=1, high=services.MAX_TOTAL_LIMIT, initial=50)
 
     def clean_note(self) -> str:
-        """Join lines, since the note is one paragraph."""
+        """Join the lines of the note, which is one paragraph."""
         return " ".join(str(self.cleaned_data["note"]).split())
 
     def clean(self) -> dict[str, Any]:
-        """Check combinations of options with the service."""
+        """Check the title, the note and the limits by the service's rules."""
         given: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
@@ -50,7 +50,7 @@ class BoardForm(PageForm):
 
     @staticmethod
     def values_of(board: Leaderboard) -> dict[str, Any]:
-        """Return the current values of a leaderboard."""
+        """Return the form's values for a leaderboard as it is now."""
         return {
             "title": board.title,
             "note": board.note,
@@ -60,7 +60,7 @@ class BoardForm(PageForm):
 
 
 class NewBoardForm(BoardForm):
-    """A new leaderboard: its rows and candidate boxes."""
+    """A new leaderboard: also its version and split, proposed boxes and photos."""
 
     field_order = [
         "rows",
@@ -74,8 +74,8 @@ class NewBoardForm(BoardForm):
     ]
     rows = choice_field("Sealed version and split")
     proposals = choice_field(
-        "Candidate boxes for localization",
-        help_text="In addition to the true ones. 100 proposed boxes per photo, as published.",
+        "Proposed boxes for localization",
+        help_text="Used in addition to the true boxes: up to 100 per photo, as published.",
         required=False,
     )
     photos = choice_field(
@@ -85,13 +85,13 @@ class NewBoardForm(BoardForm):
             (photos.ALL_PHOTOS, "All of them (we may redistribute them)"),
             (photos.NO_PHOTOS, "None of them"),
         ],
-        "The others are listed with their source’s address and sha256.",
+        "Other photos are listed with their source’s address and sha256.",
         required=False,
     )
 
     private_share = integer_field(
         "Private photos, %",
-        "Their figures are shown only when the leaderboard is closed.",
+        "Figures for these photos are shown only when the leaderboard is closed.",
         low=0,
         high=services.MAX_PRIVATE_SHARE,
         required=False,
@@ -119,7 +119,7 @@ class NewBoardForm(BoardForm):
         ]
 
     def clean(self) -> dict[str, Any]:
-        """Find the chosen rows."""
+        """Find the chosen version, split and run of proposals."""
         given = super().clean()
         if not self.errors:
             version, _, split = given["rows"].partition(":")
@@ -147,7 +147,7 @@ class KeyForm(PageForm):
 
 
 class SubmitForm(KeyForm):
-    """A zip of predictions and a description of the model."""
+    """A submission: the team's key, a zip of predictions, and a description of the model."""
 
     file = forms.FileField(label="Zip of predictions", allow_empty_file=True)
     model = forms.CharField(max_length=entries.MAX_MODEL_LENGTH, help_text="Shown in the table.")

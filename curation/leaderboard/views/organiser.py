@@ -1,4 +1,4 @@
-"""Organisers' pages of a project's leaderboards: creating, opening and publishing them, their teams and entries."""
+"""Organisers' pages: create, open and publish a project's leaderboards, and manage their teams and entries."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
             except Refused as error:
                 form.add_error(None, f"Not created: {error}.")
             else:
-                state = "It is closed, and visible to members only."
+                state = "The leaderboard is closed, and visible to members only."
                 messages.success(request, f"{board.title} is being built. {state}")
                 return redirect("leaderboard-manage", project.slug, board.pk)
     context = _base_context(project) | {
@@ -93,8 +93,10 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
     except Conflict as error:
         messages.error(request, f"Not opened: {error}.")
     else:
-        effect = "Teams can submit." if board.is_open else "It is closed; its submissions are kept."
-        messages.success(request, effect)
+        message = (
+            "Teams can submit." if board.is_open else "The leaderboard is closed; its submissions are kept."
+        )
+        messages.success(request, message)
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
@@ -110,16 +112,15 @@ def publish(request: HttpRequest, project: Project, board_id: int) -> HttpRespon
         messages.error(request, f"Not published: {error}.")
     else:
         audience = "Everybody" if board.is_public else "Only members of the project"
-        words = f"{audience} can see it now."
-        messages.success(request, words)
+        messages.success(request, f"{audience} can see the leaderboard now.")
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
 @require_POST
 @never_cache
 @project_page()
-def team_add(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
-    """Add a team and show its key, once."""
+def add_team(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+    """Add a team and show its key, which is shown only once."""
     board = _get_board(project, board_id)
     form = TeamForm(request.POST)
     if form.is_valid():
@@ -137,8 +138,8 @@ def team_add(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
 @require_POST
 @never_cache
 @project_page()
-def team_key(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
-    """Give a team a new key and show it, once; the old one stops working."""
+def renew_team_key(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
+    """Give a team a new key and show it, only once; the old key stops working."""
     team = _get_team(project, board_id, team_id)
     key = services.renew_key(team=team, by=signed_in_user(request))
     return _render_key(request, team, key)
@@ -146,24 +147,24 @@ def team_key(request: HttpRequest, project: Project, board_id: int, team_id: int
 
 @require_POST
 @project_page()
-def team_active(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
+def set_team_active(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
     """Activate or deactivate a team."""
     team = _get_team(project, board_id, team_id)
     services.set_active(team=team, is_active=request.POST.get("active") == "1", by=signed_in_user(request))
-    words = "can submit again" if team.is_active else "can no longer submit; its entries are kept"
-    messages.success(request, f"{team.name} {words}.")
+    change = "can submit again" if team.is_active else "can no longer submit; its entries are kept"
+    messages.success(request, f"{team.name} {change}.")
     return redirect("leaderboard-manage", project.slug, board_id)
 
 
 @require_POST
 @project_page()
-def entry_hidden(request: HttpRequest, project: Project, board_id: int, entry_id: int) -> HttpResponse:
+def set_entry_hidden(request: HttpRequest, project: Project, board_id: int, entry_id: int) -> HttpResponse:
     """Hide an entry from the table, or show it again."""
     board = _get_board(project, board_id)
     entry = get_or_404(board_selectors.board_entries(board).filter(pk=entry_id).first())
     services.set_hidden(entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request))
-    words = "is hidden from the table" if entry.is_hidden else "is in the table again"
-    messages.success(request, f"{entry.model} {words}.")
+    change = "is hidden from the table" if entry.is_hidden else "is in the table again"
+    messages.success(request, f"{entry.model} {change}.")
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 

@@ -224,7 +224,7 @@ def test_rehearsal_board_is_labelled_and_members_only(rehearsal: Project, admin:
     board.refresh_from_db()
     assert not board.is_public
     page = browser.get(reverse("leaderboard", args=[board.slug])).text
-    assert "A rehearsal" in page
+    assert "This is a rehearsal" in page
     assert browser.get(reverse("api-leaderboard", args=[board.slug])).json()["rehearsal"] is True
 
 
@@ -269,7 +269,7 @@ def test_empty_board_explains_what_will_appear(board: Leaderboard, client: Clien
     assert "No submissions yet" in text
     assert "retrieval_0.npy" in text
     services.set_open(board=board, is_open=False, by=None)
-    assert "The leaderboard is not open yet" in squeezed(
+    assert "Teams cannot submit: the leaderboard is closed." in squeezed(
         client.get(reverse("leaderboard", args=[board.slug]))
     )
     assert "does not accept submissions" in client.get(reverse("leaderboard-submit", args=[board.slug])).text
@@ -325,7 +325,7 @@ def test_defect_is_shown_on_entry_page_and_to_team(
     assert "retrieval_0.npy" in client.get(place).text
     mine = client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": team[1]})
     assert "retrieval_0.npy" in mine.text
-    assert "0 of 5 used" in squeezed(mine)
+    assert "0 of 5 submissions" in squeezed(mine)
     assert team[1] not in mine.text
     assert "no-store" in mine.headers["Cache-Control"]
 
@@ -418,7 +418,7 @@ def test_organisers_see_photos_taken_down(board: Leaderboard, researcher: User) 
     Image.objects.filter(pk=photo.pk).update(taken_down_at="2026-01-01T00:00Z")
     assert "taken down" not in seen(), "it was left out when the files were written"
     Image.objects.filter(pk=photo.pk).update(taken_down_at=timezone.now())
-    assert "1 photo of it was taken down since it was built." in seen()
+    assert "1 photo was taken down after the leaderboard was built." in seen()
     assert "build a new leaderboard</a> of the same version, which leaves it out" in seen()
     for split, count in (("test", 0), ("", 1)):  # the photo's split is none
         Leaderboard.objects.update(split=split)
@@ -466,6 +466,6 @@ def test_the_state_of_an_entry_is_never_another_teams(
     assert entry.state == EntryState.REFUSED
     other, key = services.add_team(board=board, name="Scotland Yard", by=None)
     mine = client.post(reverse("leaderboard-team-submissions", args=[board.slug]), {"key": key})
-    assert "Nothing yet" in mine.text
+    assert "No submissions yet" in mine.text
     assert "broken" not in mine.text
     assert other.entries.count() == 0

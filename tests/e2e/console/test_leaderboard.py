@@ -89,7 +89,7 @@ def test_a_team_hands_in_and_reads_what_came_of_it(
     assert entry.job is not None
     jobs.run_in_process(job=entry.job)
     page.reload()
-    page.get_by_role("link", name="See it in the table").click()
+    page.get_by_role("link", name="See the entry in the table").click()
     expect(page.locator(f"#entry-{entry.pk}")).to_contain_text("Wiggins")
 
 

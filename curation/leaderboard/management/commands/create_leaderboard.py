@@ -26,37 +26,35 @@ class Command(JobCommand):
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add(
-            "name", nargs="?", default="", metavar="VERSION", help="a sealed version; or name it by --version"
-        )
-        add("--version", default="", help="the same, as in other commands")
+        add("name", nargs="?", default="", metavar="VERSION", help="a sealed version; or use --version")
+        add("--version", default="", help="the sealed version, instead of VERSION")
         add("--project", default="", help="the project's short name")
-        add("--split", help=f"train, val, test or {ALL}; test or val if any")
-        add("--title", default="", help="the title of its page, from which its address is made")
+        add("--split", help=f"train, val, test or {ALL}; default: test, else val")
+        add("--title", default="", help="the leaderboard's title; its address is made from it")
         add("--note", default="", help="a paragraph above the table")
-        add("--daily", type=int, default=2, help="submissions per team within 24 hours")
-        add("--total", type=int, default=50, help="submissions per team in total")
-        runs = "run of box proposals; default the newest, 0 for none"
+        add("--daily", type=int, default=2, help="maximum submissions of a team within 24 hours")
+        add("--total", type=int, default=50, help="maximum submissions of a team in total")
+        runs = "number of the run of box proposals; default: the newest run, 0 for none"
         add("--proposals", type=int, metavar="RUN", help=runs)
         add(
             "--photos",
             default=photos.LICENSED_PHOTOS,
             choices=photos.PHOTO_CHOICES,
-            help="photos provided as files: those whose licence allows it, all, or none",
+            help="photos that teams can download: those whose licence allows copies, all, or none",
         )
         add(
             "--private-share",
             type=int,
             default=0,
             metavar="PERCENT",
-            help="share of the photos whose figures are shown when the leaderboard is closed (0 unless set)",
+            help="percentage of photos whose figures are private until the leaderboard is closed; default: 0",
         )
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Create the leaderboard and return the job that builds its files."""
         names = set(filter(None, (options["name"], options["version"])))
         if not names or not options["title"]:
-            raise input_error("name the version and --title, or a job to --resume")
+            raise input_error("give the version and --title, or a job to --resume")
         if len(names) > 1:
             given = f"--version {options['version']}"
             raise input_error(f"{given}: {options['name']} is given too; give one version")
@@ -73,11 +71,11 @@ class Command(JobCommand):
             by=None,
             queue=queue,
         )
-        assert board.job is not None, "it was made with the job that builds its files"
+        assert board.job is not None, "a leaderboard is created with the job that builds its files"
         return board.job
 
     def finish(self, job: Job, options: dict[str, Any]) -> None:
-        """Print its short name, used in its address and in commands."""
+        """Print the leaderboard's short name, which its address and other commands use."""
         board = job.leaderboard
         counts = f"{sum(board.tasks.values())} scores in {len(board.tasks)} files"
         if options["background"]:

@@ -11,23 +11,25 @@ from hits.management.base import DeerstalkerCommand, input_error
 class Command(DeerstalkerCommand):
     """Add a team to a leaderboard and print its key, which is not stored; or change a team."""
 
-    help = "Add a team to a leaderboard and print its key, once; or give it a new key, or deactivate it."
+    help = "Add a team to a leaderboard and print its key; or give a team a new key, activate it or deactivate it."
     has_version_option = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add("leaderboard", help="its short name, as in its address")
+        add("leaderboard", help="the leaderboard's short name, as in its address")
         add("name", help="the team's name, as in the table")
-        add("--version", help="the version that the leaderboard must be of")
-        acts = parser.add_mutually_exclusive_group()
-        acts.add_argument("--new-key", action="store_true", help="the old key stops working")
-        acts.add_argument("--activate", action="store_true", help="let it submit again")
-        acts.add_argument("--deactivate", action="store_true", help="let it submit no more")
+        add("--version", help="refuse the command unless the leaderboard is of this version")
+        actions = parser.add_mutually_exclusive_group()
+        actions.add_argument(
+            "--new-key", action="store_true", help="print a new key; the old key stops working"
+        )
+        actions.add_argument("--activate", action="store_true", help="let the team submit again")
+        actions.add_argument("--deactivate", action="store_true", help="let the team submit no more")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Make the change, and print a new key if any."""
+        """Add or change the team, and print its new key if it has one."""
         board = _board(options["leaderboard"], options["version"])
         key = ""
         if options["new_key"]:
