@@ -155,8 +155,12 @@ class WordList:
             (word, group.value, sorted(HARMLESS_NEIGHBOURS.get(word, ())))
             for word, group in self._groups.items()
         )
-        rules = (listed, sorted(GROUP_WEIGHTS.items()), HARMLESS_FACTOR)
-        digest = hashlib.sha256(repr(rules).encode()).hexdigest()
+        # Stored results name the digest of exactly this text, "Group" included.
+        weights = ", ".join(
+            f"(<Group.{g.name}: {g.value!r}>, {w!r})" for g, w in sorted(GROUP_WEIGHTS.items())
+        )
+        rules = f"({listed!r}, [{weights}], {HARMLESS_FACTOR!r})"
+        digest = hashlib.sha256(rules.encode()).hexdigest()
         self.revision = f"{len(listed)} words, {digest[:12]}"
 
     def score(self, texts: Sequence[str]) -> list[TextFinding]:

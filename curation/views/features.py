@@ -96,7 +96,7 @@ class FeaturesForm(PageForm):
 @project_page()
 def feature_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's feature sets; queue a new one."""
-    form = FeaturesForm(project, request.POST or None, auto_id="features_%s")
+    form = FeaturesForm(project, request.POST if request.method == "POST" else None, auto_id="features_%s")
     if request.method == "POST" and form.is_valid():
         options = form.cleaned_data["options"]
         try:

@@ -76,7 +76,7 @@ def unbound_file_form() -> ProposalFileForm:
 @project_page()
 def import_file(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the import of a file; on errors, show the form on its own page."""
-    form = ProposalFileForm(get_import_offer(), request.POST or None)
+    form = ProposalFileForm(get_import_offer(), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = {name: form.cleaned_data[name] for name in ("path", "layout", "limit")}
         by = signed_in_user(request)

@@ -130,7 +130,7 @@ class ImageView:
 @project_page()
 def proposals(request: HttpRequest, project: Project) -> HttpResponse:
     """List a project's runs; start one."""
-    form = RunForm(request.POST or None)
+    form = RunForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             services.request_proposals(project=project, by=signed_in_user(request), options=form.options)

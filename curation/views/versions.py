@@ -68,8 +68,8 @@ def version_page(role: Role = Role.RESEARCHER) -> Callable[[View], View]:
 @project_page()
 def version_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List a project's versions; create a draft."""
-    form = VersionForm(request.POST or None)
-    chosen = SelectionForm(project, request.POST or None)
+    form = VersionForm(request.POST if request.method == "POST" else None)
+    chosen = SelectionForm(project, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and chosen.is_valid():
         try:
             version = services.create_version(

@@ -89,13 +89,18 @@ def _summarise(result: ComparisonSetResult, *, details: bool) -> dict[str, Any]:
         "skipped": [asdict(item) for item in result.skipped],
     }
     if details:
-        summary["funnel"] = asdict(result.funnel)
+        counts = result.funnel
+        summary["funnel"] = {
+            "inferences": counts.inferences,
+            "soft": counts.after_soft,
+            "cap": counts.after_cap,
+        }
         summary["details"] = [_details(draft) for draft in result.drafts]
     return summary
 
 
 def _details(draft: DraftSet) -> dict[str, Any]:
-    figures = asdict(draft)
+    figures = {"promise" if name == "set_score" else name: value for name, value in asdict(draft).items()}
     del figures["chosen"]
     return figures | {"margins": draft.margins}
 

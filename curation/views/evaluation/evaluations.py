@@ -87,7 +87,13 @@ def evaluations(request: HttpRequest, project: Project) -> HttpResponse:
     """List and compare the project's evaluations, and start new ones."""
     versions = sealed_versions(project) if family_of(project).can_evaluate else []
     start = {"encoder": request.GET.get("encoder", "")}
-    form = EvaluationForm(project, versions, request.POST or None, auto_id="evaluate_%s", initial=start)
+    form = EvaluationForm(
+        project,
+        versions,
+        request.POST if request.method == "POST" else None,
+        auto_id="evaluate_%s",
+        initial=start,
+    )
     if request.method == "POST" and form.is_valid() and _start_evaluation(request, project, form):
         return redirect("evaluations", project.slug)
     context, status = _list_context(request, project, form), 400 if form.errors else 200

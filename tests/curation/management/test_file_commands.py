@@ -156,6 +156,10 @@ def test_comparison_sets_from_a_matrix(tmp_path: Path) -> None:
     assert sorted(item["rank"] for item in result["sets"]) == list(range(1, len(result["sets"]) + 1))
     assert len(result["sets"]) + len(result["skipped"]) == 60
     assert all({"instance", "reason", "available"} == set(row) for row in result["skipped"])
+    more = _json("build_comparison_sets", "--plausibility", str(tmp_path / "p.npy"), *files, "--details")
+    assert set(more["funnel"]) == {"inferences", "soft", "cap"}
+    assert set(more["details"][0]["promise"]) == {"words", "similarity", "plausibility"}
+    assert {"eligible", "available", "gold", "similarity", "objectives", "margins"} <= set(more["details"][0])
 
 
 def test_streamed_embeddings_give_the_matrix_s_sets(tmp_path: Path) -> None:

@@ -281,6 +281,10 @@ def test_external_scores_are_read_from_a_file(work: Work) -> None:
         store_file(data=b" \n")
 
 
+def test_word_list_keeps_the_revision_that_stored_results_name() -> None:
+    assert WordList().revision == "204 words, d3bbae10207a"
+
+
 class Stops(WordList):
     """A word list whose job is cancelled from its third chunk on."""
 
