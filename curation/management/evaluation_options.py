@@ -26,8 +26,8 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
     add("--proposals", type=int, metavar="RUN", help=runs)
     add("--boxes", type=int, default=MAX_BOXES, help="proposed boxes per photo")
     add("--chunk", type=int, default=CHUNK_SIZE, help="pairs per retrieval chunk")
-    fewest = "minimum pairs of a photo whose inferences and regions are matched one to one"
-    add("--min-inferences", type=int, default=MIN_INFERENCES, help=fewest)
+    min_pairs = "minimum pairs of a photo whose inferences and regions are matched one to one"
+    add("--min-inferences", type=int, default=MIN_INFERENCES, help=min_pairs)
     add("--seed", type=int, default=0, help="seed of the draw of the chunks")
 
 
