@@ -227,10 +227,10 @@ def test_a_file_of_scores_is_kept_for_the_job(client: Client, work: Work, resear
 def test_failed_job_shows_error_on_page(client: Client, work: Work, researcher: User) -> None:
     write(work, two_worlds(4))
     job = request_analysis(project=work.project, options=TopicOptions(), by=None)
-    Job.objects.filter(pk=job.pk).update(state="failed", error="clue: 3 words make no 10 topics")
+    Job.objects.filter(pk=job.pk).update(state="failed", error="clue: 3 words are too few for 10 topics")
     client.force_login(researcher)
     page = squeezed(client.get(reverse("curation-texts", args=[work.project.slug])))
-    assert "clue: 3 words make no 10 topics" in page
+    assert "clue: 3 words are too few for 10 topics" in page
 
 
 def test_queue_marks_words_and_steps_through_reviews(
