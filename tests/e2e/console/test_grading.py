@@ -90,6 +90,9 @@ def test_enter_saves_a_note_and_a_grade_can_be_withdrawn(
     page.keyboard.type("12 words say nothing")  # digits are text in the note
     page.keyboard.press("Enter")
     assert position(page) == "Pair 2 of 9 waiting"
+    first, second = submission.answer["images"][0]["pairs"][:2]
+    assert first["clue"] != second["clue"]
+    assert page.locator("[data-text^=text-]").all_inner_texts() == [second["clue"], second["inference"]]
     until(page, lambda: latest_grades(submission, researcher) == [False])
     assert Grade.objects.get().note == "12 words say nothing"
     page.keyboard.press("z")

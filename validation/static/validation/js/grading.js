@@ -52,7 +52,7 @@ function show() {
   showPosition(card);
   if (done) return;
   setText(textNode('where'), `${card.worker}, photo ${card.photo} of ${card.photos}, pair ${card.number}`);
-  for (const name of ['description', 'clue', 'inference', 'confidence']) setText(textNode(name), card[name]);
+  for (const name of ['description', 'note', 'text-1', 'text-2']) setText(textNode(name), card[name]);
   showPhoto(card.image);
   note.value = card.mine?.note ?? '';
   for (const form of root.querySelectorAll('form[data-grade]')) {
