@@ -243,7 +243,7 @@ def test_the_command_prints_both_tables_and_a_caution(version: DatasetVersion, r
     flags = ("--project", version.project.slug, "--version", version.name, "--show")
     text = run(*flags)
     for words in (
-        "a different dataset",
+        "Datasets differ",
         "from tiny",
         "Table 3: paper | ours",
         "Figure 5",
