@@ -442,7 +442,7 @@ def test_evaluate_command(corpus: Corpus, knowing: Knowing) -> None:
     assert command(*of, "--judgments")["human"] == 100
     with pytest.raises(CommandError, match="choose what to evaluate"):
         command(*of)
-    with pytest.raises(CommandError, match="name --version"):
+    with pytest.raises(CommandError, match="give --version"):
         command("--random")
 
 
