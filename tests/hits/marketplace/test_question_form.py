@@ -282,6 +282,11 @@ def test_selection_counts_are_checked() -> None:
     assert faults(other, **{"q1.other": "longer"}) == [(ProblemKind.TOO_LONG, 4)]
 
 
+def test_field_of_another_answer_has_the_name_that_is_read() -> None:
+    page = shown(form_xml(question("a", choice("x", "y", other="<OtherSelection/>"))))
+    assert 'name="q1.other"' in page
+
+
 @pytest.mark.parametrize(
     "written", ["left\nright", "left\r\nright", "left&#13;right", "le&#127;ft&#10;right"]
 )
