@@ -1,4 +1,4 @@
-"""Live hints about what a worker writes: advice while it can still be changed, never a block.
+"""Live hints about a worker's text: advice while it is being written, which never prevents a submission.
 
 Plain data in, plain data out: no framework, no model library, no file. Rules that need a model use an ``Encoder``
 (see ``card``); an encoder that does not answer in time gives no hint.

@@ -11,7 +11,7 @@ _PURPOSE = re.compile(
     r"(?<!next )(?<!close )(?<!up )"
     r"\bto (?!an?\b|the\b|each\b|its?\b|his\b|her\b|their\b|some\b|one\b|another\b)[a-z]+"
 )
-_SUBJECT_WORDS = 7  # a caption's verb or preposition comes soon
+_SUBJECT_WORDS = 7  # a caption's verb or preposition is among its first words
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +24,27 @@ class _Word:
 def caption_span(text: str) -> tuple[int, int] | None:
     """Return the part that reads like a caption as (start, end), or ``None`` if the text infers something."""
     tokens = [_Word(m.group().casefold().replace("’", "'"), m.start(), m.end()) for m in _WORD.finditer(text)]
-    if len(tokens) < 3 or _interprets(tokens, text):  # noqa: PLR2004 - two words are no caption yet
+    if len(tokens) < 3 or _has_inference(tokens, text):  # noqa: PLR2004 - two words are no caption yet
         return None
-    patterns = (_picture, _existence, _progressive, _fragment, _posture, _location)
+    patterns = (
+        _match_picture,
+        _match_existence,
+        _match_progressive,
+        _match_fragment,
+        _match_posture,
+        _match_location,
+    )
     end = next(filter(None, (pattern(tokens) for pattern in patterns)), 0)
     return (tokens[0].start, tokens[end - 1].end) if end else None
 
 
-def _interprets(tokens: list[_Word], text: str) -> bool:
+def _has_inference(tokens: list[_Word], text: str) -> bool:
     is_negated = any(word.text.endswith("n't") for word in tokens)
-    interprets = any(word.text in word_lists.INTERPRETING for word in tokens)
-    return is_negated or interprets or bool(_PURPOSE.search(text.casefold()))
+    has_interpreting_word = any(word.text in word_lists.INTERPRETING for word in tokens)
+    return is_negated or has_interpreting_word or bool(_PURPOSE.search(text.casefold()))
 
 
-def _picture(tokens: list[_Word]) -> int:
+def _match_picture(tokens: list[_Word]) -> int:
     """Return the number of words up to the object after a word for a picture: "a close-up of a pizza"."""
     for index, word in enumerate(tokens[:5]):
         if word.text == "of" and index and tokens[index - 1].text in word_lists.PICTURES:
@@ -45,7 +52,7 @@ def _picture(tokens: list[_Word]) -> int:
     return 0
 
 
-def _existence(tokens: list[_Word]) -> int:
+def _match_existence(tokens: list[_Word]) -> int:
     """Return the number of words up to the object: "there is a book" of "there is a book on the bed"."""
     first, second, third = (word.text for word in tokens[:3])
     if first == "there" and second in word_lists.BE and third in word_lists.INDEFINITE:
@@ -55,7 +62,7 @@ def _existence(tokens: list[_Word]) -> int:
     return 0
 
 
-def _progressive(tokens: list[_Word]) -> int:
+def _match_progressive(tokens: list[_Word]) -> int:
     """Return the number of words up to the verb: "a man is standing", "the dogs are both lying"."""
     if not _names_something(tokens[0]):
         return 0
@@ -70,7 +77,7 @@ def _progressive(tokens: list[_Word]) -> int:
     return 0
 
 
-def _fragment(tokens: list[_Word]) -> int:
+def _match_fragment(tokens: list[_Word]) -> int:
     """Return the number of words up to a participle without a verb: "two giraffes standing"."""
     if tokens[0].text not in word_lists.INDEFINITE | word_lists.PEOPLE:
         return 0
@@ -82,7 +89,7 @@ def _fragment(tokens: list[_Word]) -> int:
     return 0
 
 
-def _location(tokens: list[_Word]) -> int:
+def _match_location(tokens: list[_Word]) -> int:
     """Return the number of words up to the preposition: "a book on" the bed, "several horses are in" a meadow."""
     if tokens[0].text not in word_lists.INDEFINITE:
         return 0
@@ -92,7 +99,7 @@ def _location(tokens: list[_Word]) -> int:
     return 0
 
 
-def _posture(tokens: list[_Word]) -> int:
+def _match_posture(tokens: list[_Word]) -> int:
     """Return the number of words up to the verb: "a stop sign stands" behind the flowers."""
     if not _names_something(tokens[0]):
         return 0

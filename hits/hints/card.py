@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from hits.domain.images.geometry import Box
 
-MAX_TEXT = 1000  # characters of a field that rules read; more than any field may have
+MAX_TEXT = 1000  # characters of a field that rules read; no valid field is longer
 MAX_QUOTE = 200
 
 
 class HintRule(StrEnum):
-    """The rules, most reliable first, which is the order of hints."""
+    """The rules in the order of hints: most reliable first."""
 
     NO_BOX = "no_box"
     PROFANITY = "profanity"

@@ -1,4 +1,4 @@
-"""The web process's client of the encoder: it asks over a Unix socket, waits briefly, and never raises."""
+"""The web process's client of the encoder process: it uses a Unix socket, waits briefly, and never raises."""
 
 import math
 import socket
@@ -10,14 +10,14 @@ from typing import Any
 from hits.hints import wire
 from hits.hints.card import TextPair
 
-PAUSE_SECONDS = 5.0  # seconds without requests after a failure
+PAUSE_SECONDS = 5.0  # without requests after a failure
 
 
 class EncoderClient:
-    """An ``Encoder`` and ``ContradictionModel`` that returns ``None`` when the process gives no valid answer.
+    """Implements ``card.Encoder`` and ``card.ContradictionModel``; returns ``None`` without a valid reply.
 
-    After a failure it sends no request for ``pause`` seconds, so that a process that hangs costs one budget, not one
-    per request. Threads may share it, since they share only one number.
+    After a failure it sends no request for ``pause`` seconds, so that a hanging process costs one budget, not one per
+    request. Threads may share a client: its only state is one number.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class EncoderClient:
         try:
             answer = self._send({"do": operation, "pairs": [list(pair) for pair in pairs]}, budget)
             return _parse_scores(answer, len(pairs))
-        # No socket, too slow, broken off, no JSON, or what was asked is refused.
+        # No socket, a timeout, a closed connection, invalid JSON, or a refused request.
         except (OSError, ValueError):
             self._quiet_until = self._clock() + self._pause
             return None

@@ -8,11 +8,11 @@ from hits.hints.card import Card, ContradictionModel, Encoder, Hint, HintRule, I
 from hits.hints.rules import CARD_RULES, PAIR_RULES, are_opposed, inference_hint, sort_hints
 
 BUDGET_SECONDS = 0.3  # seconds for all model calls of one check
-# Chosen on one half of the measured pairs, evaluated on the other: docs/hints.md.
+# Chosen on one half of the labelled pairs and evaluated on the other half (docs/hints.md).
 MIN_COSINES = {HintRule.REPEATS_CLUE: 0.79, HintRule.REPEATS_OTHER: 0.79}
 MIN_CONTRADICTIONS = {HintRule.CONTRADICTS: 0.9}
 Comparison = tuple[HintRule, Card, Card]
-Known = set[tuple[HintRule, int, int | None]]
+HintKeys = set[tuple[HintRule, int, int | None]]
 
 
 def find_hints(
@@ -30,8 +30,9 @@ def find_hints(
     Args:
         cards: the draft's cards, in the order of the page.
         size: of the image, in pixels; without it, box sizes are not checked.
-        rules: the enabled rules. encoder, model: score similarity and contradiction; without them only words count.
-        budget: seconds for all model calls together; without an answer there is no hint.
+        rules: the enabled rules.
+        encoder, model: for similarity and contradiction; without them only word rules apply.
+        budget: seconds for all model calls together; a call without a reply gives no hints.
     """
     deadline = clock() + budget
     hints = [
@@ -54,7 +55,7 @@ def find_hints(
 
 
 def _repetition_comparisons(
-    cards: Sequence[Card], rules: Collection[HintRule], known: Known
+    cards: Sequence[Card], rules: Collection[HintRule], known: HintKeys
 ) -> list[Comparison]:
     """Return the comparisons that word rules did not decide; a card paired with itself is compared with its clue."""
     comparisons: list[Comparison] = []
@@ -72,7 +73,7 @@ def _repetition_comparisons(
     return [comparison for comparison in comparisons if not are_opposed(*_texts(comparison))]
 
 
-def _compare_cards(cards: Sequence[Card], rule: HintRule, known: Known) -> list[Comparison]:
+def _compare_cards(cards: Sequence[Card], rule: HintRule, known: HintKeys) -> list[Comparison]:
     written = [card for card in cards if card.inference.strip()]
     pairs = combinations(written, 2)
     return [(rule, card, other) for other, card in pairs if (rule, card.index, other.index) not in known]
@@ -89,8 +90,8 @@ def _model_hints(
     seconds: float,
     minimums: Mapping[HintRule, float],
 ) -> list[Hint]:
-    """Return the hints on comparisons that score high enough; none without time or an answer."""
-    scores = score([_texts(q) for q in comparisons], seconds) if comparisons and seconds > 0 else None
+    """Return the hints for comparisons that score at least the minimum; none without time or a reply."""
+    scores = score([_texts(row) for row in comparisons], seconds) if comparisons and seconds > 0 else None
     return [
         inference_hint(card, rule, other=None if card is other else other.index, by="meaning", score=found)
         for (rule, card, other), found in zip(comparisons, scores or (), strict=False)

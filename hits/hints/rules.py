@@ -1,6 +1,6 @@
 """One small pure function per rule. Comparisons of meaning are in ``find_hints``, since they need an encoder.
 
-docs/hints.md justifies the thresholds by the output of ``tests/benchmarks/hints.py``.
+docs/hints.md justifies the thresholds with the output of ``tests/benchmarks/hints.py``.
 """
 
 import re
@@ -77,7 +77,7 @@ def profanity(card: Card, size: ImageSize | None) -> list[Hint]:
     """The text has swear words, insults or slurs, as whole words; "f@ggot" and "sh1t" are recognized."""
 
     def find(text: str) -> list[tuple[int, int, Hint]]:
-        plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # one character for one
+        plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # offsets stay valid
         return [
             (match.start(), match.end(), Hint(HintRule.PROFANITY, 0, HintField.CLUE))
             for match in _PROFANE.finditer(plain)
@@ -117,7 +117,7 @@ def repeats_other(card: Card, other: Card) -> list[Hint]:
 
 
 def contradicts(card: Card, other: Card) -> list[Hint]:
-    """The inference denies another card's: one of them is negated, or one word is replaced by its opposite."""
+    """The inference contradicts another card's: one is negated, or one word is replaced by its opposite."""
     if not are_opposed(card.inference, other.inference):
         return []
     return [inference_hint(card, HintRule.CONTRADICTS, other=other.index, by="words")]

@@ -24,7 +24,7 @@ def read_message(receive: Callable[[int], bytes]) -> dict[str, Any] | None:
     """Return the next message, or ``None`` when the other side closed the connection.
 
     Args:
-        receive: returns at most so many bytes, none at the end (``socket.recv``).
+        receive: returns at most the given number of bytes, and none at the end, like ``recv`` of a socket.
 
     Raises:
         WireError: too long, truncated, or not a JSON object.

@@ -1,12 +1,12 @@
 """Word lists of the rules, for English only."""
 
 
-def _set(text: str) -> frozenset[str]:
+def _split(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Words of inferences that captions lack: doubt, time, cause, purpose, the mind, absent things.
-INTERPRETING = _set("""
+INTERPRETING = _split("""
     might may maybe could can will would shall should must probably possibly perhaps likely unlikely certainly
     surely obviously apparently seems seem seemingly appears appear looks suggests means implies indicates
     was were had been has have having just already recently yet soon later before after earlier ago today tonight
@@ -18,38 +18,38 @@ INTERPRETING = _set("""
     thirsty busy late early someone somebody anyone owner belongs belong lives live works work owns own
     popular expensive cheap rich poor famous fancy special new formal homemade home-made
     """)
-# First words of captions: an indefinite or a number; definite ones count only before a visible verb.
-INDEFINITE = _set(
+# First words of captions: indefinite words and numbers. Definite words count only before a visible verb.
+INDEFINITE = _split(
     "a an one two three four five six seven eight nine ten several some many few lots couple group"
 )
-DEFINITE = _set("the this that these those")
-PEOPLE = _set("man men woman women boy girl boys girls people person persons child children kid kids")
-BE = _set("is are")
-SMALL_ADVERBS = _set("currently all both each together also only quietly simply")
+DEFINITE = _split("the this that these those")
+PEOPLE = _split("man men woman women boy girl boys girls people person persons child children kid kids")
+BE = _split("is are")
+SMALL_ADVERBS = _split("currently all both each together also only quietly simply")
 
 # Things that a camera records: posture, motion, contact, position.
-VISIBLE_ING = _set("""
+VISIBLE_ING = _split("""
     standing sitting lying laying leaning kneeling crouching squatting hanging walking running jumping riding driving
     flying floating swimming skating skateboarding surfing skiing climbing holding carrying wearing pulling pushing
     throwing catching hitting swinging kicking playing looking staring gazing facing smiling laughing eating drinking
     feeding cutting cooking pouring pointing reaching touching talking speaking reading writing typing sleeping
     resting traveling travelling crossing parked performing doing showing covering surrounding displaying featuring
     """)
-VISIBLE_PAST = _set(
+VISIBLE_PAST = _split(
     "parked surrounded covered filled tied leashed seated gathered stacked mounted placed lined topped"
 )
-VISIBLE_PRESENT = _set("sits stands lies leans hangs holds wears rides flies rests sit stand lie hold ride")
-PLACING = _set("""
+VISIBLE_PRESENT = _split("sits stands lies leans hangs holds wears rides flies rests sit stand lie hold ride")
+PLACING = _split("""
     on in under underneath beside behind near between above below atop against inside outside by with next over
     across around along
     """)
 
-PICTURES = _set("picture photo photograph image close-up closeup up view shot scene diorama cartoon")
+PICTURES = _split("picture photo photograph image close-up closeup up view shot scene diorama cartoon")
 
-NEGATIONS = _set("not no never cannot nobody nothing none without neither nor")
+NEGATIONS = _split("not no never cannot nobody nothing none without neither nor")
 ANTONYMS = frozenset(
     frozenset(pair.split("/"))
-    for pair in _set(
+    for pair in _split(
         """
     indoors/outdoors inside/outside day/night daytime/nighttime morning/evening morning/night summer/winter
     hot/cold warm/cold new/old young/old happy/sad happy/angry rich/poor open/closed empty/full before/after

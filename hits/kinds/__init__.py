@@ -1,1 +1,1 @@
-"""Collecting kinds, one folder each. A kind imports ``hits.kind`` and ``hits.domain`` only."""
+"""Kinds that do not judge, one folder each. They import only hits.kind, hits.domain, hits.hints, hits.observing."""

@@ -1,4 +1,4 @@
-"""Why work is closed to a worker and how to open it, as messages for a page."""
+"""Messages for a worker about why work is closed to them, and how it can be opened."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,7 @@ from hits.domain.workers.requirements import (
 )
 from hits.domain.workers.subdivisions import join_place, place_name, split_place
 
-# The platform appends this to a bonus's reason, to find the payment again.
+# The platform appends this to the reason of a bonus, so that it can find the payment later.
 _REFERENCE_SUFFIX = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
 
 
@@ -29,10 +29,10 @@ def remove_reference(reason: str) -> str:
 
 
 @dataclass(frozen=True)
-class Reason:
-    """Why work is closed, and the requester's ``instructions`` for opening it.
+class ClosureReason:
+    """Why work is closed to a worker, with the requester's ``instructions`` for opening it.
 
-    ``requestable_type_id`` is the public id of a requestable qualification that would open it.
+    ``requestable_type_id`` is the public id of a qualification that would open it and can be requested.
     """
 
     text: str
@@ -42,13 +42,13 @@ class Reason:
 
     @property
     def message(self) -> str:
-        """Return text and instructions as one message."""
+        """Text and instructions as one message."""
         return f"{self.text} {self.instructions}".rstrip()
 
 
 @dataclass(frozen=True)
 class CustomQualification:
-    """A requester's own qualification as it is described to a worker.
+    """The description of a requester's own qualification for one worker.
 
     ``revoked_at`` and ``revoke_reason`` are set if the worker's qualification was revoked.
     """
@@ -62,12 +62,12 @@ class CustomQualification:
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """Facts for the messages: the worker's values and country, decided work, and custom types by id."""
+    """A worker's qualification values and custom qualifications by type id, country, and counts of submissions."""
 
     values: Mapping[str, int]
     country: str
-    approved: int
-    decided: int
+    approved_count: int
+    decided_count: int
     custom_qualifications: Mapping[str, CustomQualification]
     subdivision: str = ""
 
@@ -77,81 +77,86 @@ def format_day(moment: datetime) -> str:
     return f"{moment.day} {moment:%b %Y}"
 
 
-def explain_unmet(requirement: Requirement, facts: WorkerFacts) -> Reason:
+def explain_unmet(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     """Return why an unmet requirement closes work to this worker."""
     explain = _EXPLAINERS.get(requirement.type_id, _explain_custom)
     return explain(requirement, facts)
 
 
-def explain_block(requester: str, since: datetime, reason: str) -> Reason:
-    """Return the reason that a blocked worker reads at each of the requester's groups."""
-    return Reason(
+def explain_block(requester: str, since: datetime, reason: str) -> ClosureReason:
+    """Return the reason that a blocked worker reads at each group of the requester's HITs."""
+    return ClosureReason(
         f"{requester} has given you no new work since {format_day(since)}. Their reason: {_quote(reason)}",
         "You can still submit tasks that you started.",
     )
 
 
-def _explain_number_approved(requirement: Requirement, facts: WorkerFacts) -> Reason:
-    current = f"You have {facts.approved}."
+def _explain_number_approved(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
+    current = f"You have {facts.approved_count}."
     minimum = requirement.integer_values[0]
     if requirement.comparator is Comparator.GREATER_THAN:
         minimum += 1
     if requirement.comparator in {Comparator.GREATER_THAN, Comparator.GREATER_THAN_OR_EQUAL_TO}:
         noun = "submission" if minimum == 1 else "submissions"
-        return Reason(f"Open after {minimum} approved {noun}. {current}")
-    return Reason(f"Only for workers with {_describe_range(requirement)} approved submissions. {current}")
+        return ClosureReason(f"Open after {minimum} approved {noun}. {current}")
+    return ClosureReason(
+        f"Only for workers with {_describe_range(requirement)} approved submissions. {current}"
+    )
 
 
-def _explain_percent_approved(requirement: Requirement, facts: WorkerFacts) -> Reason:
+def _explain_percent_approved(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     current = facts.values[PERCENT_APPROVED]
-    return Reason(
+    return ClosureReason(
         f"Only for workers with {_describe_range(requirement, '%')} of their decided submissions approved. "
-        f"You have {current}%, {facts.approved} of {facts.decided}."
+        f"You have {current}%, {facts.approved_count} of {facts.decided_count}."
     )
 
 
-def _explain_percent_rejected(requirement: Requirement, facts: WorkerFacts) -> Reason:
-    return Reason(
+def _explain_percent_rejected(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
+    rejected_count = facts.decided_count - facts.approved_count
+    return ClosureReason(
         f"Only for workers with {_describe_range(requirement, '%')} of their decided submissions rejected. "
-        f"You have {facts.values[PERCENT_REJECTED]}%, {facts.decided - facts.approved} of {facts.decided}."
+        f"You have {facts.values[PERCENT_REJECTED]}%, {rejected_count} of {facts.decided_count}."
     )
 
 
-def _explain_percent_ended(requirement: Requirement, facts: WorkerFacts) -> Reason:
-    return Reason(
+def _explain_percent_outcome(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
+    return ClosureReason(
         f"Only for workers who {_OUTCOME_VERBS[requirement.type_id]} {_describe_range(requirement, '%')} of their "
         "accepted tasks. "
         f"You have {facts.values[requirement.type_id]}%."
     )
 
 
-def _explain_country(requirement: Requirement, facts: WorkerFacts) -> Reason:
+def _explain_country(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     has_states = any(split_place(place)[1] for place in requirement.locales)
     places = ("; " if has_states else ", ").join(sorted(place_name(place) for place in requirement.locales))
     is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
     rule = f"Only for workers in: {places}." if is_inclusive else f"Not for workers in: {places}."
     if not facts.country:
-        return Reason(f"{rule} Enter your country first.", needs_country=True)
+        return ClosureReason(f"{rule} Enter your country first.", needs_country=True)
     if not facts.subdivision and any(place.startswith(f"{facts.country}-") for place in requirement.locales):
-        return Reason(f"{rule} Enter your state first.", needs_country=True)
-    return Reason(f"{rule} Your country is {place_name(join_place(facts.country, facts.subdivision))}.")
+        return ClosureReason(f"{rule} Enter your state first.", needs_country=True)
+    return ClosureReason(
+        f"{rule} Your country is {place_name(join_place(facts.country, facts.subdivision))}."
+    )
 
 
-def _explain_custom(requirement: Requirement, facts: WorkerFacts) -> Reason:
+def _explain_custom(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     qualification = facts.custom_qualifications[requirement.type_id]
     if requirement.comparator is Comparator.DOES_NOT_EXIST:
-        return Reason(f"Not for workers who hold “{qualification.name}”.", qualification.instructions)
+        return ClosureReason(f"Not for workers who hold “{qualification.name}”.", qualification.instructions)
     requestable_type_id = requirement.type_id if qualification.can_be_requested else ""
     if qualification.revoked_at:
         reason = f" The reason: {_quote(qualification.revoke_reason)}" if qualification.revoke_reason else ""
         text = f"“{qualification.name}” was taken away from you on {format_day(qualification.revoked_at)}.{reason}"
-        return Reason(text, qualification.instructions, requestable_type_id=requestable_type_id)
+        return ClosureReason(text, qualification.instructions, requestable_type_id=requestable_type_id)
     required_value = (
         "" if requirement.comparator is Comparator.EXISTS else f" at {_describe_range(requirement)}"
     )
     value = facts.values.get(requirement.type_id)
     current = "You do not hold it yet." if value is None else f"You hold it at {value}."
-    return Reason(
+    return ClosureReason(
         f"Only for workers who hold “{qualification.name}”{required_value}. {current}",
         qualification.instructions,
         requestable_type_id=requestable_type_id,
@@ -189,12 +194,12 @@ _OUTCOME_VERBS = {
     PERCENT_RETURNED: "returned",
     PERCENT_ABANDONED: "ran out of time on",
 }
-_EXPLAINERS: Mapping[str, Callable[[Requirement, WorkerFacts], Reason]] = {
+_EXPLAINERS: Mapping[str, Callable[[Requirement, WorkerFacts], ClosureReason]] = {
     NUMBER_APPROVED: _explain_number_approved,
     PERCENT_APPROVED: _explain_percent_approved,
     PERCENT_REJECTED: _explain_percent_rejected,
-    PERCENT_SUBMITTED: _explain_percent_ended,
-    PERCENT_RETURNED: _explain_percent_ended,
-    PERCENT_ABANDONED: _explain_percent_ended,
+    PERCENT_SUBMITTED: _explain_percent_outcome,
+    PERCENT_RETURNED: _explain_percent_outcome,
+    PERCENT_ABANDONED: _explain_percent_outcome,
     LOCALE: _explain_country,
 }

@@ -20,7 +20,7 @@ from django.conf import settings
 from .models import Transport
 
 TIMEOUT_SECONDS = 5  # for the connection, and for request and reply together
-MAX_DESTINATION = 500
+MAX_URL_LENGTH = 500
 SQS_VERSION = "2012-11-05"
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -33,7 +33,7 @@ class DestinationError(ValueError):
 
 
 class DeliveryError(Exception):
-    """A POST without a successful reply; it may have arrived all the same."""
+    """A POST got no successful reply; the message may still have arrived."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class OutgoingRequest:
 
 def check_destination(destination: str) -> None:
     """Check a URL before anything is stored or sent. Raises DestinationError."""
-    if len(destination) > MAX_DESTINATION or not destination.isascii() or not destination.isprintable():
-        raise DestinationError(f"Destination: up to {MAX_DESTINATION} printable ASCII characters, {_ADVICE}.")
+    if len(destination) > MAX_URL_LENGTH or not destination.isascii() or not destination.isprintable():
+        raise DestinationError(f"Destination: up to {MAX_URL_LENGTH} printable ASCII characters, {_ADVICE}.")
     if destination.startswith("arn:"):
         raise DestinationError(f"This marketplace cannot reach Amazon's topics; {_ADVICE}.")
     parts = _parse_destination(destination)
@@ -77,7 +77,7 @@ def build_request(
     envelope = {
         "Type": "Notification",
         "MessageId": doc_id,
-        "TopicArn": destination,  # here the URL names the topic
+        "TopicArn": destination,  # the URL takes the place of a topic's ARN
         "Message": message,
         "Timestamp": at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03}Z",
     }
@@ -116,7 +116,7 @@ def _time_limit(connection: http.client.HTTPConnection) -> Iterator[None]:
     open_socket: socket.socket = connection.sock
 
     def close() -> None:
-        with suppress(OSError):  # closed a moment ago
+        with suppress(OSError):  # it was closed already
             open_socket.shutdown(socket.SHUT_RDWR)
 
     timer = threading.Timer(TIMEOUT_SECONDS, close)

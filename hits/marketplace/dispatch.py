@@ -1,4 +1,4 @@
-"""Handle one API call from its bytes to its reply; the same for HTTP and in process."""
+"""Handle one API call, from request bytes to reply. HTTP calls and in-process calls both come here."""
 
 import json
 import logging

@@ -33,7 +33,7 @@ def validation_error(message: str, code: str = "ParameterValidationError") -> Ap
 
 
 def not_found_error(kind: str, public_id: str) -> ApiError:
-    """Return the error for a row that does not exist or belongs to another requester; the two look the same."""
+    """Return the error for a row that does not exist or belongs to another requester; the reply is the same."""
     return ApiError(f"{kind}DoesNotExist", f"{kind} {public_id} does not exist.")
 
 

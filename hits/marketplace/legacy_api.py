@@ -1,7 +1,7 @@
 """The reply to calls of the API's older versions, up to 2014-08-15.
 
 Such a call names its operation in the query or in a form (``?Operation=CreateHIT&Version=2014-08-15``). Amazon ended
-these versions in June 2019 and answers with this document since then. Tools of that time print it.
+these versions in June 2019 and has answered with this document since then. Old tools print it.
 """
 
 import re
@@ -22,7 +22,7 @@ def is_legacy_call(fields: str) -> bool:
 
 
 def refusal_reply(request_id: str) -> ApiReply:
-    """Return the reply to every such call."""
+    """Return the 403 reply to a call of an older version."""
     body = (
         '<?xml version="1.0"?>\n'
         f"<Response><Errors><Error><Code>Forbidden</Code><Message>{MESSAGE}</Message></Error></Errors>"

@@ -18,7 +18,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class ShapeError(ValueError):
-    """A value outside the model; the message names its path."""
+    """A value that does not fit the model; the message names its path."""
 
 
 @lru_cache(maxsize=1)
@@ -40,7 +40,7 @@ def check_shape(shape: Shape | None, value: Any, path: str) -> None:
         return
     checker = _CHECKERS.get(shape.type_name)
     if checker is None:
-        raise ShapeError(f"{path}: values of type {shape.type_name} are not known here")
+        raise ShapeError(f"{path}: values of type {shape.type_name} are not supported")
     checker(shape, value, path)
 
 
@@ -104,9 +104,9 @@ def _check_boolean(_shape: Shape, value: Any, path: str) -> None:
 
 
 def _check_timestamp(_shape: Shape, value: Any, path: str) -> None:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     # isfinite converts to float, and a whole number may be too large for one.
-    if not number or not (isinstance(value, int) or math.isfinite(value)):
+    if not is_number or not (isinstance(value, int) or math.isfinite(value)):
         raise ShapeError(f"{path}: must be a time in seconds since 1970")
 
 

@@ -30,7 +30,7 @@ _AUTHORIZATION = re.compile(
 
 
 class _Signer(SigV4Auth):
-    """Signs the headers that the context names: botocore's own choice leaves some out.
+    """Signs the headers that the request's context names: botocore alone would leave some out.
 
     The request itself has no headers, because botocore would trust an X-Amz-Content-SHA256 in place of the body.
     """
@@ -59,7 +59,7 @@ def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], 
             "InvalidSignatureException", f"These headers must be signed: {', '.join(missing)}."
         )
     signer = _Signer(Credentials(credential["key"], secret), SERVICE, credential["region"])
-    repeated = AWSRequest(
+    unsigned_request = AWSRequest(
         request.method,
         f"http://localhost{request.path}",
         data=request.body,
@@ -67,9 +67,9 @@ def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], 
     )
     for host in _host_variants(request.headers.get("host", "")):
         headers = {name: request.headers.get(name, "") for name in signed_names} | {"host": host}
-        repeated.context = {"timestamp": timestamp, "signed_headers": HTTPHeaders.from_dict(headers)}
-        to_sign = signer.string_to_sign(repeated, signer.canonical_request(repeated))
-        if hmac.compare_digest(signer.signature(to_sign, repeated), credential["signature"]):
+        unsigned_request.context = {"timestamp": timestamp, "signed_headers": HTTPHeaders.from_dict(headers)}
+        to_sign = signer.string_to_sign(unsigned_request, signer.canonical_request(unsigned_request))
+        if hmac.compare_digest(signer.signature(to_sign, unsigned_request), credential["signature"]):
             return credential["key"]
     raise _signature_error(
         "InvalidSignatureException",
@@ -83,7 +83,7 @@ def _parse_authorization(request: ApiRequest) -> re.Match[str]:
     header = request.headers.get("authorization", "")
     if not header:
         raise _signature_error(
-            "MissingAuthenticationTokenException", "The request carries no Authorization header."
+            "MissingAuthenticationTokenException", "The request has no Authorization header."
         )
     match = _AUTHORIZATION.fullmatch(header)
     if match is None:

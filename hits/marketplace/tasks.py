@@ -9,10 +9,10 @@ from hits.marketplace.services import events, hits, lifecycle, notifications
 
 @shared_task(name="marketplace.sweep_due")
 def sweep_due() -> None:
-    """Apply all due changes: abandon tasks, approve work, record expiry events, dispose stale HITs."""
+    """Apply all due changes: abandon tasks, approve work, record expiry events, dispose of stale HITs."""
     now = Clock.now()
     lifecycle.sweep_due(now=now)
-    while events.record_expired(now=now, limit=1):  # some hundreds at a time
+    while events.record_expired(now=now, limit=1):  # one batch per call
         turns.end_if_over()
     hits.dispose_stale_hits(now=now)
 
@@ -25,5 +25,5 @@ def deliver_notifications() -> None:
 
 @shared_task(name="marketplace.forget_notifications")
 def delete_old_notifications() -> None:
-    """Delete notifications that were sent long ago."""
+    """Delete old notifications that are no longer queued."""
     notifications.delete_old_notifications(now=Clock.now())

@@ -24,7 +24,7 @@ urlpatterns = [
     path("mturk", api.requester_api),  # clients sign the path; a redirect would break the signature
     path("mturk/externalSubmit", submit.submit_signed_in, name="submit"),
     path("a/<str:secret>/mturk/externalSubmit", submit.submit_with_secret, name="submit-with-secret"),
-    # Some pages join turkSubmitTo and the path with one slash too many at either end.
+    # Some pages add a slash too many between turkSubmitTo and the path, or at the end.
     re_path(r"^[/]*mturk/externalSubmit/?$", submit.submit_signed_in),
     re_path(r"^a/(?P<secret>[^/]+)/+mturk/externalSubmit/?$", submit.submit_with_secret),
     path("hit/question/<str:token>", question.show_question, name="question"),

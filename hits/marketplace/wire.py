@@ -25,7 +25,7 @@ class ApiRequest:
 
 @dataclass(frozen=True)
 class ApiReply:
-    """The reply: a status, JSON bytes and headers."""
+    """The reply: status, body bytes and headers."""
 
     status: int
     body: bytes

@@ -1,1 +1,1 @@
-"""The requester's side of a marketplace. Only ``boto`` makes calls."""
+"""The platform as a requester of a marketplace. Only ``boto`` makes calls."""

@@ -1,4 +1,4 @@
-"""The marketplace through unmodified boto3. The only module that imports boto3.
+"""Calls to the marketplace with unmodified boto3. This is the only module that imports boto3.
 
 Every call happens outside any transaction: ``atomic(durable=True)`` raises if one is open. In process, the
 marketplace writes to the same database, so our rollback would erase its rows; over HTTP, it would wait for our lock.
@@ -39,7 +39,7 @@ _CONNECTION_ERRORS = (
     botocore.exceptions.HTTPClientError,
     botocore.exceptions.ReadTimeoutError,
 )
-# Signs of an earlier successful call, as seen on Amazon's service and in our own marketplace.
+# Parts of error codes and messages that mean that an earlier call succeeded, at Amazon and in our marketplace.
 _ALREADY_DONE_CODES = ("alreadyexists", "duplicaterequest")
 _ALREADY_DONE_MESSAGES = ("idempotency token", "already created a QualificationType")
 _NOT_HELD = ".QualificationDoesNotExist"
@@ -131,7 +131,7 @@ class BotoMarketplace:
         self._call(self._client.update_expiration_for_hit, HITId=hit_id, ExpireAt=expires_at)
 
     def approve(self, assignment_id: str, feedback: str, *, override: bool = False) -> None:
-        """Approve an assignment, also a rejected one with ``override``."""
+        """Approve an assignment; with ``override``, even a rejected one."""
         extra: dict[str, Any] = {"RequesterFeedback": feedback} if feedback else {}
         if override:
             extra["OverrideRejection"] = True
@@ -172,7 +172,7 @@ class BotoMarketplace:
             )
 
     def expire(self, hit_id: str) -> None:
-        """Expire a HIT now; the time is a day ago, so that a clock difference does not extend it."""
+        """Expire a HIT now, by a time of a day ago, so that a clock difference cannot extend it."""
         self._call(
             self._client.update_expiration_for_hit,
             HITId=hit_id,
@@ -189,7 +189,7 @@ class BotoMarketplace:
         return Balance(parse_usd(reply["AvailableBalance"]), parse_usd(reply.get("OnHoldBalance", "0")))
 
     def create_qualification_type(self, name: str, description: str) -> str:
-        """Return the id of the type with that name, created or found, for example after a lost reply."""
+        """Create a type, and return its id; if it exists, for example after a lost reply, return that one's."""
         try:
             reply = self._call(
                 self._client.create_qualification_type,
@@ -205,7 +205,7 @@ class BotoMarketplace:
         return str(reply["QualificationType"]["QualificationTypeId"])
 
     def find_qualification_type(self, name: str) -> str | None:
-        """Return the id of our type with exactly that name. It sends no Query, whose matching is undocumented."""
+        """Return the id of our type with exactly that name. Query is not used: its matching is undocumented."""
         pages = self._pages(
             self._client.list_qualification_types,
             "QualificationTypes",
@@ -248,7 +248,7 @@ class BotoMarketplace:
 
     def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
         """Send workers a message, a hundred per call; return the failures by worker id."""
-        missed: dict[str, str] = {}
+        failures: dict[str, str] = {}
         for first in range(0, len(worker_ids), PAGE_SIZE):
             reply = self._call(
                 self._client.notify_workers,
@@ -258,11 +258,11 @@ class BotoMarketplace:
             )
             for row in reply.get("NotifyWorkersFailureStatuses", []):
                 reason = row.get("NotifyWorkersFailureMessage") or row.get("NotifyWorkersFailureCode", "")
-                missed[str(row["WorkerId"])] = str(reason)
-        return missed
+                failures[str(row["WorkerId"])] = str(reason)
+        return failures
 
     def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
-        """Have events posted to a URL in SNS's envelope."""
+        """Make the marketplace post events to a URL, in SNS's envelope."""
         self._call(
             self._client.update_notification_settings,
             HITTypeId=hit_type_id,

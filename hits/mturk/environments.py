@@ -1,4 +1,4 @@
-"""The configured marketplace, and the guard before real money."""
+"""The configured marketplace, and the check that prevents accidental use of real money."""
 
 import re
 from urllib.parse import SplitResult, urlsplit
@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from hits.domain.money.fees import AMAZON_FEES, FeeSchedule, fee_schedule
 from hits.mturk.port import Environment
 
-REGION = "us-east-1"  # the only region with a documented endpoint; botocore makes up others
+REGION = "us-east-1"  # the only region with a documented endpoint; botocore builds URLs for others
 
 _AWS_ENDPOINTS = {
     "aws-sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
@@ -72,7 +72,7 @@ def _split_endpoint(endpoint: str) -> SplitResult:
     """Return the parts of a URL with an unambiguous host."""
     try:
         parts = urlsplit(endpoint)
-        _ = parts.port  # raises for one above 65535
+        _ = parts.port  # raises for a port above 65535
     except ValueError as error:
         raise _unknown_endpoint(endpoint) from error
     is_clean = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint

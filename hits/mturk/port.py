@@ -18,9 +18,9 @@ QualificationRequirement = Requirement
 
 
 class Failure(StrEnum):
-    """Why a call failed, as far as callers react differently."""
+    """Why a call failed; callers react differently to each value."""
 
-    ALREADY_EXISTS = "already_exists"  # the token is known: an earlier call succeeded
+    ALREADY_EXISTS = "already_exists"  # the token is used: an earlier call succeeded
     WRONG_STATE = "wrong_state"  # for example, the assignment is approved already
     NOT_FOUND = "not_found"
     NO_FUNDS = "no_funds"
@@ -30,7 +30,7 @@ class Failure(StrEnum):
 
 
 class MarketplaceError(Exception):
-    """A marketplace call failed. ``retry``: the same call may be repeated."""
+    """A marketplace call failed. ``retry`` is true if the same call may be repeated."""
 
     def __init__(self, failure: Failure, message: str, *, code: str = "") -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class MarketplaceError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A marketplace endpoint. ``name`` is stored on rows; ``is_live`` means real money of real people."""
+    """A marketplace endpoint. ``name`` is stored in rows; ``is_live`` means real workers and real money."""
 
     name: str
     endpoint_url: str
@@ -196,8 +196,8 @@ class Marketplace(Protocol):
     def notify(self, worker_ids: Sequence[str], subject: str, text: str) -> dict[str, str]:
         """Send workers a message; return the failures by worker id, empty if all were reached.
 
-        Repeating it sends the message again: it has no token.
+        A repeated call sends the message again, because the API has no token for it.
         """
 
     def set_notifications(self, hit_type_id: str, destination: str, events: Sequence[str]) -> None:
-        """Have the events of a HIT type's HITs posted to a URL; it replaces an earlier subscription."""
+        """Make the marketplace post the events of a HIT type to a URL, which replaces an earlier URL."""

@@ -1,4 +1,4 @@
-"""Checks of an answer of observations that help a reviewer. Advice, never a verdict.
+"""Checks of an observation answer, as advice for its reviewer.
 
 They follow the problems that validators of the published corpus found (Hessel et al. 2022 §A.2, §A.3): boxes drawn
 under another observation's number, repeated clues, and answers given without looking.

@@ -1,4 +1,4 @@
-"""Base of kinds whose answer is a few cards about one photo: the card's schema, its checks, the page's data."""
+"""Base of kinds whose answer is a few cards about one photo: the answer's schema, its checks, the page's data."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +19,7 @@ from hits.observing.pairs import OBSERVATION, Confidence, ObservationFields, Obs
 
 MAX_BOXES = 20
 MAX_CARDS = 5  # the number of distinct colours in the design
-HINT_RULES = tuple(HintRule)  # also for kinds without boxes, where the box rules find nothing
+HINT_RULES = tuple(HintRule)  # even for kinds without boxes, in which the box rules find nothing
 
 
 class Unit(Schema):
@@ -75,7 +75,7 @@ class ObservingKind(HitKind):
     def check_answer(
         self, unit: Payload, images: ImagesById, answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Check numbers, texts and boxes; return the normalized answer, with ordered cards, and its problems."""
+        """Check indices, texts and boxes; return the normalized answer, with cards in order, and its problems."""
         assert isinstance(answer, Answer)
         errors = check_indices([item.index for item in answer.observations], self.required, self.maximum)
         rows = []
@@ -90,7 +90,7 @@ class ObservingKind(HitKind):
         return hint_cards(draft, images[unit["image"]])
 
     def bonus_items(self, answer: Payload) -> int:
-        """Return the number of cards beyond the required ones; incomplete cards are refused before."""
+        """Return the number of cards beyond the required ones; ``check_answer`` refuses incomplete cards."""
         return sum(item["index"] > self.required for item in answer["observations"])
 
     def records(self, unit: Payload, answer: Payload) -> list[Record]:
@@ -186,7 +186,7 @@ def hint_cards(draft: Payload, image: ImageFacts, *, boxes: bool = True) -> list
 
 
 def drafted_text(row: Payload, name: str) -> str:
-    """Return a text of a draft, cut at the length that rules read; empty if it is not a text."""
+    """Return a text of a draft, at most as long as rules read; empty if it is not a text."""
     value = row.get(name)
     return value[:MAX_TEXT] if isinstance(value, str) else ""
 

@@ -35,7 +35,7 @@ class ObservationPair:
 
     @classmethod
     def from_fields(cls, index: int, fields: Mapping[str, Any], *, bonus: bool) -> "ObservationPair":
-        """Return the pair of a record's fields or of an answer's observation."""
+        """Return a pair from the fields of a record, or from an observation of an answer."""
         return cls(
             index=index,
             clue=fields["clue"],

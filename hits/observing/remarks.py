@@ -1,4 +1,4 @@
-"""A trainer's remarks on an attempt: rows about a box, a field of a card, a card, or the whole attempt."""
+"""A trainer's remarks on an attempt: each is about a box, a field of a card, a card, or the whole attempt."""
 
 from collections.abc import Mapping
 from typing import Any

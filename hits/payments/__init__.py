@@ -1,1 +1,1 @@
-"""The projects' own ledger. Its rows refer to models of hits by name."""
+"""The projects' own ledger. Its models refer to models of the app hits by name."""

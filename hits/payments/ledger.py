@@ -1,4 +1,4 @@
-"""Write and add up ledger entries. Amounts are integer cents; a key is written once."""
+"""Write and sum ledger entries. Amounts are integer cents; each key is written at most once."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +22,7 @@ class LedgerTotals:
 
     @property
     def spent(self) -> int:
-        """What was paid."""
+        """The sum of payments: rewards, bonuses and fees."""
         return self.reward + self.bonus + self.fee
 
 

@@ -8,7 +8,7 @@ from hits.models.base import AppendOnly
 class Entry(models.TextChoices):
     """The type of a ledger row.
 
-    ``hold`` and ``release`` move money between free and held; ``reward``, ``bonus`` and ``fee`` are payments.
+    ``hold`` and ``release`` move money between the free and the held balance; the others are payments.
     """
 
     HOLD = "hold"
@@ -19,7 +19,7 @@ class Entry(models.TextChoices):
 
 
 class LedgerEntry(AppendOnly):
-    """One movement. ``amount_cents`` is positive; ``entry`` gives the direction; ``key`` prevents repetition."""
+    """One movement of money. ``amount_cents`` is positive; ``entry`` is its type; ``key`` prevents repetition."""
 
     project = models.ForeignKey("hits.Project", on_delete=models.PROTECT, related_name="ledger")
     batch = models.ForeignKey("hits.Batch", on_delete=models.PROTECT, related_name="ledger")

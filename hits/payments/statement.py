@@ -7,8 +7,8 @@ from typing import Any
 from hits.payments.models import Entry, LedgerEntry
 
 CHUNK_SIZE = 2_000
-_SPENDING = frozenset({Entry.REWARD, Entry.BONUS, Entry.FEE})
-HELD_FEE_PREFIX = "fee:reward:"  # the key of a fee that is paid from the hold starts with it
+_PAYMENT_TYPES = frozenset({Entry.REWARD, Entry.BONUS, Entry.FEE})
+HELD_FEE_PREFIX = "fee:reward:"  # of the keys of fees that are paid from the hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ def statement_rows(**filters: Any) -> Iterator[StatementRow]:
     rows = LedgerEntry.objects.filter(**filters).select_related("batch", "assignment__worker").order_by("id")
     spent = held = 0
     for row in rows.iterator(chunk_size=CHUNK_SIZE):
-        spent += row.amount_cents if row.entry in _SPENDING else 0
+        spent += row.amount_cents if row.entry in _PAYMENT_TYPES else 0
         held += _held_change(row)
         yield StatementRow(row, spent, held)
 

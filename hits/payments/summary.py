@@ -1,4 +1,4 @@
-"""Sums of money: of one batch, and of a project's batches."""
+"""Sums of ledger entries: of one batch, and of each batch of a project."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class BatchMoney:
 
     @property
     def remaining(self) -> int:
-        """What the batch may still cost beyond the hold, with released rewards."""
+        """What the batch may still cost beyond the held money; this includes released money."""
         return self.budget - self.spent - self.held
 
 
@@ -80,7 +80,7 @@ def sum_batch_money(batch: Any) -> BatchMoney:
 
 
 def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
-    """Return the sums of each batch in their order; three queries for any number of batches."""
+    """Return the sums of each batch, in the given order; three queries for any number of batches."""
     rows = (
         LedgerEntry.objects.filter(batch__in=batches)
         .order_by()
@@ -88,18 +88,18 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
         .annotate(
             spent=Sum("amount_cents", filter=Q(entry__in=[Entry.REWARD, Entry.BONUS, Entry.FEE]), default=0),
             hold=Sum("amount_cents", filter=Q(entry=Entry.HOLD), default=0),
-            unheld=Sum("amount_cents", filter=_takes_from_hold(), default=0),
+            from_hold=Sum("amount_cents", filter=_takes_from_hold(), default=0),
         )
     )
     found = {row["batch"]: row for row in rows}
     added = _added_cents(batches)
-    nothing = {"spent": 0, "hold": 0, "unheld": 0}
+    nothing = {"spent": 0, "hold": 0, "from_hold": 0}
     return [
         BatchSums(
             batch=batch,
             budget=batch.estimate_cents + added.get(batch.pk, 0),
             spent=row["spent"],
-            held=row["hold"] - row["unheld"],
+            held=row["hold"] - row["from_hold"],
         )
         for batch in batches
         for row in [found.get(batch.pk, nothing)]

@@ -69,7 +69,7 @@ def test_all_patterns_of_form_share_one_budget() -> None:
         time.thread_time() - started < QUICK_SECONDS
     )  # 50 times a pattern's own limit took from five seconds
     assert (answers, len(problems)) == ([], 50)
-    always = MAX_WORK // form.pattern_steps
+    always = MAX_WORK // form.pattern_step_count
     kinds = [(problem.kind, problem.bound) for problem in problems]
     checked = kinds.count((ProblemKind.FORMAT, None))
     assert kinds[checked:] == [(ProblemKind.TOO_LONG, always)] * (
@@ -81,7 +81,7 @@ def test_all_patterns_of_form_share_one_budget() -> None:
 @pytest.mark.timeout(60, func_only=True)
 def test_text_within_guaranteed_length_is_always_matched() -> None:
     form = _slow_form(50)
-    always = MAX_WORK // form.pattern_steps
+    always = MAX_WORK // form.pattern_step_count
     fields = [row.field for row in form.questions]
     posted = {field: ["a" * 90_000] for field in fields[:-1]} | {fields[-1]: ["a" * (always - 1) + "-"]}
     started = time.thread_time()
@@ -113,7 +113,7 @@ def test_too_large_patterns_are_refused_for_new_forms_only(
         local_client.create_qualification_type(
             Name="n", Description="d", QualificationTypeStatus="Active", Test=xml, TestDurationInSeconds=60
         )
-    assert parse_question_form(xml).pattern_steps == 30_060
+    assert parse_question_form(xml).pattern_step_count == 30_060
 
 
 @pytest.mark.parametrize(

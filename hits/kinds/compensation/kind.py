@@ -9,7 +9,7 @@ from hits.kind import HitKind, ImagesById, Payload, Schema
 
 
 class Unit(Schema):
-    """The answer to pay for: our id of it, its task's title, and its time as text."""
+    """The stored answer to pay for: its submission id, its task's title, and its time as text."""
 
     submission: str = Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
     task: str = Field(min_length=1, max_length=128)
@@ -23,7 +23,7 @@ class Answer(Schema):
 
 
 class Compensation(HitKind):
-    """One worker submits one tick. Each launch sets the reward that the lost work would have paid."""
+    """One worker confirms one lost submission. Each launch sets the reward to what the lost work would have paid."""
 
     name: ClassVar[str] = "compensation"
     version: ClassVar[int] = 1

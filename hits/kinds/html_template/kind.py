@@ -64,7 +64,7 @@ class HtmlTemplate(HitKind):
     def check_answer(
         self, unit: Payload, images: ImagesById, answer: Schema
     ) -> tuple[dict[str, Any], list[FieldError]]:
-        """Return the fields without the marketplace's own, and problems of names that cannot be stored."""
+        """Return the fields without the marketplace's own, and errors for names that cannot be stored."""
         assert isinstance(answer, Answer)
         errors = []
         for position, (name, _) in enumerate(answer.fields):

@@ -32,8 +32,8 @@ class SherlockObservation(ObservingKind):
             "weak": "the book · “There is a book on the bed.”",
             "good": "the book *at the edge of the unmade bed* · "
             "“Someone broke off reading and means to be back soon.” · likely",
-            "why": "anybody can see the book. That the lamp still burns and the blanket is thrown back tells what "
-            "happened just before the picture, and nobody sees that.",
+            "why": "anybody can see the book. The burning lamp and the thrown-back blanket tell what happened just "
+            "before the picture, which nobody can see.",
             "picture": "sherlock_observation/example.svg",
             "alt": "A drawing of a bedroom at night: the blanket of an unmade bed is thrown back, a book lies at its "
             "edge in a box with the number 1, and the lamp beside it still burns.",

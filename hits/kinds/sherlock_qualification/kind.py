@@ -19,8 +19,8 @@ PAIRS = 3
 MAX_DESCRIPTION = 400
 MAX_SENTENCES = 2
 MAX_QUESTIONS = 20
-# A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.), so it is not counted: one
-# sentence too few does no harm.
+# A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.), so it is not counted. A low
+# count does no harm.
 _SENTENCE_END = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
 # The page has cards of different photos and no boxes, so rules that compare cards and rules about boxes do not apply.
 HINT_RULES = tuple(
@@ -112,7 +112,7 @@ class SherlockQualification(HitKind):
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Qualify: write what three photos let you work out"
     description: ClassVar[str] = (
-        "Write three clues for each of three photos, and what they tell you. Who does well is invited to training."
+        "Write three clues for each of three photos, and what they tell you. Good answers lead to training."
     )
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, qualification"
     paper: ClassVar[str] = "Hessel et al. 2022 §A.1"
@@ -127,8 +127,8 @@ class SherlockQualification(HitKind):
             "weak": "the umbrella *by the door* · “There is an umbrella in the hall.”",
             "good": "the puddle *under the umbrella by the door* · “Somebody came in from the rain a few minutes "
             "ago.” · certain",
-            "why": "anybody can see the umbrella, so the first pair is a caption and not reasonable as an "
-            "inference. The puddle tells what happened before: the umbrella still drips, so it was used just now.",
+            "why": "anybody can see the umbrella, so the first text is a caption and not an inference. The puddle "
+            "tells what happened before: the umbrella still drips, so it was used just now.",
             "picture": "sherlock_qualification/hall.svg",
             "alt": "A drawing of a hall: a closed umbrella leans beside the door in a puddle of its own, one coat "
             "hangs on a hook, and a letter lies on the mat.",
@@ -137,8 +137,8 @@ class SherlockQualification(HitKind):
             "weak": "the full cup *on the café table* · “The two guests will never speak to each other again.”",
             "good": "the coat *over the chair by the full cup* · “The guest who sits here has only stepped away for "
             "a moment.” · likely",
-            "why": "nothing in the picture leads to a quarrel, so nobody would follow the first thought. Who leaves "
-            "a coat and hot coffee behind means to be back soon: that need not be proven to be reasonable.",
+            "why": "nothing in the picture suggests a quarrel, so nobody would agree with the first text. Somebody "
+            "who leaves a coat and hot coffee behind means to be back soon. A reasonable thought needs no proof.",
             "picture": "sherlock_qualification/table.svg",
             "alt": "A drawing of a café table with two chairs: on the left a steaming cup, and a red coat over the "
             "empty chair; on the right a cup that has been drunk up. A phone lies between them, its screen lit.",
@@ -213,7 +213,7 @@ class SherlockQualification(HitKind):
 
 
 def count_sentences(text: str) -> int:
-    """Return the number of sentences in a normalized text, never more than it has."""
+    """Return the number of sentences in a normalized text; abbreviations may make it too low, never too high."""
     return len(_SENTENCE_END.findall(text)) + 1 if text else 0
 
 

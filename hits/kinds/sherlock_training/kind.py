@@ -14,7 +14,7 @@ class SherlockTraining(ObservingKind):
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Training: write observations about one photo"
     description: ClassVar[str] = (
-        "Learn the task on one photo: find three clues, box them, and say what they tell you. A trainer answers."
+        "Learn the task on one photo: find three clues, box them, and say what they tell you. A trainer gives feedback."
     )
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, boxes, training"
     paper: ClassVar[str] = "Hessel et al. 2022 §A.1"
@@ -30,8 +30,8 @@ class SherlockTraining(ObservingKind):
             "weak": "the pan · “Somebody is cooking.”",
             "good": "the pan *boiling over on the lit stove*, and the receiver *off its hook* · “A telephone call "
             "took the cook away from the stove in a hurry.” · likely",
-            "why": "that somebody cooks is in the picture. Two things together, each in a box of its own, tell what "
-            "happened just before.",
+            "why": "everybody can see that somebody is cooking. Two things together, each in a box of its own, tell "
+            "what happened just before.",
             "picture": "sherlock_training/example.svg",
             "alt": "A drawing of a kitchen: a pan boils over on a lit stove, in a box with the label 1a; the "
             "receiver of the wall telephone hangs by its cord, in a box with the label 1b.",

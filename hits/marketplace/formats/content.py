@@ -168,8 +168,8 @@ def read_content(element: Element) -> Content:
 def sanitise_html(html: str) -> str:
     """Return sanitised XHTML. Raises QuestionInvalid for scripts, forms and images without https.
 
-    Tags and attributes for style only (``class``, ``div``, colours) are dropped silently. Elements whose absence
-    would change the meaning are refused with their name.
+    Tags and attributes for style only (``class``, ``div``, colours) are dropped silently. An element whose absence
+    would change the meaning is refused, and the error names it.
     """
     finder = _ForbiddenTagFinder()
     finder.feed(html)  # without close(), which is slow for unclosed tags; the sanitiser drops them

@@ -1,4 +1,4 @@
-"""A QuestionForm as an HTML form: field values, and problems of the sent answers."""
+"""A QuestionForm as an HTML form: field values, and problems of the submitted answers."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ from .question_form import (
     SelectionStyle,
 )
 
-Posted = Mapping[str, list[str]]
+Fields = Mapping[str, list[str]]
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?|[+-]?\.[0-9]{1,30}")
 _DROPDOWN_STYLES = {SelectionStyle.DROPDOWN, SelectionStyle.LIST, SelectionStyle.COMBO_BOX}
 
@@ -122,7 +122,7 @@ def max_text_length(answer: FreeText | None) -> int:
 
 def bind_form(
     form: QuestionForm,
-    posted: Posted | None = None,
+    posted: Fields | None = None,
     problems: Iterable[FieldProblem] = (),
     *,
     disabled: bool = False,
@@ -139,14 +139,14 @@ def bind_form(
     return BoundForm(sections, listed, disabled)
 
 
-def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], list[FieldProblem]]:
+def read_answers(form: QuestionForm, posted: Fields) -> tuple[list[FormAnswer], list[FieldProblem]]:
     """Return the answers and their problems, at most one problem per question, in the form's order.
 
     A skipped question has no answer. Unknown fields are ignored. A text that cannot be matched within the form's
-    budget (``patterns.WorkBudget``) is too long; its bound is the guaranteed length.
+    budget (``patterns.WorkBudget``) counts as too long; the problem's bound is the guaranteed length.
     """
     answers, problems = [], []
-    budget = WorkBudget(form.pattern_steps)
+    budget = WorkBudget(form.pattern_step_count)
     for question in form.questions:
         answer, problem = _read_question(question, posted, budget)
         if problem is not None:
@@ -156,7 +156,7 @@ def read_answers(form: QuestionForm, posted: Posted) -> tuple[list[FormAnswer], 
     return answers, problems
 
 
-def _bind_question(question: Question, posted: Posted | None, problem: FieldProblem | None) -> BoundQuestion:
+def _bind_question(question: Question, posted: Fields | None, problem: FieldProblem | None) -> BoundQuestion:
     answer = question.answer
     if isinstance(answer, FreeText):
         text = answer.default if posted is None else _posted_text(posted, question.field)
@@ -177,17 +177,17 @@ def _build_option(question: Question, number: int, selection: Selection, sent: C
     return Option(element_id, selection.identifier, selection.label, selection.identifier in sent)
 
 
-def _posted_text(posted: Posted, field: str) -> str:
+def _posted_text(posted: Fields, field: str) -> str:
     values = posted.get(field) or [""]
     return clean_text(values[-1])
 
 
-def _posted_selections(posted: Posted, question: Question) -> set[str]:
+def _posted_selections(posted: Fields, question: Question) -> set[str]:
     """Return the posted identifiers, normalized like those of the question."""
     return {clean_text(value) for value in posted.get(question.field, [])}
 
 
-def _read_question(question: Question, posted: Posted, budget: WorkBudget) -> CheckedAnswer:
+def _read_question(question: Question, posted: Fields, budget: WorkBudget) -> CheckedAnswer:
     if isinstance(question.answer, Choice):
         return _read_choice(question, question.answer, posted, budget)
     text = _posted_text(posted, question.field)
@@ -212,7 +212,7 @@ def _find_problem(question: Question, rules: FreeText, text: str, budget: WorkBu
     if text:
         for kind, bound in (*_check_length(rules, text), *_check_number(rules, text)):
             return FieldProblem(question, kind, bound)
-    # Patterns apply to an empty text too: Amazon's reference lets "^$" allow it.
+    # Patterns apply to an empty text too: in Amazon's reference, "^$" allows it.
     limit = budget.budget_for(text)
     for rule in rules.rules:
         try:
@@ -243,7 +243,7 @@ def _check_number(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | N
     return []
 
 
-def _read_choice(question: Question, choice: Choice, posted: Posted, budget: WorkBudget) -> CheckedAnswer:
+def _read_choice(question: Question, choice: Choice, posted: Fields, budget: WorkBudget) -> CheckedAnswer:
     sent = _posted_selections(posted, question)
     chosen = tuple(row.identifier for row in choice.selections if row.identifier in sent)
     other = _posted_text(posted, other_field_name(question)) if choice.other else ""

@@ -1,10 +1,10 @@
 """HTMLQuestion: a whole HTML page that the marketplace shows for the requester (schema 2011-11-11).
 
 The root has HTMLContent, usually as CDATA, and FrameHeight. The page is shown as written, with three changes: a form
-with Amazon's submit URL submits here and carries the assignment id (``prepare_page``), and our own script comes
+with Amazon's submit URL submits here and sends the assignment id (``prepare_page``), and our own script comes
 first, because a sandboxed frame shows no dialogs.
 
-A page of Amazon's editor, the source of a layout, has no form: Amazon's site put one around it (``wrap_in_form``).
+A page from Amazon's editor, as used for layouts, has no form: Amazon's site put one around it (``wrap_in_form``).
 """
 
 import re
@@ -128,13 +128,13 @@ class _PageParser(HTMLParser):
         self.forms: list[_Tag] = []
         self.empty_id_fields: list[_Tag] = []
         self.has_assignment_field = self.has_button = self.submits_itself = False
-        self._starts: dict[str, int] = {}  # the end of <html>, </head>, <body>
-        self._ends: dict[str, int] = {}  # the start of </body>, </html>
+        self._starts: dict[str, int] = {}  # by tag: the offset after <html>, </head>, <body>
+        self._ends: dict[str, int] = {}  # by tag: the offset of </body>, </html>
         self._html = html
         self._current_form: _Tag | None = None
-        self._lines = [0]
+        self._line_starts = [0]
         for line in html.split("\n"):
-            self._lines.append(self._lines[-1] + len(line) + 1)
+            self._line_starts.append(self._line_starts[-1] + len(line) + 1)
         # Without close(): it would parse an unclosed tag again from each of its characters, and browsers do not read
         # such text as a tag.
         self.feed(html)
@@ -186,7 +186,7 @@ class _PageParser(HTMLParser):
 
     def _offset(self) -> int:
         line, column = self.getpos()
-        return self._lines[line - 1] + column
+        return self._line_starts[line - 1] + column
 
 
 def _doctype_end(html: str) -> int:

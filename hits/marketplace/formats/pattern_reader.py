@@ -1,12 +1,12 @@
-"""Recursive-descent parser of patterns in JavaScript's dialect. It returns fragments that write the steps."""
+"""Recursive-descent parser of patterns in JavaScript's dialect. It returns fragments that append the steps."""
 
 from bisect import bisect_right
 
 from .pattern_steps import (
     UNBOUNDED,
+    CharacterTest,
     Fragment,
     PatternError,
-    Test,
     alternation,
     anchor_step,
     character_step,
@@ -29,11 +29,11 @@ def _is_space(character: str) -> bool:
     return character in _SPACE_CHARACTERS
 
 
-def _negate(test: Test) -> Test:
+def _negate(test: CharacterTest) -> CharacterTest:
     return lambda character: not test(character)
 
 
-_CLASSES: dict[str, Test] = {
+_CHARACTER_CLASSES: dict[str, CharacterTest] = {
     "d": is_digit,
     "w": is_word,
     "s": _is_space,
@@ -53,7 +53,7 @@ class PatternReader:
         self.depth = 0
 
     def remaining(self) -> str:
-        """Return the text not read yet."""
+        """Return the text that is not read yet."""
         return self.source[self.position :]
 
     def read_alternatives(self) -> Fragment:
@@ -81,25 +81,25 @@ class PatternReader:
         return sequence(fragments)
 
     def _read_atom(self) -> Fragment:
-        mark = self._read_character("a term")
-        if mark == "(":
+        symbol = self._read_character("a term")
+        if symbol == "(":
             return self._read_group()
-        if mark == "[":
+        if symbol == "[":
             return character_step(self._read_class())
-        if mark == "\\":
+        if symbol == "\\":
             return self._read_escape()
-        if mark in "^$":
-            return anchor_step(mark)
-        if mark == ".":
+        if symbol in "^$":
+            return anchor_step(symbol)
+        if symbol == ".":
             return character_step(lambda character: character not in _LINE_ENDS)
-        if mark in "*+?":
-            raise PatternError(f"“{mark}” at character {self.position} repeats nothing")
-        return character_step(self._match_literal(mark))
+        if symbol in "*+?":
+            raise PatternError(f"“{symbol}” at character {self.position} repeats nothing")
+        return character_step(self._match_literal(symbol))
 
     def _read_group(self) -> Fragment:
         if not self._consume("?:") and self.source.startswith("?", self.position):
             raise PatternError(
-                "look-ahead, look-behind and named groups (“(?…”) are not served; “(?:…)” and “(…)” are"
+                "look-ahead, look-behind and named groups (“(?…”) are not supported; “(?:…)” and “(…)” are"
             )
         self.depth += 1
         if self.depth > 20:  # noqa: PLR2004
@@ -119,14 +119,14 @@ class PatternReader:
 
     def _read_quantifier(self) -> tuple[int, int] | None:
         simple = {"*": (0, UNBOUNDED), "+": (1, UNBOUNDED), "?": (0, 1)}
-        mark = self.source[self.position : self.position + 1]
-        if mark in simple and mark:
+        symbol = self.source[self.position : self.position + 1]
+        if symbol in simple and symbol:
             self.position += 1
             self._consume("?")  # a lazy quantifier matches the same texts
-            return simple[mark]
+            return simple[symbol]
         end = self.source.find("}", self.position)
         low, comma, high = self.source[self.position + 1 : end].partition(",")
-        is_count = mark == "{" and end > 0 and low.isdecimal() and (not high or high.isdecimal())
+        is_count = symbol == "{" and end > 0 and low.isdecimal() and (not high or high.isdecimal())
         if not is_count:
             return None  # JavaScript reads such a brace literally
         self.position = end + 1
@@ -138,32 +138,32 @@ class PatternReader:
         return least, most
 
     def _read_escape(self) -> Fragment:
-        mark = self._read_character("an escape")
-        if mark in "bB":
-            return anchor_step(mark)
-        if (mark.isdigit() and mark != "0") or mark == "k":
-            raise PatternError(f"back-references (“\\{mark}”) are not served")
-        if mark in _CLASSES:
-            return character_step(_CLASSES[mark])
-        return character_step(self._match_literal(self._read_escaped_character(mark)))
+        symbol = self._read_character("an escape")
+        if symbol in "bB":
+            return anchor_step(symbol)
+        if (symbol.isdigit() and symbol != "0") or symbol == "k":
+            raise PatternError(f"back-references (“\\{symbol}”) are not supported")
+        if symbol in _CHARACTER_CLASSES:
+            return character_step(_CHARACTER_CLASSES[symbol])
+        return character_step(self._match_literal(self._read_escaped_character(symbol)))
 
-    def _read_escaped_character(self, mark: str) -> str:
+    def _read_escaped_character(self, symbol: str) -> str:
         lengths = {"x": 2, "u": 4}
-        if mark in lengths:
-            digits = self.source[self.position : self.position + lengths[mark]]
+        if symbol in lengths:
+            digits = self.source[self.position : self.position + lengths[symbol]]
             try:
-                code = int(digits, 16) if len(digits) == lengths[mark] else -1
+                code = int(digits, 16) if len(digits) == lengths[symbol] else -1
             except ValueError:
                 code = -1
             if code >= 0:
                 self.position += len(digits)
                 return chr(code)
-        return _CONTROL_CHARACTERS.get(mark, mark)
+        return _CONTROL_CHARACTERS.get(symbol, symbol)
 
-    def _read_class(self) -> Test:
+    def _read_class(self) -> CharacterTest:
         is_negated = self._consume("^")
         ranges: list[tuple[str, str]] = []
-        tests: list[Test] = []
+        tests: list[CharacterTest] = []
         while not self._consume("]"):
             first = self._read_class_member()
             if not isinstance(first, str):
@@ -181,22 +181,22 @@ class PatternReader:
         # The text is in capitals here: a class accepts a letter if it accepts either case.
         return lambda c: any(test(c) or test(c.lower()) for test in tests) is not is_negated
 
-    def _read_class_member(self) -> str | Test:
-        mark = self._read_character("brackets")
-        if mark != "\\":
-            return mark
-        mark = self._read_character("brackets")
-        if mark in _CLASSES:
-            return _CLASSES[mark]
-        return "\b" if mark == "b" else self._read_escaped_character(mark)
+    def _read_class_member(self) -> str | CharacterTest:
+        symbol = self._read_character("brackets")
+        if symbol != "\\":
+            return symbol
+        symbol = self._read_character("brackets")
+        if symbol in _CHARACTER_CLASSES:
+            return _CHARACTER_CLASSES[symbol]
+        return "\b" if symbol == "b" else self._read_escaped_character(symbol)
 
-    def _match_literal(self, expected: str) -> Test:
+    def _match_literal(self, expected: str) -> CharacterTest:
         if self.ignores_case:
             expected = to_upper(expected)
         return lambda character: character == expected
 
 
-def _in_ranges(ranges: list[tuple[str, str]]) -> Test:
+def _in_ranges(ranges: list[tuple[str, str]]) -> CharacterTest:
     """Return a test for any of the ranges, by binary search over merged ranges."""
     firsts: list[str] = []
     lasts: list[str] = []
@@ -208,7 +208,7 @@ def _in_ranges(ranges: list[tuple[str, str]]) -> Test:
             lasts.append(last)
 
     def test(character: str) -> bool:
-        at = bisect_right(firsts, character)
-        return at > 0 and character <= lasts[at - 1]
+        position = bisect_right(firsts, character)
+        return position > 0 and character <= lasts[position - 1]
 
     return test

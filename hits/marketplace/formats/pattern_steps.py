@@ -1,4 +1,4 @@
-"""The steps of a compiled pattern, and fragments that write them (parsed in pattern_reader, matched in patterns)."""
+"""Steps of a compiled pattern, and fragments that append them (pattern_reader parses, patterns matches)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class PatternError(ValueError):
     """An unusable pattern; the message explains why."""
 
 
-class Step(Enum):
+class StepKind(Enum):
     """The kinds of steps of a compiled pattern."""
 
     CHARACTER = "character"
@@ -23,9 +23,9 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Instruction:
-    """A step: a test of one character or an anchor, and the next steps."""
+    """One step: a test of a character or an anchor, and the indices of the next steps."""
 
-    step: Step
+    kind: StepKind
     accepts: Callable[[str], bool] | None = None
     anchor: str = ""
     next_steps: tuple[int, ...] = ()
@@ -33,7 +33,7 @@ class Instruction:
 
 # A fragment (Thompson) appends its steps to a program; its exit is the step after its last one.
 Fragment = Callable[[list[Instruction]], None]
-Test = Callable[[str], bool]
+CharacterTest = Callable[[str], bool]
 
 
 def append_instruction(program: list[Instruction], instruction: Instruction) -> None:
@@ -43,11 +43,12 @@ def append_instruction(program: list[Instruction], instruction: Instruction) -> 
     program.append(instruction)
 
 
-def character_step(test: Test) -> Fragment:
+def character_step(test: CharacterTest) -> Fragment:
     """Return a fragment that matches one character accepted by the test."""
 
     def fragment(program: list[Instruction]) -> None:
-        append_instruction(program, Instruction(Step.CHARACTER, accepts=test, next_steps=(len(program) + 1,)))
+        step = Instruction(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
+        append_instruction(program, step)
 
     return fragment
 
@@ -56,17 +57,18 @@ def anchor_step(anchor: str) -> Fragment:
     """Return a fragment that matches an anchor: ``^``, ``$``, ``b`` or ``B``."""
 
     def fragment(program: list[Instruction]) -> None:
-        append_instruction(program, Instruction(Step.CHECK, anchor=anchor, next_steps=(len(program) + 1,)))
+        step = Instruction(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
+        append_instruction(program, step)
 
     return fragment
 
 
 def sequence(fragments: list[Fragment]) -> Fragment:
-    """Return the fragments in sequence."""
+    """Return a fragment that matches the fragments in sequence."""
 
     def fragment(program: list[Instruction]) -> None:
-        for one in fragments:
-            one(program)
+        for append_steps in fragments:
+            append_steps(program)
 
     return fragment
 
@@ -78,16 +80,16 @@ def alternation(fragments: list[Fragment]) -> Fragment:
 
     def fragment(program: list[Instruction]) -> None:
         fork = len(program)
-        append_instruction(program, Instruction(Step.SPLIT))
+        append_instruction(program, Instruction(StepKind.SPLIT))
         starts, ends = [], []
-        for one in fragments:
+        for append_steps in fragments:
             starts.append(len(program))
-            one(program)
+            append_steps(program)
             ends.append(len(program))
-            append_instruction(program, Instruction(Step.SPLIT))
-        program[fork] = Instruction(Step.SPLIT, next_steps=tuple(starts))
+            append_instruction(program, Instruction(StepKind.SPLIT))
+        program[fork] = Instruction(StepKind.SPLIT, next_steps=tuple(starts))
         for end in ends:
-            program[end] = Instruction(Step.SPLIT, next_steps=(len(program),))
+            program[end] = Instruction(StepKind.SPLIT, next_steps=(len(program),))
 
     return fragment
 
@@ -103,18 +105,18 @@ def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
                 return  # an empty group adds no steps; otherwise "((){500}){500}" would loop too long
         if high == UNBOUNDED:
             fork = len(program)
-            append_instruction(program, Instruction(Step.SPLIT))
+            append_instruction(program, Instruction(StepKind.SPLIT))
             repeated(program)
-            append_instruction(program, Instruction(Step.SPLIT, next_steps=(fork,)))
-            program[fork] = Instruction(Step.SPLIT, next_steps=(fork + 1, len(program)))
+            append_instruction(program, Instruction(StepKind.SPLIT, next_steps=(fork,)))
+            program[fork] = Instruction(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
             return
         forks = []
         for _ in range(high - low):
             forks.append(len(program))
-            append_instruction(program, Instruction(Step.SPLIT))
+            append_instruction(program, Instruction(StepKind.SPLIT))
             repeated(program)
         for fork in forks:
-            program[fork] = Instruction(Step.SPLIT, next_steps=(fork + 1, len(program)))
+            program[fork] = Instruction(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
 
     return fragment
 

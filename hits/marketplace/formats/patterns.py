@@ -12,7 +12,7 @@ Many patterns over long texts would still add up, so all patterns of a form shar
 from dataclasses import dataclass
 
 from .pattern_reader import PatternReader
-from .pattern_steps import Instruction, PatternError, Step, is_word, to_upper
+from .pattern_steps import Instruction, PatternError, StepKind, is_word, to_upper
 
 __all__ = ["BudgetExceeded", "Pattern", "PatternError", "WorkBudget", "compile_pattern"]
 MAX_PATTERN_LENGTH = 500
@@ -41,7 +41,7 @@ class WorkBudget:
         return None if len(text) <= self.guaranteed_length else self
 
     def spend(self, steps: int) -> None:
-        """Deduct steps from the budget. Raises BudgetExceeded, also at every later call."""
+        """Deduct steps from the budget. Raises BudgetExceeded if it is used up, and at each later call."""
         self.remaining -= steps
         if self.remaining < 0:
             raise BudgetExceeded
@@ -56,7 +56,7 @@ class Pattern:
     program: tuple[Instruction, ...]
 
     @property
-    def steps(self) -> int:
+    def step_count(self) -> int:
         """The maximum number of steps per character."""
         return len(self.program)
 
@@ -74,11 +74,11 @@ class Pattern:
             if len(self.program) - 1 in threads:
                 return True
             if index < len(text):
-                threads = {way for at in threads for way in self._advance(at, text[index])}
+                threads = {following for step in threads for following in self._advance(step, text[index])}
         return False
 
-    def _advance(self, at: int, character: str) -> tuple[int, ...]:
-        instruction = self.program[at]
+    def _advance(self, step: int, character: str) -> tuple[int, ...]:
+        instruction = self.program[step]
         accepts = instruction.accepts
         return instruction.next_steps if accepts is not None and accepts(character) else ()
 
@@ -86,13 +86,13 @@ class Pattern:
         reached: set[int] = set()
         waiting = list(starts)
         while waiting:
-            at = waiting.pop()
-            if at in reached:
+            step = waiting.pop()
+            if step in reached:
                 continue
-            reached.add(at)
-            instruction = self.program[at]
-            is_open = instruction.step is Step.SPLIT or (
-                instruction.step is Step.CHECK and _anchor_matches(instruction.anchor, text, index)
+            reached.add(step)
+            instruction = self.program[step]
+            is_open = instruction.kind is StepKind.SPLIT or (
+                instruction.kind is StepKind.CHECK and _anchor_matches(instruction.anchor, text, index)
             )
             if is_open:
                 waiting.extend(instruction.next_steps)
@@ -104,12 +104,12 @@ def compile_pattern(source: str, *, ignores_case: bool = False) -> Pattern:
     if len(source) > MAX_PATTERN_LENGTH:
         raise PatternError(f"it has {len(source)} characters; at most {MAX_PATTERN_LENGTH} are allowed")
     reader = PatternReader(source, ignores_case)
-    tree = reader.read_alternatives()
+    fragment = reader.read_alternatives()
     if reader.remaining():
         raise PatternError(f"“)” at character {reader.position + 1} closes nothing")
     program: list[Instruction] = []
-    tree(program)
-    program.append(Instruction(Step.MATCH))
+    fragment(program)
+    program.append(Instruction(StepKind.MATCH))
     return Pattern(source, ignores_case, tuple(program))
 
 

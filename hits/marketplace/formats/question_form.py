@@ -37,7 +37,7 @@ _LABEL_TAGS = ("Text", "FormattedContent", "Binary")
 
 
 class SelectionStyle(StrEnum):
-    """The requester's suggestion for selections; the page decides by what fits the screen."""
+    """The requester's suggestion for the widget; ``form_answers.BoundQuestion.widget`` decides."""
 
     RADIO_BUTTON = "radiobutton"
     DROPDOWN = "dropdown"
@@ -124,21 +124,21 @@ class QuestionForm:
         return tuple(section for section in self.sections if isinstance(section, Question))
 
     @property
-    def pattern_steps(self) -> int:
+    def pattern_step_count(self) -> int:
         """The sum of the steps of all patterns."""
         rules = (rule for question in self.questions for rule in _format_rules(question.answer))
-        return sum(rule.pattern.steps for rule in rules)
+        return sum(rule.pattern.step_count for rule in rules)
 
 
 def parse_new_form(xml: str) -> QuestionForm:
     """Parse a form that a requester sends. Raises the errors of parse_question_form.
 
-    Only new forms are refused for too many pattern steps: forms that were accepted before stay readable.
+    Only new forms are refused for too many pattern steps: earlier forms must stay readable.
     """
     form = parse_question_form(xml)
-    if form.pattern_steps > MAX_STEPS:
+    if form.pattern_step_count > MAX_STEPS:
         raise QuestionInvalid(
-            f"The AnswerFormatRegex elements have {form.pattern_steps} steps together; at most {MAX_STEPS} are "
+            f"The AnswerFormatRegex elements have {form.pattern_step_count} steps together; at most {MAX_STEPS} are "
             "allowed. A repetition in braces counts its maximum: use smaller ones, or Length."
         )
     return form
@@ -230,8 +230,8 @@ def _parse_constraints(element: Element) -> dict[str, Any]:
     return found | {"rules": tuple(rules)}
 
 
-def _parse_bounds(element: Element, what: str, low: int) -> dict[str, Any]:
-    names = (f"min{what}", f"max{what}")
+def _parse_bounds(element: Element, quantity: str, low: int) -> dict[str, Any]:
+    names = (f"min{quantity}", f"max{quantity}")
     numbers = {
         name: parse_whole_number(element.attrib[name].strip(), f"{element.tag} {name}", low, INT32)
         for name in names
@@ -240,7 +240,7 @@ def _parse_bounds(element: Element, what: str, low: int) -> dict[str, Any]:
     least, most = (numbers.get(name) for name in names)
     if least is not None and most is not None and least > most:
         raise QuestionInvalid(f"{element.tag} has {names[0]} {least} above {names[1]} {most}.")
-    return {f"{name[:3]}_{what.lower()}": number for name, number in numbers.items()}
+    return {f"{name[:3]}_{quantity.lower()}": number for name, number in numbers.items()}
 
 
 def _parse_rule(element: Element) -> FormatRule:

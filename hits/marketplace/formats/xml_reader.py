@@ -13,8 +13,8 @@ XML_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 def read_root(xml: str, name: str, versions: Sequence[str]) -> Element:
     """Return the root element; the schema's namespace is removed from all element names.
 
-    ``versions`` are the served dates of the schema, the suggested one first. Raises QuestionTooLong, QuestionNotXml
-    or QuestionInvalid.
+    ``versions`` are the accepted versions of the schema; errors suggest the first one.
+    Raises QuestionTooLong, QuestionNotXml or QuestionInvalid.
     """
     root = parse_question_root(xml, name)
     for version in versions:

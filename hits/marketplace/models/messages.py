@@ -21,7 +21,7 @@ class Message(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["worker", "-id"], name="mkt_message_of_worker"),  # the page, newest first
-            # The count in every page's head.
+            # The unread count in every page's header.
             models.Index(fields=["worker"], name="mkt_message_unread", condition=Q(read_at__isnull=True)),
         ]
 

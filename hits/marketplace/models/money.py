@@ -67,7 +67,7 @@ class EntryKind(models.TextChoices):
 
 
 _NO_AVAILABLE, _NO_HELD, _NO_WORKER = Q(available_cents=0), Q(held_cents=0), Q(worker_cents=0)
-# The allowed changes of the three balances per kind. So sums over the whole ledger are meaningful.
+# How an entry of each kind may change the three balances, so that sums over the ledger are meaningful.
 _RULES = (
     Q(kind="deposit") & Q(available_cents__gt=0) & _NO_HELD & _NO_WORKER,
     Q(kind="hold") & Q(available_cents__lt=0) & Q(held_cents=-F("available_cents")) & _NO_WORKER,

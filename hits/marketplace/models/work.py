@@ -96,7 +96,7 @@ class HIT(models.Model):
         indexes = [
             models.Index(fields=["requester", "id"], name="mkt_hit_of_requester"),  # ListHITs, newest first
             models.Index(fields=["hit_type", "expires_at"], name="mkt_hit_of_type"),  # the work list
-            # The sweep.
+            # services.hits.dispose_stale_hits
             models.Index(fields=["created_at"], name="mkt_hit_stale", condition=Q(disposed_at__isnull=True)),
         ]
         constraints = [
@@ -144,11 +144,11 @@ class Assignment(models.Model):
             models.Index(fields=["hit", "state"], name="mkt_slot_of_hit"),  # counts by state
             models.Index(fields=["hit", "id"], name="mkt_slot_free", condition=Q(state="open")),  # accepting
             models.Index(fields=["hit", "submitted_at", "id"], name="mkt_slot_submitted"),  # ListAssignments
-            # The sweep.
+            # services.lifecycle.sweep_due
             models.Index(fields=["deadline"], name="mkt_slot_abandon", condition=Q(state="pending")),
             models.Index(
                 fields=["auto_approval_at"], name="mkt_slot_autoapprove", condition=Q(state="submitted")
-            ),  # the sweep
+            ),  # services.lifecycle.sweep_due
         ]
         constraints = [
             models.UniqueConstraint(

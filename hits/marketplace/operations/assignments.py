@@ -15,7 +15,7 @@ from .paging import make_page, page_size, read_token
 from .registry import Call, operation
 from .render import API_STATUS, render_assignment, render_hits
 
-MAX_FEEDBACK = 1024
+MAX_FEEDBACK_LENGTH = 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STATE_BY_STATUS = {status: state for state, status in API_STATUS.items()}
 
@@ -51,7 +51,7 @@ def get_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 def approve_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Approve and pay. OverrideRejection allows rejected work too, within 30 days of its submission."""
     feedback = params.get("RequesterFeedback")
-    check_length("RequesterFeedback", feedback or "", 0, MAX_FEEDBACK)
+    check_length("RequesterFeedback", feedback or "", 0, MAX_FEEDBACK_LENGTH)
     override = params.get("OverrideRejection", False)
     slot = find_submission(call, params["AssignmentId"], lock_hit=override)
     decisions.approve_assignment(slot=slot, now=call.now, feedback=feedback, override_rejection=override)
@@ -64,7 +64,7 @@ def reject_assignment(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 
     An empty reason is accepted because scripts send it (psiTurk always does). The worker reads "No reason given."
     """
-    check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK)
+    check_length("RequesterFeedback", params["RequesterFeedback"], 0, MAX_FEEDBACK_LENGTH)
     slot = find_submission(call, params["AssignmentId"])
     decisions.reject_assignment(slot=slot, now=call.now, feedback=params["RequesterFeedback"])
     return {}

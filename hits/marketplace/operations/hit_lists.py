@@ -16,7 +16,7 @@ from .render import render_hits
 
 @operation("GetHIT")
 def get_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Return one HIT, also a disposed one."""
+    """Return one HIT, even a disposed one."""
     return {"HIT": render_hits([find_hit(call, params["HITId"])], call.now)[0]}
 
 

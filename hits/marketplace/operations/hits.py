@@ -18,7 +18,7 @@ from .requirements import check_active, read_requirements
 YEAR_SECONDS = 31_536_000
 MONTH_SECONDS = 2_592_000
 MAX_SLOTS = 10_000
-MAX_ANNOTATION = 255
+MAX_ANNOTATION_LENGTH = 255
 _REVIEW_POLICIES = ("AssignmentReviewPolicy", "HITReviewPolicy")
 
 
@@ -117,7 +117,7 @@ def _create_hit(call: Call, params: dict[str, Any], hit_type: HITType, token: An
 
 
 def _check_annotation(text: str) -> None:
-    check_length("RequesterAnnotation", text, 0, MAX_ANNOTATION)
+    check_length("RequesterAnnotation", text, 0, MAX_ANNOTATION_LENGTH)
     if not text.isascii():
         raise validation_error("RequesterAnnotation may hold ASCII characters only.")
 

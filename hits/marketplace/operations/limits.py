@@ -3,7 +3,7 @@
 from hits.domain.money.usd import parse_usd
 from hits.marketplace.errors import validation_error
 
-MAX_REASON = 1024
+MAX_REASON_LENGTH = 1024
 INT32 = 2**31
 
 

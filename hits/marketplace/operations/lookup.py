@@ -62,7 +62,7 @@ def lock_qualification_type(call: Call, type_id: str) -> QualificationType:
 def find_worker(worker_id: str) -> Worker:
     """Return a worker by the pseudonym that requesters know. Raises WorkerDoesNotExist.
 
-    The caller may name any worker whose pseudonym it has; a task page learns it from a preview.
+    The caller may name any worker whose pseudonym it has; its task pages get it even in a preview.
     """
     worker = Worker.objects.filter(worker_id=worker_id).first()
     if worker is None:
@@ -101,7 +101,7 @@ def check_not_disposed(hit: HIT) -> None:
 
 
 def claim_token(call: Call, params: dict[str, Any], code: str, detail: str = "") -> Any:
-    """Claim the call's request token. Raises ApiError ``code`` for a used one; ``detail`` names what it made."""
+    """Claim the call's request token. Raises ApiError ``code`` for a used one; ``detail`` names its row."""
     return tokens.claim_token(
         requester=call.requester,
         operation=call.operation,

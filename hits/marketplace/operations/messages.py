@@ -10,13 +10,13 @@ from .limits import check_length, check_range
 from .registry import Call, operation
 
 MAX_WORKERS = 100
-MAX_SUBJECT = 200
-MAX_TEXT = 4096
+MAX_SUBJECT_LENGTH = 200
+MAX_TEXT_LENGTH = 4096
 
 
 @operation("NotifyWorkers")
 def notify_workers(call: Call, params: dict[str, Any]) -> dict[str, Any]:
-    """Write the same message to each worker once; workers read it on their page "Messages".
+    """Write the same message to each worker once; workers read it on their Messages page.
 
     The reply names the workers who were not reached: a worker who does not exist (HardFailure), and one who never
     worked for the caller (SoftFailure, since that may change). A worker has worked for the caller if the caller
@@ -24,8 +24,8 @@ def notify_workers(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """
     ids = list(dict.fromkeys(params["WorkerIds"]))
     check_range("the number of WorkerIds", len(ids), 1, MAX_WORKERS)
-    check_length("Subject", params["Subject"], 1, MAX_SUBJECT)
-    check_length("MessageText", params["MessageText"], 1, MAX_TEXT)
+    check_length("Subject", params["Subject"], 1, MAX_SUBJECT_LENGTH)
+    check_length("MessageText", params["MessageText"], 1, MAX_TEXT_LENGTH)
     workers = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=ids)}
     known = find_known_workers(call.requester, workers.values(), call.now)
     messages.send_messages(

@@ -7,7 +7,7 @@ from hits.marketplace.errors import ApiError, validation_error
 from hits.marketplace.models import Transport
 from hits.marketplace.services import notifications
 from hits.marketplace.services.events import EventType
-from hits.marketplace.services.notifications import Specification
+from hits.marketplace.services.notifications import NotificationSpecification
 
 from .lookup import find_hit_type
 from .registry import Call, operation
@@ -42,7 +42,7 @@ def send_test_event_notification(call: Call, params: dict[str, Any]) -> dict[str
     return {}
 
 
-def _read_specification(row: dict[str, Any]) -> Specification:
+def _read_specification(row: dict[str, Any]) -> NotificationSpecification:
     if row["Transport"] not in Transport.values:
         raise ApiError(
             "NotImplemented",
@@ -57,7 +57,7 @@ def _read_specification(row: dict[str, Any]) -> Specification:
         delivery.check_destination(row["Destination"])
     except delivery.DestinationError as error:
         raise ApiError("InvalidTransportEndpoint", str(error)) from None
-    return Specification(
+    return NotificationSpecification(
         destination=row["Destination"],
         transport=Transport(row["Transport"]),
         events=tuple(EventType(name) for name in dict.fromkeys(row["EventTypes"])),

@@ -1,4 +1,4 @@
-"""Page by key, not by offset: page 1,000 costs the same as page 1, and new rows shift nothing.
+"""Page by key, not by offset: page 1,000 costs the same as page 1, and new rows do not shift a page.
 
 Every page with rows has a token, so an empty page without a token follows the last full one. (Amazon's service does
 the same, and requesters' loops rely on it.)
@@ -18,7 +18,7 @@ from .registry import Call
 
 DEFAULT_PAGE_SIZE = 10
 MAX_PAGE_SIZE = 100
-Key = list[int]
+PageKey = list[int]
 
 
 def page_size(params: dict[str, Any]) -> int:
@@ -26,7 +26,7 @@ def page_size(params: dict[str, Any]) -> int:
     return int(params.get("MaxResults", DEFAULT_PAGE_SIZE))
 
 
-def read_token(call: Call, params: dict[str, Any], length: int) -> Key | None:
+def read_token(call: Call, params: dict[str, Any], length: int) -> PageKey | None:
     """Return the key after which the page starts, or None for the first page.
 
     A token is valid for one operation and one set of filters. Raises ApiError for any other call.
@@ -38,8 +38,8 @@ def read_token(call: Call, params: dict[str, Any], length: int) -> Key | None:
         digest, *key = json.loads(base64.urlsafe_b64decode(token.encode("ascii")))
     except (ValueError, TypeError):
         raise validation_error("Invalid NextToken.", "InvalidParameterValue") from None
-    is_whole = all(isinstance(part, int) and not isinstance(part, bool) for part in key)
-    if digest != _call_digest(call, params) or len(key) != length or not is_whole:
+    are_integers = all(isinstance(part, int) and not isinstance(part, bool) for part in key)
+    if digest != _call_digest(call, params) or len(key) != length or not are_integers:
         raise validation_error("NextToken belongs to another call.", "InvalidParameterValue")
     return key
 
@@ -66,7 +66,7 @@ def make_page(
     params: dict[str, Any],
     rows: Sequence[Model],
     *,
-    key_of: Callable[[Any], Key],
+    key_of: Callable[[Any], PageKey],
     name: str,
     rendered: list[dict[str, Any]],
 ) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hits.marketplace.errors import not_found_error
 from hits.marketplace.models import QualificationRequest, RequestState
 from hits.marketplace.services import qualification_requests as services
 
-from .limits import MAX_REASON, check_int32, check_length
+from .limits import MAX_REASON_LENGTH, check_int32, check_length
 from .lookup import find_qualification_type
 from .paging import list_by_pk
 from .registry import Call, operation
@@ -46,7 +46,7 @@ def accept_qualification_request(call: Call, params: dict[str, Any]) -> dict[str
 def reject_qualification_request(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Reject a request; the worker reads the reason."""
     reason = params.get("Reason", "")
-    check_length("Reason", reason, 0, MAX_REASON)
+    check_length("Reason", reason, 0, MAX_REASON_LENGTH)
     request = _find_request(call, params["QualificationRequestId"])
     services.reject_request(request=request, reason=reason, now=call.now)
     return {}

@@ -40,8 +40,8 @@ def read_changed_terms(
 
 
 def _is_decided_by_hand(call: Call) -> bool:
-    # As on Amazon, workers may request any type. Rounds and review decide the platform's own pools: nobody would read
-    # a request for one of them.
+    # As on Amazon, workers may request any type. But the platform's own qualifications are granted in rounds and
+    # reviews: nobody would read a request for one of them.
     return call.requester.name != PLATFORM_NAME
 
 

@@ -16,15 +16,15 @@ from .qualification_terms import read_changed_terms, read_terms
 from .registry import Call, operation
 from .render import render_qualification_type
 
-MAX_NAME, MAX_DESCRIPTION, MAX_KEYWORDS = 200, 2000, 1000
+MAX_NAME_LENGTH, MAX_DESCRIPTION_LENGTH, MAX_KEYWORDS_LENGTH = 200, 2000, 1000
 
 
 @operation("CreateQualificationType")
 def create_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Create a qualification type, with or without a test. The name is unique among the caller's types."""
-    check_length("Name", params["Name"], 1, MAX_NAME)
-    check_length("Description", params["Description"], 1, MAX_DESCRIPTION)
-    check_length("Keywords", params.get("Keywords", ""), 0, MAX_KEYWORDS)
+    check_length("Name", params["Name"], 1, MAX_NAME_LENGTH)
+    check_length("Description", params["Description"], 1, MAX_DESCRIPTION_LENGTH)
+    check_length("Keywords", params.get("Keywords", ""), 0, MAX_KEYWORDS_LENGTH)
     qualification_type = services.create_qualification_type(
         requester=call.requester,
         name=params["Name"],
@@ -53,7 +53,7 @@ def update_qualification_type(call: Call, params: dict[str, Any]) -> dict[str, A
     qualification_type = lock_qualification_type(call, params["QualificationTypeId"])
     description = params.get("Description")
     if description is not None:
-        check_length("Description", description, 1, MAX_DESCRIPTION)
+        check_length("Description", description, 1, MAX_DESCRIPTION_LENGTH)
     status = params.get("QualificationTypeStatus")
     qualification_type = services.update_qualification_type(
         qualification_type=qualification_type,

@@ -5,7 +5,7 @@ from typing import Any
 from hits.marketplace.models import GrantStatus, Qualification
 from hits.marketplace.services import qualifications as services
 
-from .limits import MAX_REASON, check_int32, check_length
+from .limits import MAX_REASON_LENGTH, check_int32, check_length
 from .lookup import find_qualification_type, find_worker
 from .paging import list_by_pk
 from .registry import Call, operation
@@ -36,7 +36,7 @@ def disassociate_qualification(call: Call, params: dict[str, Any]) -> dict[str, 
     qualification_type = find_qualification_type(call, params["QualificationTypeId"])
     worker = find_worker(params["WorkerId"])
     reason = params.get("Reason", "")
-    check_length("Reason", reason, 0, MAX_REASON)
+    check_length("Reason", reason, 0, MAX_REASON_LENGTH)
     services.revoke_qualification(
         qualification_type=qualification_type, worker=worker, reason=reason, now=call.now
     )

@@ -6,22 +6,22 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from hits.marketplace.models import EntryKind, LedgerEntry, Requester
 
-SPENDING = (EntryKind.REWARD, EntryKind.BONUS, EntryKind.FEE)
+SPENDING_KINDS = (EntryKind.REWARD, EntryKind.BONUS, EntryKind.FEE)
 
 
 @dataclass(frozen=True)
 class Account:
-    """A requester with balances in cents."""
+    """A requester with sums over its ledger entries, and its number of HITs."""
 
     requester: Requester
-    deposited: int
-    spent: int
-    hits: int
+    deposited_cents: int
+    spent_cents: int
+    hit_count: int
 
 
 def list_accounts() -> list[Account]:
     """Return all requesters by name."""
-    spent = Q(ledger__kind__in=SPENDING)
+    spent = Q(ledger__kind__in=SPENDING_KINDS)
     requesters = Requester.objects.annotate(
         deposited=Sum("ledger__available_cents", filter=Q(ledger__kind=EntryKind.DEPOSIT), default=0),
         from_available=Sum("ledger__available_cents", filter=spent, default=0),

@@ -33,7 +33,7 @@ class SlotCounts:
 
     @property
     def completed(self) -> int:
-        """The number of decided slots. The API's three counters leave submitted slots out."""
+        """The number of decided slots. No counter of the API includes submitted slots."""
         return self.approved + self.rejected
 
 
@@ -51,7 +51,7 @@ def count_slots(hits: Iterable[HIT]) -> dict[int, SlotCounts]:
 
 
 def hit_status(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
-    """Return the status (sweep abandoned slots before counting)."""
+    """Return the status. Callers sweep abandoned slots before they count."""
     if hit.disposed_at is not None:
         return HITStatus.DISPOSED
     is_closed = counts.open == 0 or hit.expires_at <= now
@@ -73,11 +73,11 @@ def has_free_slot(now: datetime) -> Q:
 
 
 def find_reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool) -> QuerySet[HIT]:
-    """Return a requester's HITs that are Reviewable, or Reviewing, by the same rule as ``status_of``."""
+    """Return a requester's HITs that are Reviewable, or Reviewing, by the same rule as ``hit_status``."""
     slots = Assignment.objects.filter(hit=OuterRef("pk"))
-    working = Q(state=SlotState.PENDING, deadline__gt=now)
+    in_progress = Q(state=SlotState.PENDING, deadline__gt=now)
     return HIT.objects.filter(requester=requester, disposed_at=None, is_reviewing=reviewing).filter(
-        ~Exists(slots.filter(working)), Q(expires_at__lte=now) | ~has_free_slot(now)
+        ~Exists(slots.filter(in_progress)), Q(expires_at__lte=now) | ~has_free_slot(now)
     )
 
 

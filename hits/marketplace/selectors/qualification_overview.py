@@ -1,4 +1,4 @@
-"""Data of the worker's page Qualifications."""
+"""Data of the worker's Qualifications page."""
 
 from dataclasses import dataclass
 from datetime import datetime

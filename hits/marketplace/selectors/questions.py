@@ -34,7 +34,7 @@ def create_preview_token(hit: HIT) -> str:
     return signing.dumps({"hit": hit.pk}, salt=_SALT)
 
 
-def find_page(token: str, now: datetime) -> FramePage | None:
+def find_frame_page(token: str, now: datetime) -> FramePage | None:
     """Return the page of a token; None for an invalid or expired one."""
     try:
         payload: dict[str, Any] = signing.loads(token, salt=_SALT)

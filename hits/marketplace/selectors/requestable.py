@@ -35,13 +35,13 @@ class Availability(StrEnum):
 
 @dataclass(frozen=True)
 class RequestableType:
-    """A type and its availability for a worker. ``request`` is their latest; ``opens_at`` ends the retry delay."""
+    """A type's availability for a worker, with their latest request and granted or revoked qualification."""
 
     qualification_type: QualificationType
     availability: Availability
     request: QualificationRequest | None = None
-    held: Qualification | None = None
-    opens_at: datetime | None = None
+    qualification: Qualification | None = None
+    opens_at: datetime | None = None  # the end of the retry delay
 
     @property
     def has_timed_out(self) -> bool:
@@ -52,7 +52,7 @@ class RequestableType:
     @property
     def is_held(self) -> bool:
         """True if the worker holds the qualification now."""
-        return self.held is not None and self.held.status == GrantStatus.GRANTED
+        return self.qualification is not None and self.qualification.status == GrantStatus.GRANTED
 
 
 def find_offered_types(worker: Worker, query: str = "") -> QuerySet[QualificationType]:
@@ -120,23 +120,23 @@ def get_requestable_type(
 def _build_row(
     qualification_type: QualificationType,
     request: QualificationRequest | None,
-    held: Qualification | None,
+    qualification: Qualification | None,
     is_blocked: bool,
     now: datetime,
 ) -> RequestableType:
-    availability, opens_at = _decide_availability(qualification_type, request, held, now)
+    availability, opens_at = _decide_availability(qualification_type, request, qualification, now)
     if not can_be_requested(qualification_type) and availability in {Availability.OPEN, Availability.LATER}:
         availability, opens_at = Availability.CLOSED, None
     # A test started before a block may be finished, as with tasks.
     if is_blocked and availability in {Availability.OPEN, Availability.LATER}:
         availability, opens_at = Availability.BLOCKED, None
-    return RequestableType(qualification_type, availability, request, held, opens_at)
+    return RequestableType(qualification_type, availability, request, qualification, opens_at)
 
 
 def _decide_availability(
     qualification_type: QualificationType,
     request: QualificationRequest | None,
-    held: Qualification | None,
+    qualification: Qualification | None,
     now: datetime,
 ) -> tuple[Availability, datetime | None]:
     if request is not None and request.state == RequestState.PENDING:
@@ -148,11 +148,11 @@ def _decide_availability(
         and request.deadline > now
     ):
         return Availability.TAKING, None
-    is_held = held is not None and held.status == GrantStatus.GRANTED
+    is_held = qualification is not None and qualification.status == GrantStatus.GRANTED
     # A holder may try for a better value if the test can be taken again.
     if is_held and (not qualification_type.test or qualification_type.retry_delay_seconds is None):
         return Availability.HELD, None
-    delay_start = _retry_delay_start(request, held)
+    delay_start = _retry_delay_start(request, qualification)
     if delay_start is None:
         return Availability.OPEN, None
     if qualification_type.retry_delay_seconds is None:
@@ -161,11 +161,13 @@ def _decide_availability(
     return (Availability.OPEN, None) if opens_at <= now else (Availability.LATER, opens_at)
 
 
-def _retry_delay_start(request: QualificationRequest | None, held: Qualification | None) -> datetime | None:
+def _retry_delay_start(
+    request: QualificationRequest | None, qualification: Qualification | None
+) -> datetime | None:
     """Return when the retry delay began: at the latest request or revocation."""
     times = []
     if request is not None:
         times.append(request.submitted_at or request.started_at)
-    if held is not None and held.status == GrantStatus.REVOKED:
-        times.append(held.changed_at)
+    if qualification is not None and qualification.status == GrantStatus.REVOKED:
+        times.append(qualification.changed_at)
     return max(times, default=None)

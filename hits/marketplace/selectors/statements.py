@@ -1,7 +1,7 @@
 """Statements: the ledger entries of a period with the balance after each.
 
-Rows are in the order of time. The running balance is computed while rows are read, so a statement of any length can
-be streamed; the opening balance is one sum.
+Rows are in chronological order. The running balance is computed while rows are read, so a statement of any length
+can be streamed; the opening balance is one query.
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ class RequesterStatementRow:
 
 @dataclass(frozen=True)
 class MonthSummary:
-    """One month of a worker's money in cents; ``first`` is its first day."""
+    """The sums of one month of a worker's ledger entries, in cents."""
 
-    first: date
+    first_day: date
     earned: int
     corrected: int
     paid_out: int
@@ -47,19 +47,19 @@ class MonthSummary:
 
 @dataclass(frozen=True)
 class DateRange:
-    """From the start of ``first`` to the end of ``last``, both UTC days; ``None`` is open."""
+    """From the start of ``first`` to the end of ``last``, both UTC days; ``None`` is no limit."""
 
     first: date | None = None
     last: date | None = None
 
     @property
     def starts_at(self) -> datetime | None:
-        """The first moment."""
+        """The first moment of the range, or None without a limit."""
         return _midnight(self.first) if self.first else None
 
     @property
     def ends_at(self) -> datetime | None:
-        """The moment after the last one."""
+        """The first moment after the range, or None without a limit."""
         return _midnight(self.last + timedelta(days=1)) if self.last else None
 
     @property
@@ -81,7 +81,7 @@ def _midnight(day: date) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
-_EARNING = (EntryKind.REWARD, EntryKind.BONUS)
+_EARNING_KINDS = (EntryKind.REWARD, EntryKind.BONUS)
 
 
 def _sum_kinds(*kinds: EntryKind, prefix: str = "") -> Sum:
@@ -98,7 +98,7 @@ def list_months(worker: Worker) -> list[MonthSummary]:
         .values("month")
         .annotate(
             entry_count=Count("pk"),
-            earned=_sum_kinds(*_EARNING),
+            earned=_sum_kinds(*_EARNING_KINDS),
             corrected=_sum_kinds(EntryKind.ADJUSTMENT),
             paid=_sum_kinds(EntryKind.PAYOUT),
         )
@@ -141,7 +141,7 @@ def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
     rows = Worker.objects.select_related("user").annotate(
         owed=Sum("ledger__worker_cents", default=0),
         entry_count=Count("ledger"),
-        earned=_sum_kinds(*_EARNING, prefix="ledger__"),
+        earned=_sum_kinds(*_EARNING_KINDS, prefix="ledger__"),
         corrected=_sum_kinds(EntryKind.ADJUSTMENT, prefix="ledger__"),
         paid=_sum_kinds(EntryKind.PAYOUT, prefix="ledger__"),
     )
@@ -175,7 +175,7 @@ def _add_running_balances(
 
 
 def list_requester_entries(requester: Requester, date_range: DateRange) -> QuerySet[LedgerEntry]:
-    """Return the same entries, newest first, with the balances ``available_after`` and ``held_after``."""
+    """Return a requester's entries in the range, newest first, with ``available_after`` and ``held_after``."""
     (available, held), _ = list_requester_rows(requester, date_range)
     return (
         LedgerEntry.objects.filter(date_range.condition, requester=requester)

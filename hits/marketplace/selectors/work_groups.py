@@ -13,7 +13,7 @@ from django.db.models.functions import RowNumber
 from hits.marketplace.models import HIT, Assignment, HITType, Worker
 
 from .lifecycle import has_free_slot
-from .worker_profile import Closure, find_closures, load_worker_profile
+from .worker_profile import GroupClosure, find_closures, load_worker_profile
 
 RECENT_SUBMISSIONS = 25
 MEDIAN_CACHE_SECONDS = 60  # every work list shows the median time, and it changes slowly
@@ -23,7 +23,7 @@ HOUR_SECONDS = 3600
 
 @dataclass(frozen=True)
 class WorkGroup:
-    """HITs of one type as a worker sees them. Seconds and cents; None if too little is known.
+    """The HITs of one type, as a worker sees them. ``median_seconds`` is None with too few submissions.
 
     ``closure`` explains why the worker cannot take them; None means that they can.
     """
@@ -31,11 +31,11 @@ class WorkGroup:
     hit_type: HITType
     tasks_left: int
     median_seconds: int | None
-    closure: Closure | None = None
+    closure: GroupClosure | None = None
 
     @property
     def blocks_preview(self) -> bool:
-        """True if the worker may not preview a task of this group either."""
+        """True if the worker may not even preview a task of this group."""
         return self.closure is not None and self.closure.blocks_preview
 
     @property
@@ -70,9 +70,7 @@ def list_groups(worker: Worker, now: datetime) -> tuple[list[WorkGroup], list[Wo
     )
     closed = find_closures(load_worker_profile(worker, now), types)
     medians = median_seconds(types)
-    groups = [
-        WorkGroup(kind, tasks_left[kind.pk], medians.get(kind.pk), closed.get(kind.pk)) for kind in types
-    ]
+    groups = [WorkGroup(row, tasks_left[row.pk], medians.get(row.pk), closed.get(row.pk)) for row in types]
     return (
         [group for group in groups if group.closure is None],
         [group for group in groups if group.closure is not None and not group.closure.is_hidden],
@@ -94,9 +92,9 @@ def find_preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | 
 def median_seconds(hit_types: Iterable[HITType]) -> dict[int, int]:
     """Return by pk the median seconds from accept to submit of each type's latest 25 submissions (at least 3).
 
-    Results are cached for a minute, also for types without a median.
+    Results are cached for a minute, even for types without a median.
     """
-    pks = {_median_cache_key(kind.pk): kind.pk for kind in hit_types}
+    pks = {_median_cache_key(row.pk): row.pk for row in hit_types}
     found = cache.get_many(pks)
     missing = [pk for key, pk in pks.items() if key not in found]
     if missing:
@@ -124,8 +122,8 @@ def _compute_median_seconds(hit_type_pks: list[int]) -> dict[int, int]:
         .select_related("hit")
         .only("accepted_at", "submitted_at", "hit__hit_type_id")
     )
-    spent: dict[int, list[float]] = defaultdict(list)
+    durations: dict[int, list[float]] = defaultdict(list)
     for slot in rows:
         if slot.accepted_at and slot.submitted_at:
-            spent[slot.hit.hit_type_id].append((slot.submitted_at - slot.accepted_at).total_seconds())
-    return {pk: round(median(times)) for pk, times in spent.items() if len(times) >= MIN_SUBMISSIONS}
+            durations[slot.hit.hit_type_id].append((slot.submitted_at - slot.accepted_at).total_seconds())
+    return {pk: round(median(times)) for pk, times in durations.items() if len(times) >= MIN_SUBMISSIONS}

@@ -86,7 +86,7 @@ def list_money_entries(worker: Worker) -> QuerySet[LedgerEntry]:
 
 
 def compute_earnings(worker: Worker) -> Earnings:
-    """Return the sums over all time."""
+    """Return the worker's sums over all time."""
     paid = LedgerEntry.objects.filter(worker=worker).aggregate(
         rewards=Sum("worker_cents", filter=Q(kind=EntryKind.REWARD), default=0),
         bonuses=Sum("worker_cents", filter=Q(kind=EntryKind.BONUS), default=0),

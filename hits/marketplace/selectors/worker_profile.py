@@ -1,4 +1,4 @@
-"""A worker's profile (qualifications, decided work, blocks) and the groups it closes.
+"""A worker's profile (qualifications, decided work, blocks), and the groups that are closed to the worker.
 
 The number of queries does not depend on the number of qualifications, requirements or groups.
 """
@@ -43,35 +43,35 @@ ALL_PERCENT = 100
 
 @dataclass(frozen=True)
 class WorkerProfile:
-    """Facts about a worker. ``qualifications`` maps public type ids to rows, revoked ones included."""
+    """What opens and closes groups: attributes, qualifications by type id (also revoked), blocks by requester pk."""
 
-    holdings: Holdings
+    attributes: Holdings
     qualifications: Mapping[str, Qualification]
     blocks: Mapping[int, WorkerBlock]
-    approved: int
-    decided: int
+    approved_count: int
+    decided_count: int
 
     @property
-    def rejected(self) -> int:
+    def rejected_count(self) -> int:
         """The number of rejected submissions."""
-        return self.decided - self.approved
+        return self.decided_count - self.approved_count
 
     @property
     def percent_approved(self) -> int:
         """The share of approved submissions, in whole per cent, rounded down."""
-        return self.holdings.values[PERCENT_APPROVED]
+        return self.attributes.values[PERCENT_APPROVED]
 
     @property
     def is_adult(self) -> bool:
         """True if the worker has declared to be 18 or older."""
-        return ADULT in self.holdings.values
+        return ADULT in self.attributes.values
 
 
 @dataclass(frozen=True)
-class Closure:
+class GroupClosure:
     """Why a group is closed to a worker, and the strictest guard of the unmet requirements."""
 
-    reasons: tuple[closure_reasons.Reason, ...]
+    reasons: tuple[closure_reasons.ClosureReason, ...]
     guards: GuardedActions
 
     @property
@@ -81,7 +81,7 @@ class Closure:
 
     @property
     def blocks_preview(self) -> bool:
-        """True if the task may not be previewed either."""
+        """True if the worker may not even preview a task of the group."""
         return self.guards is not GuardedActions.ACCEPT
 
     @property
@@ -112,36 +112,36 @@ def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
     values[PERCENT_REJECTED] = _percent(rejected, approved + rejected, default=0)
     values |= _outcome_percents(worker, now)
     return WorkerProfile(
-        holdings=Holdings(values=values, country=worker.country, subdivision=worker.subdivision),
+        attributes=Holdings(values=values, country=worker.country, subdivision=worker.subdivision),
         qualifications=qualifications,
         blocks={row.requester_id: row for row in blocks},
-        approved=approved,
-        decided=approved + rejected,
+        approved_count=approved,
+        decided_count=approved + rejected,
     )
 
 
-def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[int, Closure]:
+def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[int, GroupClosure]:
     """Return by pk the HIT types that are closed to the worker, each with all reasons."""
-    unmet_by_type = {kind: unmet_requirements(kind.requirements, profile.holdings) for kind in hit_types}
+    unmet_by_type = {row: unmet_requirements(row.requirements, profile.attributes) for row in hit_types}
     type_ids = {requirement.type_id for rows in unmet_by_type.values() for requirement in rows}
     facts = closure_reasons.WorkerFacts(
-        values=profile.holdings.values,
-        country=profile.holdings.country,
-        subdivision=profile.holdings.subdivision,
-        approved=profile.approved,
-        decided=profile.decided,
+        values=profile.attributes.values,
+        country=profile.attributes.country,
+        subdivision=profile.attributes.subdivision,
+        approved_count=profile.approved_count,
+        decided_count=profile.decided_count,
         custom_qualifications=_describe_custom_qualifications(profile, type_ids),
     )
     closures = {}
-    for kind, rows in unmet_by_type.items():
+    for hit_type, rows in unmet_by_type.items():
         reasons = [closure_reasons.explain_unmet(requirement, facts) for requirement in rows]
         guards = [requirement.guards for requirement in rows]
-        block = profile.blocks.get(kind.requester_id)
+        block = profile.blocks.get(hit_type.requester_id)
         if block is not None:
             reasons.insert(0, closure_reasons.explain_block(block.requester.name, block.at, block.reason))
             guards.append(GuardedActions.PREVIEW)
         if reasons:
-            closures[kind.pk] = Closure(tuple(reasons), max(guards, key=list(GuardedActions).index))
+            closures[hit_type.pk] = GroupClosure(tuple(reasons), max(guards, key=list(GuardedActions).index))
     return closures
 
 

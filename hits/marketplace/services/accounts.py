@@ -16,7 +16,7 @@ from . import countries, ledger, system_qualifications
 
 PLATFORM_NAME = "Deerstalker"
 ANNOTATOR_GROUP = "annotator"
-MAX_NAME = 100
+MAX_NAME_LENGTH = 100
 MAX_ACCOUNT_CENTS = 99_999_999_999  # our own client reads at most nine digits of dollars
 
 
@@ -37,8 +37,8 @@ def create_requester(*, name: str, funds_cents: int | None = None, initial_funds
     ``funds_cents``. Raises ActionRefused for an invalid name or a negative sum.
     """
     clean_name = name.strip()
-    if not clean_name or len(clean_name) > MAX_NAME or not clean_name.isprintable():
-        raise ActionRefused(f"A requester's name has 1 to {MAX_NAME} printable characters.")
+    if not clean_name or len(clean_name) > MAX_NAME_LENGTH or not clean_name.isprintable():
+        raise ActionRefused(f"A requester's name has 1 to {MAX_NAME_LENGTH} printable characters.")
     if (funds_cents or 0) < 0:
         raise ActionRefused("Funds must be whole cents and not negative.")
     requester, created = Requester.objects.get_or_create(name=clean_name)
@@ -82,8 +82,8 @@ def deposit(*, requester: Requester, cents: int, note: str = "") -> None:
 def create_worker_account(*, username: str, password: str, country: str = "US") -> Worker:
     """Create a user in group annotator and link a marketplace worker to it.
 
-    ``country`` is declared for the worker; with "" the worker does it before the first task. Raises ActionRefused
-    for a taken name or an unknown country code.
+    ``country`` is declared for the worker; if it is "", the worker enters it before the first task. Raises
+    ActionRefused for a taken name or an unknown country code.
     """
     users = get_user_model()
     if users.objects.filter(username=username).exists():

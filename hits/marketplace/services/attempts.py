@@ -153,7 +153,7 @@ def _lock_worker(worker: Worker) -> Worker:
 
 
 def _check_eligible(worker: Worker, hit_type: HITType, now: datetime) -> None:
-    """Raise ActionRefused if the group is closed to the worker, as the accepting transaction sees the rows."""
+    """Raise ActionRefused if the group is closed to the worker. Called inside the transaction of the accept."""
     if not worker.country:
         raise CountryRequired("Enter the country you work from before you take your first task.")
     closure = find_closures(load_worker_profile(worker, now), [hit_type]).get(hit_type.pk)
@@ -168,7 +168,7 @@ def _attempt_rows() -> QuerySet[Attempt]:
 def _claim_first_free(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
     """Claim the first free slot. HITs that this worker returned before come last.
 
-    The worker had a reason to return them, and the next HIT may suit better. A HIT that its requester's rules forbid
+    The worker had a reason to return them, and the next HIT may suit better. A HIT that its requester's rules close
     to this worker is skipped; a rule about the whole group ends the search.
     """
     has_returned = Exists(Attempt.objects.filter(worker=worker, assignment__hit=OuterRef("hit")))
@@ -203,8 +203,8 @@ def _find_free_slot(worker: Worker, slots: QuerySet[Assignment], now: datetime) 
     """Return the first free slot; lock it and its HIT until the transaction ends (PostgreSQL).
 
     A call that expires, disposes or changes the HIT locks its row too, and so does another accept. Locked HITs are
-    skipped first, so that a crowd in one group does not queue for its first HIT. Only when nothing else is left does
-    the accept wait for them.
+    skipped first, so that many workers in one group do not all wait for its first HIT. If no other HIT is left, the
+    accept waits for them.
     """
     free = (
         slots.filter(state=SlotState.OPEN, hit__expires_at__gt=now, hit__disposed_at=None)

@@ -47,7 +47,7 @@ class EventType(StrEnum):
     PING = "Ping"
 
 
-# After these events the HIT may have no worker left and become Reviewable.
+# After these events, no task of the HIT may be in progress any more, so that it becomes Reviewable.
 _MAY_MAKE_REVIEWABLE = frozenset(
     {
         EventType.ASSIGNMENT_ABANDONED,
@@ -56,13 +56,13 @@ _MAY_MAKE_REVIEWABLE = frozenset(
         EventType.HIT_EXPIRED,
     }
 )
-_CLOCK_EVENTS = frozenset({EventType.HIT_EXPIRED, EventType.HIT_REVIEWABLE})
+_EXPIRY_EVENTS = frozenset({EventType.HIT_EXPIRED, EventType.HIT_REVIEWABLE})
 
 
 def record_event(kind: EventType, *, hit: HIT, at: datetime, assignment: Assignment | None = None) -> None:
     """Queue a notification if the HIT type's setting includes this event. Needs a transaction.
 
-    If the HIT becomes Reviewable, HITReviewable is recorded too, once.
+    If the HIT becomes Reviewable, HITReviewable is queued too, once.
     """
     setting = NotificationSetting.objects.filter(hit_type=hit.hit_type_id, is_active=True).first()
     if setting is None:
@@ -82,7 +82,7 @@ def record_extended(*, hit: HIT, at: datetime) -> None:
 
 
 def record_expired(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
-    """Record the expiry of each HIT once; return how many. Only HIT types with a matching setting count."""
+    """Record the expiry of each HIT once, if its type's setting includes such events; return how many."""
     recorded = 0
     while recorded < limit:
         due = list(_find_unrecorded_expired(now, hit_type_pk)[:BATCH_SIZE])
@@ -104,7 +104,7 @@ def record_expired_before_disposal(*, hit: HIT, now: datetime) -> None:
 
 
 def skip_expired(*, hit_type_pk: int, now: datetime) -> None:
-    """Mark expired HITs as recorded: a new setting sends nothing about earlier expiries."""
+    """Mark expired HITs as recorded, so that a new setting sends nothing about earlier expiries."""
     HIT.objects.filter(hit_type=hit_type_pk, expired_recorded=False, expires_at__lte=now).update(
         expired_recorded=True
     )
@@ -122,7 +122,7 @@ def queue_notification(
     """Put a document into the outbox, due immediately.
 
     The row has the current time, not the event's time. After an outage, events may be days old when they are queued,
-    and a notification is given up one day after it was queued.
+    and delivery of a notification stops one day after it was queued.
     """
     now = Clock.now()
     return Notification.objects.create(
@@ -145,13 +145,13 @@ def customer_id(requester: Requester) -> str:
 
 
 def _find_unrecorded_expired(now: datetime, hit_type_pk: int | None) -> Any:
-    settings_rows = NotificationSetting.objects.filter(is_active=True)
+    notification_settings = NotificationSetting.objects.filter(is_active=True)
     if hit_type_pk is not None:
-        settings_rows = settings_rows.filter(hit_type=hit_type_pk)
+        notification_settings = notification_settings.filter(hit_type=hit_type_pk)
     types = [
         type_pk
-        for type_pk, names in settings_rows.values_list("hit_type_id", "events")
-        if _CLOCK_EVENTS.intersection(names)
+        for type_pk, names in notification_settings.values_list("hit_type_id", "events")
+        if _EXPIRY_EVENTS.intersection(names)
     ]
     return HIT.objects.filter(
         hit_type__in=types, expired_recorded=False, expires_at__lte=now, disposed_at=None

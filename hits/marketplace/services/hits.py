@@ -1,4 +1,4 @@
-"""Create, change, extend, expire and dispose HITs."""
+"""Create, change, extend, expire and dispose of HITs."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from hits.marketplace.selectors.lifecycle import find_stale_hits
 from . import events, ledger
 from .events import EventType
 
-TEN_ASSIGNMENTS = 10
+MIN_HIGHER_FEE_ASSIGNMENTS = 10
 DISPOSE_AFTER = timedelta(days=120)
 DISPOSE_BATCH_SIZE = 500
 
@@ -54,7 +54,7 @@ class HITTypeParams:
 
 @dataclass(frozen=True)
 class HostedPage:
-    """A question whose page the marketplace shows: HTML or a form. Height in CSS pixels, 0 for any."""
+    """A question whose page the marketplace shows: HTML or a form. Height in CSS pixels; 0: the site chooses."""
 
     kind: QuestionKind
     frame_height: int = 0
@@ -116,9 +116,9 @@ def _page_fields(page: ExternalQuestion | HostedPage) -> dict[str, Any]:
 
 @transaction.atomic
 def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
-    """Add slots to a HIT and hold their cost. Raises ApiError, also for ten or more: the fee would change."""
+    """Add slots to a HIT and hold their cost. Raises ApiError for an increase to ten or more (another fee)."""
     hit = lock_hit_row(hit.pk)
-    if hit.max_assignments < TEN_ASSIGNMENTS <= hit.max_assignments + count:
+    if hit.max_assignments < MIN_HIGHER_FEE_ASSIGNMENTS <= hit.max_assignments + count:
         raise ApiError(
             "InvalidMaximumAssignmentsIncrease",
             "A HIT created with fewer than 10 assignments cannot be extended to 10 or more.",
@@ -131,7 +131,7 @@ def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
 
 @transaction.atomic
 def change_hit_type(*, hit: HIT, hit_type: HITType, now: datetime) -> None:
-    """Give a HIT another type; the money held for its slots changes exactly with the price.
+    """Give a HIT another type, and change the money held for its slots to the new price.
 
     Raises ApiError if the price changes and a slot was taken already, and ledger.InsufficientFunds.
     Workers with a task in progress keep their deadline.
@@ -221,8 +221,8 @@ def lock_hit_row(hit_pk: int) -> HIT:
     """Return the current row of the HIT, locked until the transaction ends.
 
     On PostgreSQL two calls about one HIT, and accepts of its tasks, then run one after the other. So the held money
-    always fits its price and slots. (SQLite has one writer at a time.) ``no_key``: ledger entries, which refer to the
-    HIT, need not wait.
+    always matches its price and slots. (SQLite has one writer at a time.) ``no_key``: ledger entries, which refer to
+    the HIT, need not wait.
     """
     rows = HIT.objects.select_for_update(of=("self",), no_key=True).select_related("requester", "hit_type")
     return rows.get(pk=hit_pk)

@@ -9,7 +9,7 @@ from hits.marketplace.errors import ActionRefused
 from hits.marketplace.formats.html_question import build_html_question, wrap_in_form
 from hits.marketplace.models import HITLayout, Requester
 
-MAX_NAME = 120
+MAX_NAME_LENGTH = 120
 
 
 @transaction.atomic
@@ -18,8 +18,8 @@ def create_layout(
 ) -> HITLayout:
     """Return a new layout. Raises ActionRefused for a taken or invalid name, or a page that no HIT can show."""
     clean_name = name.strip()
-    if not clean_name or len(clean_name) > MAX_NAME or not clean_name.isprintable():
-        raise ActionRefused(f"A layout's name has 1 to {MAX_NAME} printable characters.")
+    if not clean_name or len(clean_name) > MAX_NAME_LENGTH or not clean_name.isprintable():
+        raise ActionRefused(f"A layout's name has 1 to {MAX_NAME_LENGTH} printable characters.")
     try:
         build_html_question(wrap_in_form(html), frame_height)
     except QuestionError as error:

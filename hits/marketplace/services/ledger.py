@@ -45,7 +45,7 @@ def deposit(*, requester: Requester, cents: int, at: datetime, note: str = "") -
 
 @transaction.atomic
 def hold(*, hit: HIT, cents: int, at: datetime) -> None:
-    """Hold money for a HIT's slots. Raises InsufficientFunds without any change."""
+    """Hold money for a HIT's slots. Raises InsufficientFunds, and changes nothing, if the balance is too low."""
     if not cents:
         return
     _change_balance(hit.requester, available=-cents, held=cents)
@@ -61,7 +61,7 @@ def hold(*, hit: HIT, cents: int, at: datetime) -> None:
 
 @transaction.atomic
 def release(*, hit: HIT, cents: int, at: datetime, assignment: Assignment | None = None) -> None:
-    """Release held money: a slot was rejected, or a HIT with free slots was disposed."""
+    """Release held money: a slot was rejected, or a HIT with free slots was disposed of."""
     if not cents:
         return
     _change_balance(hit.requester, available=cents, held=-cents)
@@ -156,7 +156,7 @@ def adjust_worker(
 ) -> LedgerEntry:
     """Change the amount owed to a worker by ``cents`` (either sign), with the reason in ``note``.
 
-    ``payout`` is the wrongly recorded one. Raises ValueError if the worker would owe money.
+    ``payout`` is the payout that was recorded wrongly. Raises ValueError if the worker would owe money.
     """
     _lock_worker(worker)
     owed = owed_cents(worker)
@@ -188,5 +188,5 @@ def _change_balance(requester: Requester, *, available: int = 0, held: int = 0) 
     if changed != 1:
         if available < 0:
             raise InsufficientFunds
-        # A fault of ours, no reply to a requester.
+        # A bug in this code, not a requester's mistake.
         raise RuntimeError(f"{requester.name} lacks {-held} held cents.")

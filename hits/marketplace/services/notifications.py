@@ -30,17 +30,17 @@ from .events import EventType
 
 logger = logging.getLogger(__name__)
 
-# Longer than a POST takes, so that no other process sends it meanwhile.
+# Longer than a POST takes, so that no other process sends the same notification meanwhile.
 MIN_RETRY_DELAY = timedelta(minutes=1)
 MAX_RETRY_DELAY = timedelta(hours=1)
-GIVE_UP_AFTER = timedelta(days=1)
+MAX_QUEUED_TIME = timedelta(days=1)
 PASS_SECONDS = 4.0
 RETENTION = timedelta(days=30)
 DELIVERY_TASK = "marketplace.deliver_notifications"
 
 
 @dataclass(frozen=True)
-class Specification:
+class NotificationSpecification:
     """The API's NotificationSpecification, checked: destination, transport and events."""
 
     destination: str
@@ -50,13 +50,13 @@ class Specification:
 
 @transaction.atomic
 def update_setting(
-    *, hit_type: HITType, specification: Specification | None, active: bool | None, now: datetime
+    *, hit_type: HITType, specification: NotificationSpecification | None, active: bool | None, now: datetime
 ) -> NotificationSetting:
-    """Set, replace, or only switch a HIT type's notifications. Raises ApiError if there are none to switch.
+    """Set or replace a HIT type's setting, or only switch it on or off. Raises ApiError if there is none to switch.
 
-    Earlier expiries are never sent afterwards.
+    HITs that expired before send no notification.
     """
-    # PostgreSQL: of two concurrent first calls the later one finds the earlier one's setting.
+    # PostgreSQL: if two first calls run concurrently, the later one finds the setting of the earlier one.
     HITType.objects.select_for_update(no_key=True).get(pk=hit_type.pk)
     events.record_expired(now=now, hit_type_pk=hit_type.pk)  # by the setting before this change
     setting = NotificationSetting.objects.filter(hit_type=hit_type).first()
@@ -78,7 +78,7 @@ def update_setting(
 
 @transaction.atomic
 def send_test_notification(
-    *, requester: Requester, specification: Specification, kind: EventType, now: datetime
+    *, requester: Requester, specification: NotificationSpecification, kind: EventType, now: datetime
 ) -> Notification:
     """Queue a message about an event that did not happen, and start the delivery."""
     notification = events.queue_notification(
@@ -92,7 +92,7 @@ def send_test_notification(
 
 
 def deliver_due_notifications(*, now: datetime, pass_seconds: float = PASS_SECONDS) -> int:
-    """Send due notifications, for some seconds at most; return how many arrived. Safe to run concurrently."""
+    """Send due notifications for at most ``pass_seconds``; return how many arrived. Safe to run concurrently."""
     ends_at = time.monotonic() + pass_seconds
     sent_count = 0
     while time.monotonic() < ends_at:
@@ -100,7 +100,7 @@ def deliver_due_notifications(*, now: datetime, pass_seconds: float = PASS_SECON
         if row is None:
             break
         if not _claim(row, now):
-            continue  # another process has it
+            continue  # another process claimed it
         crash_point("marketplace.deliver.after_claim")
         error = _send(row)
         crash_point("marketplace.deliver.after_send")
@@ -114,7 +114,7 @@ def deliver_due_notifications(*, now: datetime, pass_seconds: float = PASS_SECON
 
 @transaction.atomic
 def delete_old_notifications(*, now: datetime) -> int:
-    """Delete notifications sent or given up a month ago; return how many. Queued ones stay."""
+    """Delete notifications queued at least 30 days ago and sent or failed since; return how many."""
     finished = Notification.objects.exclude(state=NotificationState.QUEUED)
     return finished.filter(created_at__lte=now - RETENTION).delete()[0]
 
@@ -133,7 +133,7 @@ def _claim(row: Notification, now: datetime) -> int:
 
 
 def _retry_delay(attempts: int) -> timedelta:
-    """Return the wait after this many earlier attempts: 1, 2, 4 … minutes, an hour at most."""
+    """Return the delay after this number of attempts: 1, 2, 4 … minutes, an hour at most."""
     return min(MIN_RETRY_DELAY * 2 ** min(attempts, 10), MAX_RETRY_DELAY)
 
 
@@ -156,7 +156,7 @@ def _send(row: Notification) -> str:
 
 
 def _postpone(row: Notification, error: str, now: datetime) -> None:
-    """Store the error, give up notifications queued a day ago, and pause the destination for a minute.
+    """Store the error, mark notifications queued over a day ago as failed, and pause the destination for a minute.
 
     Other notifications for the same URL would fail too and delay those for other destinations.
     """
@@ -164,7 +164,7 @@ def _postpone(row: Notification, error: str, now: datetime) -> None:
     same_destination = Notification.objects.filter(
         destination=row.destination, state=NotificationState.QUEUED
     )
-    too_old = same_destination.filter(created_at__lte=now - GIVE_UP_AFTER)
+    too_old = same_destination.filter(created_at__lte=now - MAX_QUEUED_TIME)
     too_old.update(state=NotificationState.FAILED, error=error)
     Notification.objects.filter(pk=row.pk).update(error=error)
     same_destination.filter(next_attempt_at__lte=now).update(next_attempt_at=now + MIN_RETRY_DELAY)

@@ -22,10 +22,10 @@ from . import ledger
 
 logger = logging.getLogger(__name__)
 
-MAX_MEANS = 40
-MAX_REFERENCE = 120
-MAX_REASON = 200
-MAX_IDEMPOTENCY_KEY = 64
+MAX_MEANS_LENGTH = 40
+MAX_REFERENCE_LENGTH = 120
+MAX_REASON_LENGTH = 200
+MAX_IDEMPOTENCY_KEY_LENGTH = 64
 MAX_CENTS = 10_000_000  # a payout above 100,000 dollars is a typing error
 EARLIEST_DAY = date(2000, 1, 1)
 
@@ -83,17 +83,17 @@ def validate_day(paid_on: date) -> date:
 
 def validate_means(typed: str) -> str:
     """Return the payment method with single spaces, or raise PayoutFieldError."""
-    return _clean_text("means", typed, MAX_MEANS)
+    return _clean_text("means", typed, MAX_MEANS_LENGTH)
 
 
 def validate_reference(typed: str) -> str:
     """Return the payment reference with single spaces, or raise PayoutFieldError."""
-    return _clean_text("reference", typed, MAX_REFERENCE)
+    return _clean_text("reference", typed, MAX_REFERENCE_LENGTH)
 
 
 def is_recorded(*, idempotency_key: str) -> bool:
     """Return whether a payout with this key is recorded already."""
-    return Payout.objects.filter(idempotency_key=idempotency_key[:MAX_IDEMPOTENCY_KEY]).exists()
+    return Payout.objects.filter(idempotency_key=idempotency_key[:MAX_IDEMPOTENCY_KEY_LENGTH]).exists()
 
 
 @transaction.atomic
@@ -106,10 +106,10 @@ def record_payout(*, transfer: Transfer, idempotency_key: str, by: AbstractBaseU
     validated = validate_transfer(transfer)
     # The worker's row is locked first: a second press waits here and then finds the first payout.
     Worker.objects.select_for_update().get(pk=validated.worker.pk)
-    existing = Payout.objects.filter(idempotency_key=idempotency_key[:MAX_IDEMPOTENCY_KEY]).first()
+    existing = Payout.objects.filter(idempotency_key=idempotency_key[:MAX_IDEMPOTENCY_KEY_LENGTH]).first()
     if existing is not None:
         return existing
-    return _post_payout(validated, idempotency_key[:MAX_IDEMPOTENCY_KEY], Clock.now(), by)
+    return _post_payout(validated, idempotency_key[:MAX_IDEMPOTENCY_KEY_LENGTH], Clock.now(), by)
 
 
 @transaction.atomic
@@ -152,12 +152,12 @@ def correct_balance(
 ) -> LedgerEntry:
     """Change the amount owed to a worker by ``cents`` (either sign) with a reason that the worker reads.
 
-    ``payout`` is the wrongly recorded one: a payout recorded 20 dollars too high needs +20 dollars here.
+    ``payout`` is the payout that was recorded wrongly: one recorded 20 dollars too high needs +20 dollars here.
 
     Raises:
         PayoutFieldError: no reason, no change, or the worker would owe money.
     """
-    clean_reason = _clean_text("reason", reason, MAX_REASON)
+    clean_reason = _clean_text("reason", reason, MAX_REASON_LENGTH)
     if not cents or abs(cents) > MAX_CENTS:
         raise PayoutFieldError("amount", "Enter the change in whole cents, such as 12.50 or -12.50.")
     try:
@@ -184,8 +184,8 @@ def correct_balance(
 def _post_payout(
     transfer: Transfer, idempotency_key: str, now: datetime, by: AbstractBaseUser | None
 ) -> Payout:
-    same = {"paid_on": transfer.paid_on, "means": transfer.means, "reference": transfer.reference}
-    if Payout.objects.filter(worker=transfer.worker, **same).exists():
+    identity = {"paid_on": transfer.paid_on, "means": transfer.means, "reference": transfer.reference}
+    if Payout.objects.filter(worker=transfer.worker, **identity).exists():
         raise PayoutFieldError(
             "reference", f"A payout of {transfer.paid_on} with this method and reference is recorded already."
         )
@@ -195,7 +195,7 @@ def _post_payout(
         idempotency_key=idempotency_key,
         recorded_by_id=by.pk if by else None,
         recorded_at=now,
-        **same,
+        **identity,
     )
     try:
         ledger.post_payout(payout=payout, at=now)

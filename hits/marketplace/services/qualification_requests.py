@@ -25,8 +25,8 @@ def request_qualification(
 ) -> QualificationRequest:
     """Request a qualification: grant it if it is auto-granted, start its test, or queue the request.
 
-    An open request, with a running test or undecided, is returned instead. Raises ActionRefused if the worker cannot
-    request the qualification.
+    A request that is open already (its test is running, or it is undecided) is returned instead. Raises ActionRefused
+    if the worker cannot request the qualification.
     """
     # One request at a time per worker, so that a double click creates one. (An accept locks the same row.)
     locked_worker = Worker.objects.select_for_update().get(pk=worker.pk)
@@ -47,7 +47,7 @@ def request_qualification(
         return request
     request.submitted_at = now
     value = requestable_type.auto_granted_value if requestable_type.is_auto_granted else None
-    return _grant_or_wait(request, value, now)
+    return _grant_or_queue(request, value, now)
 
 
 @transaction.atomic
@@ -77,7 +77,7 @@ def submit_test(
     # If the test was replaced meanwhile, its key is gone: the requester decides.
     key = request.qualification_type.answer_key if _has_current_test(request) else ""
     request.score = score_answers(parse_answer_key(key), answers) if key else None
-    return _grant_or_wait(request, request.score, now)
+    return _grant_or_queue(request, request.score, now)
 
 
 @transaction.atomic
@@ -95,7 +95,7 @@ def reject_request(*, request: QualificationRequest, reason: str, now: datetime)
     _decide_request(request, RequestState.REJECTED, reason, now)
 
 
-def _grant_or_wait(request: QualificationRequest, value: int | None, now: datetime) -> QualificationRequest:
+def _grant_or_queue(request: QualificationRequest, value: int | None, now: datetime) -> QualificationRequest:
     """Grant a request with its value, or queue it for the requester if there is no value."""
     if value is None:
         request.state = RequestState.PENDING

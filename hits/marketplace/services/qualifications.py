@@ -22,10 +22,10 @@ TYPE_DELETED = "The requester deleted this qualification."
 
 
 class NotHeld(ApiError):
-    """The worker does not hold the qualification; ``present`` is the revoked row, or None if it was never held."""
+    """The worker does not hold the qualification; ``revoked`` is its revoked row, or None if it was never held."""
 
-    def __init__(self, present: Qualification | None) -> None:
-        if present is None:
+    def __init__(self, revoked: Qualification | None) -> None:
+        if revoked is None:
             super().__init__(
                 "QualificationDoesNotExist", "You requested a Qualification that does not exist."
             )
@@ -39,7 +39,7 @@ class NotHeld(ApiError):
 class QualificationTerms:
     """How workers get a qualification by request. Times in seconds; the XML is already validated.
 
-    ``is_decided_by_hand``: the requester decides requests without test and auto-grant.
+    ``is_decided_by_hand``: if there is no test and no auto-grant, the requester decides requests.
     """
 
     test: str = ""
@@ -62,7 +62,7 @@ def create_qualification_type(
     now: datetime,
     terms: QualificationTerms | None = None,
 ) -> QualificationType:
-    """Return a new qualification type. Raises ApiError for a taken name (a constraint decides between two calls)."""
+    """Return a new qualification type. Raises ApiError for a taken name, by a database constraint."""
     terms = terms or QualificationTerms()
     qualification_type = QualificationType(
         requester=requester,
@@ -160,7 +160,7 @@ def _apply_terms(row: QualificationType, terms: QualificationTerms) -> None:
 
 
 def _lock_worker(worker: Worker) -> None:
-    # An accept locks the same row: on PostgreSQL it runs entirely before or after a change.
+    # An accept locks the same row: on PostgreSQL it runs entirely before or after this change.
     Worker.objects.select_for_update().get(pk=worker.pk)
 
 

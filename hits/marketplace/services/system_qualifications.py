@@ -1,6 +1,6 @@
 """The stored system qualifications: Adult, which workers declare, and Masters, which the platform grants.
 
-They are ordinary qualification types of the platform's own account with Amazon's fixed ids, so that they are stored,
+They are ordinary qualification types of the platform's own account with Amazon's fixed ids, so they are stored,
 shown and revoked like all others. (The other system qualifications are computed.)
 """
 
@@ -16,7 +16,7 @@ from . import qualifications
 
 GRANTED_VALUE = 1
 _ADULT_DESCRIPTION = (
-    "Declared on the page Qualifications: 18 or older, and tasks may show content for adults."
+    "Declared on the Qualifications page: 18 or older, and tasks may show content for adults."
 )
 _MASTERS_DESCRIPTION = "Granted by the platform for good work over a long time."
 _TYPES = {

@@ -1,4 +1,4 @@
-"""Unique request tokens: for 24 hours a token stands for one call, even if it is repeated."""
+"""Unique request tokens: a call repeated with the same token within 24 hours is refused."""
 
 from datetime import datetime, timedelta
 
@@ -16,7 +16,7 @@ def claim_token(
 ) -> RequestToken | None:
     """Claim a token for the current call, or return None if the caller sent none.
 
-    Raises ApiError ``code`` for a used one; ``detail`` names the row that it created. The database's unique
+    Raises ApiError ``code`` for a used token; ``detail`` names the row that the first call created. The unique
     constraint decides between concurrent calls.
     """
     if token is None:

@@ -14,7 +14,7 @@ from hits.marketplace.services import accounts as services
 
 from .access import platform_admin_required
 
-MAX_NOTE = 200
+MAX_NOTE_LENGTH = 200
 
 
 @never_cache
@@ -31,7 +31,7 @@ def deposit(request: HttpRequest, requester_pk: int) -> HttpResponse:
     """Fund an account."""
     requester = get_object_or_404(Requester, pk=requester_pk)
     typed = request.POST.get("amount", "").strip().removeprefix("$")
-    note = request.POST.get("note", "").strip()[:MAX_NOTE]
+    note = request.POST.get("note", "").strip()[:MAX_NOTE_LENGTH]
     try:
         cents = parse_usd(typed)
         services.deposit(requester=requester, cents=cents, note=note)

@@ -1,4 +1,4 @@
-"""The language that a worker chose on this site, for own pages that get no cookie."""
+"""The language that a worker chose on this site, for the platform's task pages, which get no cookie."""
 
 from django.conf import settings
 from django.http import HttpRequest

@@ -1,4 +1,4 @@
-"""The worker's page Messages."""
+"""The worker's Messages page."""
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse

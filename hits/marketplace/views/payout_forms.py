@@ -31,7 +31,7 @@ class _PayoutFormBase(forms.Form):
             field.widget.attrs["class"] = "input"
 
     def refuse(self, error: PayoutFieldError) -> None:
-        """Show a service's error at its field."""
+        """Add a service's error to its field."""
         name = _FORM_FIELDS.get(error.field, error.field)
         self.add_error(name if name in self.fields else None, str(error))
 
@@ -50,12 +50,12 @@ class PayoutForm(_PayoutFormBase):
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
     means = forms.CharField(
-        max_length=payouts.MAX_MEANS,
+        max_length=payouts.MAX_MEANS_LENGTH,
         label="Payment method",
         help_text="Such as bank transfer, gift card or cash.",
     )
     reference = forms.CharField(
-        max_length=payouts.MAX_REFERENCE, label="Reference", help_text="The worker sees it."
+        max_length=payouts.MAX_REFERENCE_LENGTH, label="Reference", help_text="The worker sees it."
     )
 
     def __init__(self, worker: Worker, owed_cents: int, *args: Any, **kwargs: Any) -> None:
@@ -103,7 +103,7 @@ class PayoutForm(_PayoutFormBase):
 
 
 class CorrectionForm(_PayoutFormBase):
-    """A change of the amount owed to a worker after a wrong record."""
+    """A change of the amount owed to a worker, after a payout was recorded wrongly."""
 
     sign = forms.ChoiceField(
         label="Change", choices=[("more", "Increase the amount owed"), ("less", "Decrease the amount owed")]
@@ -113,7 +113,9 @@ class CorrectionForm(_PayoutFormBase):
         label="Amount, US$",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
-    reason = forms.CharField(max_length=payouts.MAX_REASON, label="Reason", help_text="The worker sees it.")
+    reason = forms.CharField(
+        max_length=payouts.MAX_REASON_LENGTH, label="Reason", help_text="The worker sees it."
+    )
     payout = forms.ModelChoiceField(
         queryset=Payout.objects.none(),
         required=False,
@@ -130,7 +132,7 @@ class CorrectionForm(_PayoutFormBase):
         )
 
     def clean_amount(self) -> str:
-        """Read the amount."""
+        """Set ``cents``, and return the amount as typed."""
         typed: str = self.cleaned_data["amount"]
         with _as_validation_error():
             self.cents = payout_file.parse_amount(typed)

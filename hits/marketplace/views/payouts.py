@@ -61,7 +61,7 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
     form = PayoutForm(worker, worker.owed, request.POST or None)
     step = request.POST.get("step")
     if step == "record" and payouts.is_recorded(idempotency_key=_read_idempotency_key(request)):
-        return redirect("marketplace:worker-payouts", worker.pk)  # a second press: less is owed by now
+        return redirect("marketplace:worker-payouts", worker.pk)  # a second press of the button
     if request.method != "POST" or step == "change" or not form.is_valid():
         status = 400 if form.is_bound and form.errors else 200
         return _render_worker_page(request, worker, form, status=status)
@@ -140,7 +140,7 @@ def _read_upload(request: HttpRequest) -> str:
 
 
 def _find_worker(pk: int) -> Any:
-    """Return the worker with their sums, or raise Http404."""
+    """Return the worker with the sums of ``list_owed_workers``, or raise Http404."""
     return get_object_or_404(statements.list_owed_workers(include_all=True), pk=pk)
 
 

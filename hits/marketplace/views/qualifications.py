@@ -1,4 +1,4 @@
-"""The worker's page Qualifications, and the country declaration."""
+"""The worker's Qualifications page, and the country declaration."""
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -18,7 +18,7 @@ from hits.marketplace.services import countries
 from .access import worker_required
 
 PER_PAGE = 10
-MAX_QUERY = 100
+MAX_QUERY_LENGTH = 100
 
 
 @never_cache
@@ -41,7 +41,7 @@ def declare_country(request: HttpRequest, worker: Worker) -> HttpResponse:
         )
     except ActionRefused as error:
         worker.refresh_from_db()
-        return _render_page(request, worker, problem=gettext(str(error)), chosen=code, status=400)
+        return _render_page(request, worker, problem=gettext(str(error)), selected_country=code, status=400)
     messages.success(
         request, gettext("Recorded: you work from %(country)s.") % {"country": country_name(code)}
     )
@@ -49,11 +49,11 @@ def declare_country(request: HttpRequest, worker: Worker) -> HttpResponse:
 
 
 def _render_page(
-    request: HttpRequest, worker: Worker, *, problem: str = "", chosen: str = "", status: int = 200
+    request: HttpRequest, worker: Worker, *, problem: str = "", selected_country: str = "", status: int = 200
 ) -> HttpResponse:
     now = Clock.now()
     changeable_at = countries.next_change_at(worker)
-    query = request.GET.get("q", "").strip()[:MAX_QUERY]
+    query = request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
     page = Paginator(find_offered_types(worker, query), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "worker": worker,
@@ -64,7 +64,7 @@ def _render_page(
         "query": query,
         "countries": sorted_by_name(),
         "country": country_name(worker.country),
-        "chosen": chosen or worker.country,
+        "selected_country": selected_country or worker.country,
         "problem": problem,
         "changeable_at": changeable_at,
         "may_declare": changeable_at is None or now >= changeable_at,

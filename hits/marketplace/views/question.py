@@ -17,18 +17,18 @@ from hits.domain import content_security_policy
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.marketplace.formats.html_question import insert_first_script, parse_html_question, prepare_page
 from hits.marketplace.models import Clock
-from hits.marketplace.selectors.questions import find_page
+from hits.marketplace.selectors.questions import find_frame_page
 
 from .frames import submit_url
 
 
 @login_not_required
 @require_safe
-@never_cache  # the page carries the attempt's secret
-@xframe_options_exempt  # frame-ancestors is more exact
+@never_cache  # the page contains the attempt's secret
+@xframe_options_exempt  # the policy's frame-ancestors is more exact
 def show_question(request: HttpRequest, token: str) -> HttpResponse:
     """Show the HTML of an open task or of a preview, or a message that it is not open."""
-    page = find_page(token, Clock.now())
+    page = find_frame_page(token, Clock.now())
     if page is None:
         response = render(request, "marketplace/task/question_closed.html", status=403)
         return _set_frame_policy(response, content_security_policy.REFUSED_QUESTION)
@@ -40,7 +40,7 @@ def show_question(request: HttpRequest, token: str) -> HttpResponse:
     )
     for name in ("marketplace/page-dialogs.js", "js/hit/forgotten-storage.js"):
         html = insert_first_script(html, f"{settings.HIT_ORIGIN}{static(name)}")
-    # A preview's form cannot be sent, whatever its script does.
+    # The form of a preview cannot be sent, not even by its script.
     policy = content_security_policy.SANDBOX_WITH_FORMS if attempt else content_security_policy.SANDBOX
     return _set_frame_policy(HttpResponse(html), policy)
 

@@ -1,4 +1,4 @@
-"""Statements: a worker's per month, a requester's between two days; both as page and CSV."""
+"""Statements as page and CSV: of a worker by month, and of a requester between two days."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -61,7 +61,7 @@ def worker_statement(request: HttpRequest, year: int, month: int, worker: Worker
 def worker_statement_csv(
     request: HttpRequest, year: int, month: int, worker: Worker
 ) -> StreamingHttpResponse:
-    """Download the same rows."""
+    """Download the rows of ``worker_statement`` as CSV."""
     _, rows = statements.list_worker_rows(worker, DateRange.for_month(_first_day(year, month)))
     name = f"statement-{year}-{month:02d}.csv"
     return csv_response(name=name, columns=WORKER_COLUMNS, rows=_worker_rows(rows))
@@ -98,7 +98,7 @@ def requester_statement(request: HttpRequest, requester_pk: int) -> HttpResponse
         "owner": owner,
         "error": error,
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
-        "kept": request.GET,
+        "typed": request.GET,
         "query": urlencode({name: request.GET.get(name, "") for name in ("from", "to")}),
     }
     return render(
@@ -109,7 +109,7 @@ def requester_statement(request: HttpRequest, requester_pk: int) -> HttpResponse
 @require_GET
 @platform_admin_required
 def requester_statement_csv(request: HttpRequest, requester_pk: int) -> HttpResponseBase:
-    """Download the same rows, for accounting."""
+    """Download the rows of ``requester_statement`` as CSV, for accounting."""
     owner = get_object_or_404(Requester, pk=requester_pk)
     date_range, error = _parse_date_range(request)
     if error:

@@ -25,12 +25,12 @@ from .access import find_worker
 @require_http_methods(["GET", "POST"])
 @never_cache
 @xframe_options_sameorigin
-@csp_replace(SAME_SITE_FRAMES)  # type: ignore[arg-type]  # django-csp's types know no path parameters
+@csp_replace(SAME_SITE_FRAMES)  # type: ignore[arg-type]  # django-csp's types do not allow path parameters
 def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
-    """Accept an answer at the URL that only the current attempt knows.
+    """Accept an answer at the secret URL of the current attempt.
 
-    GET is accepted too: a form without a method uses it, and old pages do (LabelMe, video annotation). The secret in
-    the URL permits it.
+    GET is accepted too: a form without a method uses it, as old pages do (LabelMe, video annotation). This is safe
+    because the URL contains the secret.
     """
     try:
         receipt = attempts.submit_with_secret(

@@ -26,7 +26,7 @@ from .frames import preview_frame_url
 
 PER_PAGE = 50
 MAX_UNREAD_SHOWN = 3  # newest messages on the work list; the menu counts all
-# The requester's page, and then our own answer to its form.
+# The frame shows the requester's page, and after a submission our own page.
 FRAME_SOURCES = task_frame_policy(hit_origin=settings.HIT_ORIGIN)
 
 

@@ -28,7 +28,7 @@ WORKER_MESSAGES = (
     _("Bonus"),
     _("Paid out"),
     _("Adjustment"),
-    # hits/domain/notices: subjects of messages
+    # hits/domain/workers/notices: subjects of messages
     _("You passed the qualification task."),
     _("You passed the qualification task: its training is open to you."),
     _("Your qualification task was graded: you did not pass."),

@@ -230,14 +230,14 @@ class TestHTMLQuestion:
         assert attempt is not None
         token = questions.create_task_token(attempt)
         preview = questions.create_preview_token(HIT.objects.get(hit_id=hit["HITId"]))
-        assert questions.find_page(token, Clock.now()) is not None
+        assert questions.find_frame_page(token, Clock.now()) is not None
         assert worker.worker_id not in token
-        assert questions.find_page(token[:-1] + ("a" if token[-1] != "a" else "b"), Clock.now()) is None
+        assert questions.find_frame_page(token[:-1] + ("a" if token[-1] != "a" else "b"), Clock.now()) is None
         advance_time(seconds=1801)
-        assert questions.find_page(token, Clock.now()) is None
-        assert questions.find_page(preview, Clock.now()) is not None
+        assert questions.find_frame_page(token, Clock.now()) is None
+        assert questions.find_frame_page(preview, Clock.now()) is not None
         monkeypatch.setattr(questions, "PREVIEW_SECONDS", -1)
-        assert questions.find_page(preview, Clock.now()) is None
+        assert questions.find_frame_page(preview, Clock.now()) is None
 
     def test_returned_task_frame_shows_nothing(
         self, local_client: Any, worker: Worker, other: Worker
@@ -249,7 +249,7 @@ class TestHTMLQuestion:
         token = questions.create_task_token(attempt)
         attempts.return_task(worker=worker, assignment_id=slot.assignment_id, now=Clock.now())
         accept(other, hit)
-        assert questions.find_page(token, Clock.now()) is None
+        assert questions.find_frame_page(token, Clock.now()) is None
 
     def test_question_comes_back_unchanged(self, local_client: Any) -> None:
         xml = build_html_question(PAGE, 450)
@@ -299,7 +299,7 @@ class TestQuestionForm:
         xml = FORM.replace("<FreeTextAnswer/>", slow)
         slot = accept(worker, local_client.create_hit(**hit_params(Question=xml))["HIT"])
         client, address = browser(worker), f"/work/tasks/{slot.assignment_id}/answer"
-        steps = parse_question_form(xml).pattern_steps
+        steps = parse_question_form(xml).pattern_step_count
         answer = client.post(address, {"q1": "calm", "q2": "a" * 5_000})
         assert answer.status_code == 400
         assert f"Write at most {MAX_WORK // steps} characters." in answer.content.decode()

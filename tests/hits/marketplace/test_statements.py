@@ -40,7 +40,9 @@ def test_month_opens_with_closing_balance_of_previous_month(worker: Worker, brow
         (datetime(2026, 11, 1, tzinfo=UTC), 7),
     ):
         earned(worker, cents, moment)
-    found = [(month.first, month.corrected, month.entry_count) for month in statements.list_months(worker)]
+    found = [
+        (month.first_day, month.corrected, month.entry_count) for month in statements.list_months(worker)
+    ]
     assert found == [(date(2026, 11, 1), 7, 1), (date(2026, 10, 1), 15, 2), (date(2026, 9, 1), 100, 1)]
     opening, lines = statements.list_worker_rows(worker, DateRange.for_month(date(2026, 10, 1)))
     assert (opening, [line.owed for line in lines]) == (100, [120, 115])

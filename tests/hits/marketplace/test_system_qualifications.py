@@ -41,7 +41,7 @@ def in_place(comparator: str, *places: tuple[str, str]) -> dict[str, Any]:
 
 def values_of(person: Worker) -> dict[str, int]:
     """Return a worker's values now."""
-    return dict(load_worker_profile(person, Clock.now()).holdings.values)
+    return dict(load_worker_profile(person, Clock.now()).attributes.values)
 
 
 class TestComputed:
@@ -130,7 +130,7 @@ class TestAdult:
     def test_adult_is_declared_once(self, local_client: Any, worker: Worker, browser: Browser) -> None:
         hit = publish(local_client, need(ADULT, "EqualTo", 1, guards="DiscoverPreviewAndAccept"))
         client = browser(worker)
-        with pytest.raises(ActionRefused, match="Declared on the page Qualifications"):
+        with pytest.raises(ActionRefused, match="Declared on the Qualifications page"):
             accept(worker, hit)
         assert "I am 18 or older" in page(client, "/work/qualifications")
         client.post("/work/adult", {})

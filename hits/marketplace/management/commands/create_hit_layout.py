@@ -30,7 +30,7 @@ class Command(MarketplaceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Read, create and print."""
+        """Read the page, create the layout and print its id."""
         layout = create_layout(
             requester=_find_requester(options["requester"]),
             name=options["name"],

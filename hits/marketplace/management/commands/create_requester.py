@@ -15,9 +15,9 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Command(MarketplaceCommand):
-    """``create_requester NAME [--funds-cents N] [--json]``: a new key pair each time, one account per name."""
+    """``create_requester NAME [--funds-cents N] [--json]``; a known NAME gets another key pair for its account."""
 
-    help = "Create a key pair for the MTurk-compatible API. The same NAME is the same account."
+    help = "Create a key pair for the MTurk-compatible API. A known NAME gets another pair for its account."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command line."""
@@ -30,7 +30,7 @@ class Command(MarketplaceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create and print."""
+        """Create the key pair and print it."""
         pair = create_requester(
             name=options["name"],
             funds_cents=options["funds_cents"],

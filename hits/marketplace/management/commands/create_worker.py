@@ -25,7 +25,7 @@ class Command(MarketplaceCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Create and print."""
+        """Create the account and print its password."""
         name, password = options["name"], secrets.token_urlsafe(12)
         worker = create_worker_account(username=name, password=password, country=options["country"].upper())
         result = {

@@ -22,7 +22,7 @@ class Command(MarketplaceCommand):
         parser.add_argument("--revoke", metavar="REASON", help="revoke it; the worker reads the reason")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Grant or revoke, and print."""
+        """Grant or revoke the qualification, and print the result."""
         worker = Worker.objects.filter(worker_id=options["worker_id"]).first()
         if worker is None:
             raise ActionRefused("There is no worker with this id. The worker's page shows the id at the top.")
