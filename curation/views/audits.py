@@ -260,7 +260,7 @@ def audit_close(request: HttpRequest, audit: Audit) -> HttpResponse:
     if not selectors.can_close(request.user, audit):
         raise PermissionDenied("Only an admin of the project or the audit’s creator may close it.")
     services.close_audit(audit=audit, by=signed_in_user(request))
-    messages.success(request, f"{audit.name} is closed. It takes no more labels.")
+    messages.success(request, f"{audit.name} is closed. It accepts no more labels.")
     return redirect("curation-audit", audit.project.slug, audit.pk)
 
 
