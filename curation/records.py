@@ -3,8 +3,6 @@
 This module imports neither Django nor a numerical library, so that exporters, measures and tests can use it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

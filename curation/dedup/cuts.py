@@ -1,7 +1,5 @@
 """The options and the result of hierarchical clustering."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

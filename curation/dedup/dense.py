@@ -1,7 +1,5 @@
 """Hierarchical clustering by scipy, on all pairwise distances."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

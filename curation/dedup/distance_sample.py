@@ -3,8 +3,6 @@
 No result depends on the estimate: the merges verify each guess.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Groups of near-duplicates: find their least similar pair, and split them by people's decisions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 

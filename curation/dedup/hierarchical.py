@@ -5,8 +5,6 @@ inferences of comparison sets by clusters of sentence vectors. They state neithe
 is average linkage on cosine distance. Source: section 3 and appendices A.2 and E, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ They release the interpreter's lock and process ranges of rows, so that Python t
 must not enter numba's own parallel layer at once. Only clustering code imports this module, never the web process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

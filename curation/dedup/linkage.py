@@ -3,8 +3,6 @@
 ``curation.dedup.sparse`` proves that the merges are correct.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -10,8 +10,6 @@ summation, with or without fused multiply-add. Source: N. Higham, Accuracy and S
 ed., section 3.1. At d = 512 that is 3.1e-5; observed errors are about a hundred times smaller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass

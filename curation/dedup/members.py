@@ -3,8 +3,6 @@
 Hessel et al. 2022 keep one at random; keeping the first, the medoid or the largest is deterministic.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

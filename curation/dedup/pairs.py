@@ -1,7 +1,5 @@
 """Find all pairs of rows within a radius, block by block, in bounded memory."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The input rows of the exact clustering without exact copies, with their lengths."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

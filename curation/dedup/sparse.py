@@ -44,8 +44,6 @@ Sources: M. Bruynooghe 1977 and F. Murtagh, A survey of recent advances in hiera
 doi:10.1093/comjnl/26.4.354 (reducibility); D. Muellner 2011, arXiv:1109.2378 (linkages and their updates).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

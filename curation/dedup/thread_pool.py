@@ -1,7 +1,5 @@
 """A thread pool for blocks of rows. Matrix products and compiled loops release the interpreter's lock."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Checks and unit rows, shared by all code that compares vectors by cosine."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

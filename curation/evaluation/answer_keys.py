@@ -1,7 +1,5 @@
 """Answer keys, and the figures of scores. Keys and scores are named by file: ``comparison``, ``retrieval_0``, …"""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

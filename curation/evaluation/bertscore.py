@@ -4,8 +4,6 @@ Each token of a text is matched with the nearest token of the other text. Source
 arXiv:1904.09675; Hessel et al. 2022 §4.1, footnote 9, use RoBERTa-Large with rescaling.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,8 +6,6 @@ with 1 for each instance. This module draws the same vector, for any number of c
 Source: Hessel et al. 2022, section 5.1, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

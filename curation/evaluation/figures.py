@@ -10,8 +10,6 @@ A task that was not measured is absent. Retrieval is a mean over chunks (Hessel 
 others are means over images.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

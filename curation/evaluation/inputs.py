@@ -7,8 +7,6 @@ A chunk of retrieval has a million pairs, so this code works on whole columns; s
 them in an error.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 from collections import Counter

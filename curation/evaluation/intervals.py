@@ -4,8 +4,6 @@ The sampling units are images (localization, comparison) or instances (retrieval
 assignments are not recomputed. Source: Efron & Tibshirani 1993, §13.3, doi:10.1201/9780429246593.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 

@@ -5,8 +5,6 @@ bytes. Three columns are ids, and the other bytes are equal in all rows. A file 
 is parsed as normal JSON.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ proposed boxes, the best-scored box is a hit if its IoU with the true region is 
 each image, then over images. Source: Hessel et al. 2022, section 5, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Read scores from the bytes of an uploaded .npy file: the header is checked before any array is created."""
 
-from __future__ import annotations
-
 import io
 import tokenize
 

@@ -3,8 +3,6 @@
 Source: Hessel et al. 2022, section 5, doi:10.1007/978-3-031-20059-5_32; ties get average ranks, as published.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

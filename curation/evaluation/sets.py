@@ -6,8 +6,6 @@ the rated candidates. Test ids are keyed hashes, so that neither they nor their 
 to which image. Source: Hessel et al. 2022 §4 and the published leaderboard's files.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -10,8 +10,6 @@ and its folder ``test_set_submission``, the published validator requires ``test_
 accepted. A .json file {test id: score}, as the published scorers read it, may replace a .npy file.
 """
 
-from __future__ import annotations
-
 import difflib
 import lzma
 import re

@@ -4,8 +4,6 @@ Threads score blocks of instances and count their candidates in advance; instanc
 earlier instances took inferences after the count, the candidates are counted again at the turn.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator, Sequence

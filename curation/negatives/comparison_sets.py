@@ -6,8 +6,6 @@ sets. Last, the sets are ranked by set score. The lowest index wins every tie. S
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32; ``options`` lists where it is ambiguous.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field

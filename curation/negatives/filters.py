@@ -3,8 +3,6 @@
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

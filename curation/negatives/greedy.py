@@ -4,8 +4,6 @@ Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32: plausi
 dissimilarity to earlier picks. They do not state whether they use the mean or the greatest similarity.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -7,8 +7,6 @@ block, thread and BLAS library. So equal vectors give equal values, bit for bit.
 approximate; they decide the clear cases, and ``dot`` decides the close cases.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

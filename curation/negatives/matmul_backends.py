@@ -4,8 +4,6 @@ The rules compare plausibilities exactly; a matrix product only decides the clea
 imprecise, and may represent scores by numbers of its own (words), if it can bound the plausibility of each word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol

@@ -4,8 +4,6 @@ This module imports no numerical library, so that pages and services can use it.
 Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 The whole matrix of a test split has gigabytes; this module never stores more than one block.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass

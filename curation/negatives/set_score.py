@@ -5,8 +5,6 @@ pairs, and, with weight 5, of the mean plausibility. Source: Hessel et al. 2022,
 doi:10.1007/978-3-031-20059-5_32. They do not state whether longer or shorter is better; the default is longer.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ Cauchy-Schwarz, rounding changes an inner product by at most 2e + e^2. Summing a
 the threshold rounded down to bfloat16.
 """
 
-from __future__ import annotations
-
 import timeit
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

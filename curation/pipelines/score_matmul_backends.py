@@ -6,8 +6,6 @@ times (1 + a)(1 + b). The final rounding to bfloat16 is monotonic; thresholds ar
 they hold for the rounded sums.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any

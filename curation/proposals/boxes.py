@@ -1,7 +1,5 @@
 """Boxes as arrays: rounding to pixels, corners and sizes, removal of duplicates."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

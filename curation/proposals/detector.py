@@ -1,7 +1,5 @@
 """The interface of detectors, and their names in settings, commands and runs. This module loads no model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -5,8 +5,6 @@ doi:10.1007/s11263-013-0620-5. Neighbouring regions merge pairwise, the most sim
 region gives a box.
 """
 
-from __future__ import annotations
-
 import heapq
 from dataclasses import dataclass
 from enum import Enum

@@ -4,8 +4,6 @@ Class labels are ignored; a box's score is the confidence of its best class. Hes
 too, Faster R-CNN trained on Visual Genome.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ A pair is covered if a proposal's IoU with any of its boxes is strictly above th
 where 96.2 % of the instances are solvable; the official scorer compares strictly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

@@ -10,8 +10,6 @@ addresses to boxes. So all layouts of that kind are accepted, and the detected l
 Four bare numbers are two corners, or a corner and a size; the boxes of the whole file decide which.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator

@@ -13,8 +13,6 @@ of Uijlings et al. is partly random and meant for thousands of boxes. The rankin
 The method is deterministic and has no learned weights: equal pixels give equal boxes.
 """
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass

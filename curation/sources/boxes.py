@@ -1,7 +1,5 @@
 """Convert published boxes to pixels of the stored image."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

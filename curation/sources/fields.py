@@ -1,7 +1,5 @@
 """Read single fields of foreign records, with messages that name the location and the field."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 An administrator puts collections there; users choose among them and type no path.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

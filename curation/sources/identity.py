@@ -6,8 +6,6 @@ in the same number, and Flickr's contain the photograph's id. Images that share 
 pixels.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

@@ -5,8 +5,6 @@ one buffer are in memory at a time. Each record of a list comes with its byte of
 its own. For other structures, such as one long object, use ``open_json_reader``.
 """
 
-from __future__ import annotations
-
 import codecs
 import json
 import re
@@ -58,7 +56,7 @@ def iterate_list(path: Path, *, chunk: int = CHUNK_BYTES) -> Iterator[LocatedRec
 @contextmanager
 def open_json_reader(
     path: Path, *, chunk: int = CHUNK_BYTES, max_length: int = MAX_RECORD_BYTES, lenient: bool = False
-) -> Iterator[JsonReader]:
+) -> "Iterator[JsonReader]":
     """Open a JSON file for reading value by value.
 
     Args:

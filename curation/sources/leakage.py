@@ -8,8 +8,6 @@ than the sum of both (``rounding_margin``) is certainly below. All other pairs a
 input vectors. The result is therefore that of float64, independent of the block size.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations

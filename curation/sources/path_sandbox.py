@@ -1,7 +1,5 @@
 """Restrict file access to one folder, also through links."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from curation.records import InvalidInput

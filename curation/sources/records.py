@@ -1,7 +1,5 @@
 """A collection's images and regions, in one format for all collections."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -3,8 +3,6 @@
 The readers of all collections use it, so that they reject and count in the same way.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -13,8 +13,6 @@ doi:10.1007/978-3-030-58558-7_30) keeps them: ``train_annots.json`` and its sibl
 ``img_fn``. Hessel et al. 2022, appendix A.2: "aligned with the community standard splits for these corpora".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any

@@ -18,8 +18,6 @@ way, without objects that repeat another's class and box. ``EntityCount.NAMES`` 
 An image's address is the one in the Sherlock corpus (train_retrieval_clip.py of allenai/sherlock).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

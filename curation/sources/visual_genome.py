@@ -17,8 +17,6 @@ The published url is stored as the image's address, so that exported rows use th
 corpus.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

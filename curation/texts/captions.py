@@ -5,8 +5,6 @@ captions than inferences, and compares both with the similarity among captions. 
 "Clues and inferences vs. literal captions", figure 2, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

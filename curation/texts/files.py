@@ -1,7 +1,5 @@
 """Files of scores and captions: CSV with a header, or JSON lines."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

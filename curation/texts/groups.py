@@ -4,8 +4,6 @@ Both are used for comparison sets: one inference of each cluster is kept (with 8
 most three exact copies of a text. Source: Hessel et al. 2022, appendix E, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A random sample of each split."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ from a fitted model. Source: Hessel et al. 2022, section 3.2 and figure 2,
 doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

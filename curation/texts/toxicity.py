@@ -5,8 +5,6 @@ scored highest, 89 % were harmless, for instance "a dirty spoon". Source: Hessel
 A.4, doi:10.1007/978-3-031-20059-5_32.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

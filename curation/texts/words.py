@@ -1,7 +1,5 @@
 """Split texts into words; lists of words that are no topic."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 

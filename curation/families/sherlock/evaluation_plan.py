@@ -9,8 +9,6 @@ As in the published layout, the public files of localization show which inferenc
 make retrieval on the same split easier for somebody who uses both.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

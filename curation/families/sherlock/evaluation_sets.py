@@ -8,8 +8,6 @@
 chunk has a million instances, so each file is written piece by piece.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice

@@ -1,7 +1,5 @@
 """Arrange the scores of a split's tasks as a submission's files, in the order of their test ids."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 

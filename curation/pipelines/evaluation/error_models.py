@@ -1,7 +1,5 @@
 """Measure how well features predict a model's errors, by cross-validated logistic regressions."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
