@@ -14,7 +14,7 @@ from hits.marketplace.models import LedgerEntry as MarketEntry
 from hits.marketplace.selectors.accounts import find_unbalanced_requesters
 from hits.models import Assignment, Batch, Hit, OutgoingCall
 from hits.payments import ledger
-from hits.payments.models import Entry, LedgerEntry
+from hits.payments.models import EntryType, LedgerEntry
 from hits.payments.statement import HELD_FEE_PREFIX
 from hits.services import audit
 from hits.services.outbox.outbox_operations import call_reference
@@ -132,9 +132,9 @@ def _post_bonuses(difference: LedgerDifference) -> int:
 def _post_bonus(batch: Batch, assignment: Assignment, row: ScriptBonus) -> bool:
     key = f"{_SCRIPT_BONUS_PREFIX}{row.bonus}"
     facts = {"batch": batch, "assignment": assignment}
-    if not ledger.write_entry(entry=Entry.BONUS, amount_cents=row.amount_cents, key=key, **facts):
+    if not ledger.write_entry(entry=EntryType.BONUS, amount_cents=row.amount_cents, key=key, **facts):
         return False
-    ledger.write_entry(entry=Entry.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
+    ledger.write_entry(entry=EntryType.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
     audit.record(
         project=batch.project,
         actor=None,

@@ -1,4 +1,4 @@
-"""Separate the two origins, refuse NUL characters, and answer outages.
+"""Separate the two origins, refuse NUL characters, and answer 503 during outages.
 
 ``HIT_ORIGIN`` serves the HIT pages, static files and images, and never reads or sets a cookie. ``PUBLIC_URL`` serves
 everything else. A path under the wrong origin is not found. So the HIT frame is cross-site in the demo, as it is on

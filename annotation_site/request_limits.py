@@ -76,7 +76,7 @@ def _too_large_response(request: HttpRequest) -> HttpResponse:
             f"file: is larger than {settings.LEADERBOARD_MAX_BYTES} bytes; save float32 and compress the zip"
         )
     else:
-        message = f"The request is larger than {limit // MIB} MB. Shorten it, or send it in parts."
+        message = f"The request is too large: at most {limit // MIB} MB. Shorten it, or send it in parts."
     if request.path.startswith(("/api/", "/hit/api/")):
         body = json.dumps({"error": message, "errors": []})
         return HttpResponse(body, status=413, content_type="application/json")

@@ -77,7 +77,7 @@ class HitKind(ABC):
     """One type of task.
 
     Class attributes (money in integer cents, times in seconds):
-        name: the folder's name. version: raised when the meaning of answers changes.
+        name: the folder's name. version: incremented when the meaning of answers changes.
         paper: the citation that the kind follows.
         reward_cents, bonus_cents: per assignment, and per extra item (``bonus_items``).
         redundancy: the default number of workers per unit.
@@ -222,9 +222,7 @@ class HitKind(ABC):
             return [self._checked_record(record, images) for record in _check_indices(found)]
         except RecordError:
             raise
-        except (
-            Exception
-        ) as error:  # a kind may be wrong in any way, and the work of its workers is kept all the same
+        except Exception as error:  # a kind may raise anything; the answers of its workers are kept anyway
             raise RecordError(f"{self.name}.records: {type(error).__name__}: {error}") from error
 
     def _checked_record(self, record: Record, images: set[int]) -> Record:

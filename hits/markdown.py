@@ -30,18 +30,18 @@ _TAGS = {
     "br",
     "hr",
 }
-_LINK_ATTRIBUTES = {"a": {"target": "_blank"}}  # in the same tab, a link would replace the task
+_LINK_ATTRIBUTES = {"a": {"target": "_blank"}}  # a link that opened in the same tab would replace the task
 _SCHEMES = ("https:", "mailto:")
 _PHOTO = re.compile(r"photo:(\d{1,18})")
-# The parser's time grows with the text's length times their number, because it searches the end of unclosed links.
-MAX_MARKS = 100
+# Of each of "[" and "<". The parser's time grows with their number, because it searches for the end of each.
+MAX_OPENING_BRACKETS = 100
 
 
 def find_problem(text: str) -> str:
     """Return the problem that prevents ``text`` from being rendered; empty for all ordinary texts."""
-    for mark in "[<":
-        if text.count(mark) > MAX_MARKS:
-            return f"“{mark}” occurs more than {MAX_MARKS} times; use fewer"
+    for bracket in "[<":
+        if text.count(bracket) > MAX_OPENING_BRACKETS:
+            return f"“{bracket}” occurs more than {MAX_OPENING_BRACKETS} times; use fewer"
     return "" if _parse(text) is not None else "lists or quotations are nested too deeply; use fewer levels"
 
 
@@ -114,7 +114,7 @@ def _filter_link(tag: str, name: str, value: str) -> str | None:
 
 
 def _render(text: str) -> str:
-    fits = all(text.count(mark) <= MAX_MARKS for mark in "[<")
+    fits = all(text.count(bracket) <= MAX_OPENING_BRACKETS for bracket in "[<")
     html = _parse(text) if fits else None
     return f"<pre>{escape(text)}</pre>" if html is None else html
 

@@ -93,7 +93,7 @@ def candidate_rater(salt: str) -> Any:
 
 
 def region_matcher(salt: str, names: dict[int, str]) -> Any:
-    """Return an answering function for the localization task: right except for about every third photo.
+    """Return an answering function for the localization task: correct except on about every third photo.
 
     In such a photo two regions are swapped, as in people's answers.
     """

@@ -47,8 +47,8 @@ class ScriptedWorker:
         self.base = base
         self.username = username
         jar = http.cookiejar.CookieJar()
-        self._site = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
-        self._frame = urllib.request.build_opener()  # no cookies: the frame is cross-site
+        self._site_opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+        self._frame_opener = urllib.request.build_opener()  # no cookies: the frame is cross-site
         self._sign_in(password)
 
     def work_through(self, batch_name: str, answer: AnswerFunction) -> int:
@@ -74,8 +74,8 @@ class ScriptedWorker:
     def _sign_in(self, password: str) -> None:
         page = self._get("/sign-in/")
         self._csrf = _first_match(_CSRF, page)
-        landed = self._post("/sign-in/", {"username": self.username, "password": password})
-        if "/sign-in/" in landed.url:
+        next_page = self._post("/sign-in/", {"username": self.username, "password": password})
+        if "/sign-in/" in next_page.url:
             raise PlayError(f"{self.username} could not sign in")
 
     def _next_group(self, batch_name: str, skipped: set[str]) -> str | None:
@@ -88,7 +88,7 @@ class ScriptedWorker:
         return None
 
     def _answer(self, task: Page, answer: AnswerFunction) -> bool:
-        frame = _fetch(self._frame, html.unescape(_first_match(_FRAME, task)))
+        frame = _fetch(self._frame_opener, html.unescape(_first_match(_FRAME, task)))
         if frame.status == 403:  # noqa: PLR2004 - the page says that this worker may not do this unit
             self._post(html.unescape(_first_match(_RETURN, task)), {})
             return False
@@ -112,7 +112,9 @@ class ScriptedWorker:
         )
         fields = {key: stored[key] for key in ("submission_id", "sha256", "schema_version")}
         submitted = _fetch(
-            self._frame, config["submitTo"], _encode_form({"assignmentId": config["assignmentId"], **fields})
+            self._frame_opener,
+            config["submitTo"],
+            _encode_form({"assignmentId": config["assignmentId"], **fields}),
         )
         if submitted.status != 200:  # noqa: PLR2004
             raise PlayError(f"{self.username}: the marketplace refused the submission ({submitted.status})")
@@ -130,14 +132,14 @@ class ScriptedWorker:
             headers={"Content-Type": "application/json", "Authorization": f"Bearer {config['token']}"},
             method="POST",
         )
-        page = _open(self._frame, request)
+        page = _open(self._frame_opener, request)
         if page.status >= 400:  # noqa: PLR2004
             raise PlayError(f"{self.username}: {name} answered {page.status}: {page.body[:300]}")
         reply: dict[str, Any] = json.loads(page.body)
         return reply
 
     def _get(self, path: str) -> Page:
-        page = _fetch(self._site, urllib.parse.urljoin(self.base, path))
+        page = _fetch(self._site_opener, urllib.parse.urljoin(self.base, path))
         token = _CSRF.search(page.body)
         if token:
             self._csrf = token.group(1)
@@ -145,7 +147,7 @@ class ScriptedWorker:
 
     def _post(self, path: str, fields: dict[str, str]) -> Page:
         url = urllib.parse.urljoin(self.base, path)
-        page = _fetch(self._site, url, _encode_form({"csrfmiddlewaretoken": self._csrf, **fields}))
+        page = _fetch(self._site_opener, url, _encode_form({"csrfmiddlewaretoken": self._csrf, **fields}))
         token = _CSRF.search(page.body)
         if token:
             self._csrf = token.group(1)

@@ -122,20 +122,20 @@ class PayRanges:
 
 def pay_ranges(spreads: Sequence[RateSpread], *, target: int) -> PayRanges:
     """Return one strip for each group; a quartile far above the others is drawn at the end, with its value."""
-    uppers = [row.upper for row in spreads]
+    uppers = [row.upper_quartile for row in spreads]
     limit = _axis_limit([row.median for row in spreads], target) if spreads else 0
     top = min(max([*uppers, target * 4 // 3, 1]), max(limit, 1))
     # The axis leaves room at the right end if a value stands there.
     scale = Scale(0, top * 1.25 if any(upper > top for upper in uppers) else top)
     rows = [
         dot_strip(
-            [("", (min(row.median, top), min(row.lower, top), min(row.upper, top)), "")],
+            [("", (min(row.median, top), min(row.lower_quartile, top), min(row.upper_quartile, top)), "")],
             scale,
             reference_lines=[ReferenceLine(x=scale.x(target))],
-            end_label=f"▶ {row.upper / 100:,.0f}" if row.upper > top else "",
+            end_label=f"▶ {row.upper_quartile / 100:,.0f}" if row.upper_quartile > top else "",
             kind="range",
             summary=(
-                f"Half between ${row.lower / 100:.2f} and ${row.upper / 100:.2f} an hour, "
+                f"Half between ${row.lower_quartile / 100:.2f} and ${row.upper_quartile / 100:.2f} an hour, "
                 f"median ${row.median / 100:.2f}, target ${target / 100:.2f}"
             ),
         )

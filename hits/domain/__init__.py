@@ -1,1 +1,1 @@
-"""Plain data and rules. Imports no framework and nothing else of ours."""
+"""Plain data and rules. Imports no framework and no other layer of the platform."""

@@ -1,4 +1,4 @@
-"""Bins of equal width for values that are at least 0."""
+"""Bins of equal width for values from 0."""
 
 from collections.abc import Sequence
 from math import floor, log10
@@ -18,8 +18,8 @@ def bin_counts(values: Sequence[float], *, end: float | None = None) -> dict[str
     """
     if not values:
         return {"width": 0.0, "counts": [], "over": 0}
-    upto = end if end is not None else max(quantile(list(values), 0.95), 1e-9)
-    width = round_up(upto / (BINS - 1))
+    upper = end if end is not None else max(quantile(list(values), 0.95), 1e-9)
+    width = round_up(upper / (BINS - 1))
     counts = [0] * BINS
     for value in values:
         counts[min(BINS - 1, int(value / width))] += 1

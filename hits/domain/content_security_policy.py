@@ -1,6 +1,6 @@
 """Every Content-Security-Policy of the site: of the console, of task frames, and of pages that requesters write.
 
-Settings hand ``console`` to django-csp; views change single directives of it, or set a whole policy of their own.
+The settings give ``console_policy`` to django-csp; views change single directives or set a whole policy of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ def html_question_policy(*, policy: str, framed_by: str) -> str:
 def template_page_policy(
     *, origin: str, static_url: str, hosts: Sequence[str], framed_by: Sequence[str]
 ) -> str:
-    """Return the policy of an uploaded page: its own script and style, our static files, the hosts, no way out."""
+    """Return the policy of an uploaded page: it may load our static files and ``hosts``, and send nothing."""
     outside = " ".join(f"https://{host}" for host in hosts)
     rules = [
         SANDBOX_WITH_FORMS,

@@ -43,7 +43,7 @@ _pass_counts: Counter[str] = Counter()
 
 
 def crash_point(name: str) -> None:
-    """End the process here if a test requests it: at the first pass, or with ``name:7`` at the seventh.
+    """End the process at this point if a test requests it; ``name:7`` ends it at the seventh pass.
 
     Raises:
         LookupError: the name is not listed. So a test with an outdated name fails.

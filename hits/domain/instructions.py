@@ -102,7 +102,7 @@ def diff_instructions(before: InstructionText, after: InstructionText) -> list[D
 
 
 def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
-    """Return the lines of both, removed ones before their replacements."""
+    """Return the lines of both texts, each removed line before its replacement."""
     found: list[DiffLine] = []
     matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
     for change, a_start, a_end, b_start, b_end in matcher.get_opcodes():

@@ -46,7 +46,7 @@ def suggest_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None
     found = forecast_launch_pay(
         project=project, kind=kind, reward_cents=kind.reward_cents, bonus_cents=0, redundancy=1, units=1
     )
-    reward = fair_reward(kind, found)
+    reward = default_reward(kind, found)
     if form.initial.get("reward") == kind.reward_cents:
         form.initial["reward"] = reward
     field: Any = form.fields["reward"]
@@ -55,6 +55,6 @@ def suggest_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None
     )
 
 
-def fair_reward(kind: HitKind, found: PayForecast) -> int:
+def default_reward(kind: HitKind, found: PayForecast) -> int:
     """Return the kind's reward in cents, or the lowest step at which half of the work reaches the target."""
     return max(kind.reward_cents, -(-found.reward_for_half // REWARD_STEP_CENTS) * REWARD_STEP_CENTS)

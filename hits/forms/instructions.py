@@ -106,7 +106,7 @@ class ExampleForm(PageForm):
             raise forms.ValidationError(f"{error}.") from None
 
     def clean(self) -> dict[str, Any]:
-        """Require a number for the choice of a photo."""
+        """Require the photo's number if the example uses a photo."""
         data = super().clean() or {}
         if data.get("picture") == "photo" and not data.get("photo") and "photo" not in self.errors:
             self.add_error("photo", "Enter the photo’s number; the Photos page shows it.")
@@ -138,9 +138,9 @@ ExampleForms: TypeAlias = "forms.BaseFormSet[ExampleForm]"
 def build_example_forms(
     kind: HitKind, examples: Sequence[Example], data: Mapping[str, Any] | None = None, *, extra: int = 0
 ) -> ExampleForms:
-    """Return the forms of a text's examples, from ``examples`` or ``data``, with an empty one at the end.
+    """Return the forms of a text's examples, from ``examples`` or from typed ``data``, with an empty one at the end.
 
-    ``more`` adds empty forms to what was typed.
+    ``extra`` is the number of empty forms to add to typed ones.
     """
     kwargs = {"drawings": list(built_in_drawings(kind))}
     if data is not None and not extra:

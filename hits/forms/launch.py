@@ -31,7 +31,7 @@ MAX_KEY_LENGTH = 64
 
 
 def read_idempotency_key(data: Mapping[str, Any]) -> str:
-    """Return the confirmation page's key, which makes a second submission of the form harmless."""
+    """Return the idempotency key of a confirmation page: a second submission of its form has no effect."""
     return str(data.get("idempotency_key", ""))[:MAX_KEY_LENGTH]
 
 
@@ -199,7 +199,7 @@ class BatchTermsForm(PageForm):
         return UNIT_SCOPE_LABELS[self.terms.unit_scope] % self.kind.unit_word[0]
 
 
-HOW_LABELS = {
+SELECTION_LABELS = {
     SelectionMethod.ALL: "All",
     SelectionMethod.FIRST: "Only the first",
     SelectionMethod.RANDOM: "Random sample",
@@ -211,18 +211,19 @@ HOW_LABELS = {
 class PhotoOptions:
     """The photos for a launch: counts, splits, sources, and the function that selects some."""
 
-    available: int
-    all: int
+    unused_count: int
+    usable_count: int
     splits: Sequence[tuple[str, int]]
     sources: Sequence[str]
-    choose: Callable[[ImageSelection], list[int]]
+    select: Callable[[ImageSelection], list[int]]
 
 
 class LaunchForm(BatchTermsForm):
-    """A batch over photos: the selection and the terms. ``chosen``: the selected ids of a valid form."""
+    """A batch over photos: the selection and the terms. ``selected_ids`` are the photos of a valid form."""
 
     which = forms.ChoiceField(
-        choices=[(how.value, words) for how, words in HOW_LABELS.items()], widget=forms.RadioSelect
+        choices=[(method.value, label) for method, label in SELECTION_LABELS.items()],
+        widget=forms.RadioSelect,
     )
     first = forms.IntegerField(min_value=1, required=False, label="Number of photos")
     drawn = forms.IntegerField(min_value=1, required=False, label="Number of random photos")
@@ -235,7 +236,7 @@ class LaunchForm(BatchTermsForm):
     def __init__(
         self, kind: HitKind, photos: PhotoOptions, versions: Sequence[Instructions], *args: Any, **kwargs: Any
     ) -> None:
-        default_count = min(photos.available, 10) or 1
+        default_count = min(photos.unused_count, 10) or 1
         kwargs["initial"] = {
             "which": "all",
             "first": default_count,
@@ -244,11 +245,11 @@ class LaunchForm(BatchTermsForm):
         } | kwargs.get("initial", {})
         super().__init__(kind, versions, *args, **kwargs)
         self.photos = photos
-        self.chosen: list[int] = []
-        self._offer("split", [(name, f"{name}, {count} photos") for name, count in photos.splits])
-        self._offer("source", [(name, name) for name in photos.sources])
+        self.selected_ids: list[int] = []
+        self._set_choices("split", [(name, f"{name}, {count} photos") for name, count in photos.splits])
+        self._set_choices("source", [(name, name) for name in photos.sources])
 
-    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
+    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         if choices:
             self.fields[name].choices = [("", "All"), *choices]  # type: ignore[attr-defined]
         else:
@@ -259,17 +260,17 @@ class LaunchForm(BatchTermsForm):
         data = super().clean() or {}
         if not {"which", "first", "drawn", "seed", "split", "source"} & set(self.errors):
             try:
-                self.chosen = self.photos.choose(self.choice)
+                self.selected_ids = self.photos.select(self.selection)
             except ImageSelectionError as error:
                 self.add_error(self._error_field(error.field), str(error))
             else:
-                if not self.chosen:
+                if not self.selected_ids:
                     self.add_error(None, self._no_photos_message())
         return data
 
     def _no_photos_message(self) -> str:
         suggestions = [f"choose another {name}" for name in ("split", "source") if name in self.fields]
-        if self.photos.all > self.photos.available and not self.cleaned_data.get("again"):
+        if self.photos.usable_count > self.photos.unused_count and not self.cleaned_data.get("again"):
             suggestions.append("include photos that a batch of this kind already used")
         return f"This selection contains no photo; {', or '.join(suggestions) or 'add photos'}."
 
@@ -279,8 +280,8 @@ class LaunchForm(BatchTermsForm):
         return field
 
     @property
-    def choice(self) -> ImageSelection:
-        """The selection of photos."""
+    def selection(self) -> ImageSelection:
+        """The selection of photos that the form describes."""
         data = self.cleaned_data
         how = SelectionMethod(data["which"])
         return ImageSelection(
@@ -296,9 +297,9 @@ class LaunchForm(BatchTermsForm):
         )
 
     @property
-    def choice_label(self) -> str:
-        """The label of the selection."""
-        choice, label = self.choice, HOW_LABELS[self.choice.how]
+    def selection_label(self) -> str:
+        """The label of the selection for the confirmation page."""
+        choice, label = self.selection, SELECTION_LABELS[self.selection.how]
         if choice.how is SelectionMethod.RANDOM:
             label += f", with seed {choice.seed}"
         filters = [f"split {choice.split}"] if choice.split else []

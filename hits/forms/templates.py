@@ -15,7 +15,7 @@ from hits.selectors.listing import TaskListing
 from hits.services.launching.template_launch import MAX_DESCRIPTION, MAX_KEYWORDS, MAX_NAME, MAX_TITLE
 from hits.services.launching.terms import LaunchTerms
 
-MAX_ROWS_BYTES = 2_000_000  # the forms carry it from step to step; larger files need the command line
+MAX_ROWS_BYTES = 2_000_000  # a hidden field holds the CSV on each page; larger files need the command line
 _TEXTAREA_ATTRIBUTES = {"rows": 12, "spellcheck": "false", "wrap": "off"}
 
 

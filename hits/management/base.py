@@ -13,7 +13,7 @@ from hits.mturk.port import MarketplaceError
 from hits.registry import NotInstalled
 from hits.services.errors import ConfirmationRequired, Refused
 
-INTERRUPTED_STATUS = 130  # what shells call Ctrl-C
+INTERRUPTED_STATUS = 130  # the exit status that shells use for Ctrl-C
 
 
 class RenamedOption(Action):

@@ -10,12 +10,12 @@ from django.db import models
 def is_one_of(field: str, values: type[Enum], *, name: str) -> models.CheckConstraint:
     """Return the constraint that a column holds a value of the enum."""
     return models.CheckConstraint(
-        condition=models.Q(**{f"{field}__in": [one.value for one in values]}), name=name
+        condition=models.Q(**{f"{field}__in": [member.value for member in values]}), name=name
     )
 
 
-def once_per_batch(name: str) -> models.UniqueConstraint:
-    """Return the constraint that one sent form, told by its key, does something to a batch once."""
+def unique_key_per_batch(name: str) -> models.UniqueConstraint:
+    """Return the constraint that no two rows of a batch have the same idempotency key."""
     return models.UniqueConstraint(
         fields=["batch", "idempotency_key"], condition=~models.Q(idempotency_key=""), name=name
     )
@@ -34,7 +34,7 @@ class CreatedByModel(models.Model):
 
 
 class AppendOnlyError(TypeError):
-    """An append-only row was to be changed or deleted."""
+    """Raised on an attempt to change or delete an append-only row."""
 
 
 class AppendOnlyQuerySet(models.QuerySet[Any]):

@@ -1,4 +1,4 @@
-"""Batches, their units, and the HITs that carry them to a marketplace."""
+"""Batches, their units, and the HITs that offer the units on a marketplace."""
 
 import uuid
 
@@ -9,7 +9,7 @@ from django.db.models import Q
 from hits.domain.money.fees import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.money.pay import ApprovalCost, approval_cost
 from hits.domain.states import BatchState, HitState, UnitScope
-from hits.models.base import AppendOnly, is_one_of, once_per_batch
+from hits.models.base import AppendOnly, is_one_of, unique_key_per_batch
 from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -39,14 +39,14 @@ class Batch(models.Model):
     lifetime_seconds = models.PositiveIntegerField()
     auto_approval_seconds = models.PositiveIntegerField()
     estimate_cents = models.PositiveIntegerField(default=0)
-    # The most that this batch may cost, with extensions and top-ups; none means no cap of its own.
+    # The maximum cost with extensions and top-ups; none means that only the project's cap applies.
     budget_cap_cents = models.PositiveBigIntegerField(null=True)
     hit_type_id = models.CharField(max_length=64, blank=True)
     # The version that task pages show; none means the built-in text of the kind.
     instructions = models.ForeignKey(
         Instructions, on_delete=models.PROTECT, null=True, related_name="batches"
     )
-    # The most submissions of one worker; none means one for each HIT.
+    # The maximum number of submissions per worker; none means one for each HIT.
     worker_limit = models.PositiveIntegerField(null=True)
     provenance = models.JSONField(default=dict)
     created_by = models.ForeignKey(
@@ -82,7 +82,7 @@ class Batch(models.Model):
         return fees.for_masters() if self.masters_only else fees
 
     def approval_cost(self, max_assignments: int, bonus_items: int) -> ApprovalCost:
-        """Return the cost of approving one assignment of a HIT, with so many items that earn a bonus."""
+        """Return the cost of approving one assignment whose answer has ``bonus_items`` items that earn a bonus."""
         return approval_cost(
             reward_cents=self.reward_cents,
             bonus_each_cents=self.bonus_cents,
@@ -113,7 +113,7 @@ class Extension(AppendOnly):
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
         constraints = [
-            once_per_batch("extension_once_per_wish"),
+            unique_key_per_batch("extension_once_per_wish"),
             models.CheckConstraint(
                 condition=Q(more_redundancy__gt=0) | Q(more_seconds__gt=0), name="extension_extends"
             ),
@@ -121,7 +121,7 @@ class Extension(AppendOnly):
 
 
 class Unit(models.Model):
-    """One thing to be worked on: a payload that the kind's schema accepts, and its images."""
+    """One item to work on: a payload that the kind's schema accepts, and its images."""
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="units")
     key = models.CharField(max_length=80)

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import CallState
-from hits.models.base import DecidedModel, is_one_of, once_per_batch
+from hits.models.base import DecidedModel, is_one_of, unique_key_per_batch
 from hits.models.batches import Batch, Extension, Hit
 from hits.models.submissions import Assignment, Decision
 
@@ -24,7 +24,7 @@ class TopUp(DecidedModel):
     class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            once_per_batch("top_up_once_per_wish"),
+            unique_key_per_batch("top_up_once_per_wish"),
         ]
 
 
@@ -36,7 +36,7 @@ class OutgoingCall(models.Model):
     """
 
     class Operation(models.TextChoices):
-        """Which call."""
+        """The type of the call."""
 
         APPROVE = "approve"
         REJECT = "reject"

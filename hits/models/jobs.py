@@ -13,8 +13,8 @@ class Job(CreatedByModel):
     """One long-running job. The row holds its state; a broker message only makes a worker check it.
 
     ``task`` is the name of the Celery task. ``cursor`` is the point where the next run resumes. ``lease_until`` is
-    the end of the worker's lease (of a requeued job: the time of its return). ``woken_at`` is the time of a message
-    that no worker acted on yet. No worker claims a queued job before ``not_before``. A split job has ``subjobs``
+    the end of the worker's lease (of a requeued job: when it was requeued). ``woken_at`` is the time of a message
+    that no worker has acted on yet. No worker claims a queued job before ``not_before``. A split job has ``subjobs``
     that any worker claims. ``resumable``: a person may restart the job after a stop or a failure, and it resumes.
     ``runs`` counts its claims.
     """
@@ -76,7 +76,7 @@ class JobLine(models.Model):
 
 
 class Heartbeat(models.Model):
-    """The last sign of life of the worker processes; pages warn when it is old.
+    """When a worker process last reported; pages warn when that is too long ago.
 
     Each periodic task has a row by its name too. ``at`` is the time of its last start, and ``held_until`` is set
     while a process runs it. ``resume_point`` is where the next turn resumes unfinished work.

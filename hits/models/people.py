@@ -19,7 +19,7 @@ class Worker(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Pages and log lines never carry the marketplace's full id.
+        # Pages and log lines never show the marketplace's full id.
         return f"W-{self.pk}"
 
 
@@ -68,7 +68,7 @@ class Declaration(AppendOnly):
 
 
 class Demographics(models.Model):
-    """A worker's optional answers about themselves: written one time, deleted on request."""
+    """A worker's optional answers about themselves: written once, deleted on request."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="demographics")
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="demographics")

@@ -9,7 +9,7 @@ from hits.models.base import AppendOnly, is_one_of
 
 
 class Project(models.Model):
-    """One dataset in preparation. Scripts may answer in a rehearsal, and no export shows one as real work."""
+    """One dataset in preparation. Scripts may answer in a rehearsal, whose exports are marked as such."""
 
     name = models.CharField(max_length=120)
     slug = models.SlugField(max_length=60, unique=True)
@@ -17,7 +17,7 @@ class Project(models.Model):
     # The dataset family of its versions (a folder's name); fixed after the first version.
     family = models.CharField(max_length=40, default="sherlock")
     target_cents_per_hour = models.PositiveIntegerField(default=1500)
-    # The most that all batches may cost together; none means no cap.
+    # The maximum cost of all batches together; none means no cap.
     budget_cap_cents = models.PositiveBigIntegerField(null=True)
     # A person types the sum of a launch, an extension or a top-up that can cost more.
     confirm_above_cents = models.PositiveIntegerField(default=10_000)

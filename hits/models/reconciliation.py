@@ -19,7 +19,7 @@ class Reconciliation(AppendOnly):
     marketplace_only = models.PositiveIntegerField()
     ours_only = models.PositiveIntegerField()
     mismatch = models.PositiveIntegerField()
-    # Held and spent cents of the batch by our ledger, and by the marketplace; both are equal if all is well.
+    # Cents that the batch holds and has spent, by our ledger and by the marketplace; a difference is an error.
     cents_ours = models.BigIntegerField()
     cents_marketplace = models.BigIntegerField()
     # HITs that differ: rows of {"what", "hit_id", "annotation", "hit" (our row's key or null)}.
@@ -31,7 +31,7 @@ class Reconciliation(AppendOnly):
 
 
 class Resolution(DecidedModel):
-    """A person's remedy for one mismatch: an assignment of theirs or a submission of ours."""
+    """A person's remedy for one mismatch: the marketplace's assignment or our stored submission."""
 
     assignment = models.OneToOneField(
         Assignment, on_delete=models.PROTECT, null=True, related_name="resolution"

@@ -83,9 +83,9 @@ class BatchProgress:
 
     @property
     def bar_segments(self) -> list[tuple[str, str]]:
-        """Return the segments as (CSS class, width in percent): approved, awaiting us, in progress."""
-        here = self.waiting + self.settling + self.unmatched
-        parts = (("", self.approved), ("p2", here), ("p3", self.in_progress))
+        """Return (CSS class, width in percent) of three segments: approved, not yet decided or paid, in progress."""
+        pending = self.waiting + self.settling + self.unmatched
+        parts = (("", self.approved), ("p2", pending), ("p3", self.in_progress))
         return [(name, self.percent_of_total(count)) for name, count in parts]
 
     @property
@@ -185,9 +185,9 @@ class ProjectRow:
     """A row of the project list."""
 
     project: Project
-    images: int
-    batches: int
-    waiting: int
+    image_count: int
+    batch_count: int
+    waiting_count: int
 
 
 def project_rows(projects: "QuerySet[Project]") -> list[ProjectRow]:

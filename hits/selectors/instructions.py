@@ -43,17 +43,17 @@ class KindRow:
     """A kind in the list of instructions, with the project's newest version, if any."""
 
     kind: HitKind
-    current: Instructions | None
-    versions: int
+    newest_version: Instructions | None
+    version_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
     """One version, the batches that use it now, and the number of answers that saw it."""
 
-    row: Instructions
+    version: Instructions
     batches: Sequence[Batch]
-    submissions: int
+    submission_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class VersionCount:
     """How many of a batch's answers saw one version; ``None`` is the built-in text."""
 
     version: int | None
-    submissions: int
+    submission_count: int
 
 
 def version_text(row: Instructions) -> InstructionText:

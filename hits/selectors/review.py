@@ -228,20 +228,20 @@ def review_state(row: Assignment) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueWindow:
-    """A part of the queue around one assignment. ``position`` counts from 1."""
+    """The reviews around one assignment of a queue. ``position`` counts from 1."""
 
-    shown: Sequence[AssignmentReview]
+    reviews: Sequence[AssignmentReview]
     position: int
     total: int
-    earlier: int
-    later: int
+    earlier_count: int
+    later_count: int
     previous_id: int | None
     next_id: int | None
     current_id: int | None
 
 
 def queue_window(scope: Project | Batch, assignment_id: int | None, window: int = 7) -> QueueWindow:
-    """Return the queue around an assignment, or from its start if that is not waiting."""
+    """Return the queue around an assignment, or its start if the assignment is not in it."""
     return window_of_queue(review_queue(scope), assignment_id, window)
 
 
@@ -250,26 +250,26 @@ def window_of_queue(
 ) -> QueueWindow:
     """Return a window of any ordered assignments; for queues other than the review queue."""
     ids = list(waiting.values_list("pk", flat=True))
-    place = ids.index(assignment_id) if assignment_id in ids else 0
-    start = max(0, min(place - 2, len(ids) - window))
-    shown = ids[start : start + window]
-    rows = {row.assignment.pk: row for row in load_reviews(Assignment.objects.filter(pk__in=shown))}
+    index = ids.index(assignment_id) if assignment_id in ids else 0
+    start = max(0, min(index - 2, len(ids) - window))
+    shown_ids = ids[start : start + window]
+    rows = {row.assignment.pk: row for row in load_reviews(Assignment.objects.filter(pk__in=shown_ids))}
     return QueueWindow(
-        shown=[rows[pk] for pk in shown if pk in rows],
-        position=place + 1,
+        reviews=[rows[pk] for pk in shown_ids if pk in rows],
+        position=index + 1,
         total=len(ids),
-        earlier=start,
-        later=max(0, len(ids) - start - window),
-        previous_id=ids[place - 1] if place > 0 else None,
-        next_id=ids[place + 1] if place + 1 < len(ids) else None,
-        current_id=ids[place] if ids else None,
+        earlier_count=start,
+        later_count=max(0, len(ids) - start - window),
+        previous_id=ids[index - 1] if index > 0 else None,
+        next_id=ids[index + 1] if index + 1 < len(ids) else None,
+        current_id=ids[index] if ids else None,
     )
 
 
 def count_waiting_payouts(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
     """Count waiting assignments by (max_assignments, bonus items), and return the highest primary key.
 
-    Their payout depends on nothing else. No answer is read.
+    The two numbers determine a submission's payout. No answer is read.
     """
     rows = review_queue(batch).order_by()
     last = rows.aggregate(last=Max("pk"))["last"] or 0

@@ -1,1 +1,1 @@
-"""The only code that writes rows. Keyword-only arguments; each step atomic; each call repeatable."""
+"""The only code that writes rows. Arguments are keyword-only; each step is atomic, and each call can be repeated."""

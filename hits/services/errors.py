@@ -12,7 +12,7 @@ class BadFile(Refused):
 
 
 class CannotStart(Refused):
-    """A job cannot do its work and has done nothing: resuming it would end the same way."""
+    """A job refused its request before any work; if it were resumed, it would fail in the same way."""
 
 
 class ConfirmationRequired(Refused):

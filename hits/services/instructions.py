@@ -99,7 +99,7 @@ def publish_instructions(
 def set_batch_instructions(
     *, batch: Batch, version: Instructions | None, by: AbstractBaseUser | None, replaces: int | None
 ) -> Batch:
-    """Let the batch's pages show ``version`` (``None``: the built-in text) from now on; return the batch.
+    """Set the version that the batch's pages show from now on (``None``: the built-in text); return the batch.
 
     Open pages keep their text, and each answer names the version that its page showed. ``replaces`` is the version
     that the person saw, so that nobody undoes another person's choice by accident.

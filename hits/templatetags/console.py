@@ -217,7 +217,7 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
     links: list[dict[str, Any]] = []
     for section, title, name in _NAV:
         if url := _url(name, project):
-            links.append({"section": section, "words": title, "url": url})
+            links.append({"section": section, "label": title, "url": url})
     if visitor_role(context["request"], project):
         for link in links:
             link["waiting"] = _waiting(str(link["section"]), project)
@@ -244,7 +244,7 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
         if tab == "history" and not context.get("admin"):
             continue
         if url := _url(name, project):
-            links.append({"tab": tab, "words": title, "url": url, "waiting": _waiting(tab, project)})
+            links.append({"tab": tab, "label": title, "url": url, "waiting": _waiting(tab, project)})
     return links
 
 
@@ -256,7 +256,7 @@ register.filter("speed_label", job_speed_label)
 @register.inclusion_tag("hits/task/_no_worker.html")
 def worker_banner() -> dict[str, Any]:
     """Warn if jobs are queued and no worker process has sent a heartbeat for a minute."""
-    return {"idle": count_unserved_jobs()}
+    return {"waiting_jobs": count_unserved_jobs()}
 
 
 @register.filter

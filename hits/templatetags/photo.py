@@ -49,11 +49,11 @@ def photo(image: ImageFacts, groups: Iterable[Mapping[str, Any]] = ()) -> dict[s
 
 
 def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], label: str) -> BoxTab:
-    k = max(image.width, 1) / SHOWN_WIDTH
+    pixel_ratio = max(image.width, 1) / SHOWN_WIDTH
     width = 22 if len(label) == 1 else 14 + 9 * len(label)
-    small = box["width"] < (width + 18) * k or box["height"] < 2 * TAB_SIZE * k
-    x = -2 if box["left"] + width * k <= image.width else -width
-    y = _tab_top(box, k, small=small)
+    is_small = box["width"] < (width + 18) * pixel_ratio or box["height"] < 2 * TAB_SIZE * pixel_ratio
+    x = -2 if box["left"] + width * pixel_ratio <= image.width else -width
+    y = _tab_top(box, pixel_ratio, is_small=is_small)
     index = int(group["index"])
     name = (
         f"{group.get('label') or 'Observation'} {label}: "
@@ -71,10 +71,10 @@ def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], la
     )
 
 
-def _tab_top(box: Mapping[str, int], k: float, *, small: bool) -> int:
+def _tab_top(box: Mapping[str, int], pixel_ratio: float, *, is_small: bool) -> int:
     """Return the tab's y: on the upper edge of a large box, above a small one, inside at the photo's border."""
-    if small and box["top"] >= (TAB_SIZE + 2) * k:
+    if is_small and box["top"] >= (TAB_SIZE + 2) * pixel_ratio:
         return -TAB_SIZE
-    if small:
-        return round(box["height"] / k) + 2
-    return -12 if box["top"] >= 13 * k else -2
+    if is_small:
+        return round(box["height"] / pixel_ratio) + 2
+    return -12 if box["top"] >= 13 * pixel_ratio else -2

@@ -60,7 +60,7 @@ def _typed_cost_error(typed: str, max_cents: int) -> str:
     try:
         return f"{format_dollars(parse_typed_usd(typed))} is another sum; {request_message}"
     except ValueError:
-        return f"“{typed}” is no sum in US dollars; {request_message}"
+        return f"“{typed}” is not an amount in US dollars; {request_message}"
 
 
 def add_available_funds(terms: LaunchTerms) -> LaunchTerms:

@@ -33,7 +33,7 @@ def notification(request: HttpRequest, key: str) -> HttpResponse:
     try:
         document = parse_notification(body, request.content_type or "")
     except EventError as error:
-        return _text_response(400, f"This is no notification: {error}.")
+        return _text_response(400, f"This is not a notification: {error}.")
     notifications.store_notification(environment=environment, document=document)
     return HttpResponse(status=200)
 

@@ -19,7 +19,7 @@ def batch_context(batch: Batch) -> dict[str, Any]:
 
 
 def get_or_404(found: Row | None, message: str = "There is no such page.") -> Row:
-    """Return what was found. Raises Http404 if that is nothing."""
+    """Return ``found``, or raise Http404 with the message if it is ``None``."""
     if found is None:
         raise Http404(message)
     return found
@@ -29,7 +29,7 @@ def get_or_404(found: Row | None, message: str = "There is no such page.") -> Ro
 def action_messages(
     request: HttpRequest, failure: str = "", success: str = "", *, level: int = messages.ERROR
 ) -> Iterator[None]:
-    """Show a refusal as ``failure: reason`` (as it is without ``failure``); otherwise show ``success``, if any."""
+    """Show a refusal as ``failure: reason``, or as its reason alone; otherwise show ``success``, if any."""
     try:
         yield
     except Refused as error:

@@ -61,7 +61,7 @@ def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch
         if batch
         else reverse("project-review", args=[project.slug]),
     }
-    item = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
+    item = next((row for row in queue.reviews if row.assignment.pk == queue.current_id), None)
     if item is not None:
         context |= _evidence_context(item)
     return render(request, "hits/review/review.html", context)
@@ -92,7 +92,7 @@ def _evidence_context(item: review.AssignmentReview) -> dict[str, Any]:
 
 @require_POST
 def assignment_decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
-    """Store a verdict, carry it out, and redirect to the next submission."""
+    """Store a verdict, make its calls, and redirect to the next submission."""
     row = _get_assignment(request, assignment_id)
     batch = row.hit.unit.batch
     try:
@@ -156,7 +156,7 @@ def _next_url(request: HttpRequest, row: Assignment, batch: Batch) -> str:
 
 
 def _settle(request: HttpRequest, decision: Decision) -> None:
-    """Carry a decision out now; a failed call is reported, stored and retried."""
+    """Make a decision's calls now; a failed call is reported, stored and retried."""
     name = f"Submission {decision.assignment_id}"
     done = "approved" if decision.verdict == Verdict.APPROVE else "rejected"
     try:

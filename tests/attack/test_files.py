@@ -55,8 +55,8 @@ def test_every_exif_orientation_matches_pillow(turn: int) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("file\na\0.png\n", "row 2, column file: holds a NUL character"),
-        ("file,credit\na.png,x\0y\n", "row 2, column credit: holds a NUL character"),
+        ("file\na\0.png\n", "row 2, column file: contains a NUL character"),
+        ("file,credit\na.png,x\0y\n", "row 2, column credit: contains a NUL character"),
         ("file,width,height\na.png," + "9" * 5000 + ",48\n", "row 2, column width: 9+… is too large"),
         ("file,entity_count\na.png," + "9" * 30 + "\n", "row 2, column entity_count"),
         ("file,file\na.png,b.png\n", "column 'file' twice"),

@@ -109,7 +109,7 @@ def _render_queue(
         "queue": queue,
         "queue_url": reverse("training-queue", args=[project.slug]),
     }
-    found = next((row for row in queue.shown if row.assignment.pk == queue.current_id), None)
+    found = next((row for row in queue.reviews if row.assignment.pk == queue.current_id), None)
     if found is not None:
         context |= _attempt_context(found, project, typed)
     return render(request, "validation/qualification/training.html", context, status=status)

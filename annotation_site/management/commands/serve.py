@@ -190,7 +190,7 @@ def wait_for_end(processes: list[Process]) -> None:
     """Wait while all processes run or are restarted.
 
     Raises:
-        CommandError: one process ended for good. The service needs all of them; a supervisor can restart the whole.
+        CommandError: one process ended for good. The service needs all of them; a supervisor can restart ``serve``.
     """
     while all(process.poll() is None for process in processes):
         time.sleep(0.3)

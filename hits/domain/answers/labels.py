@@ -1,4 +1,4 @@
-"""Tell the fields of a schema that hold labels from those that hold free text."""
+"""Find out whether a field of a schema holds labels or free text."""
 
 from collections.abc import Iterator
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Checks of an answer that help a reviewer. Advice, never a verdict."""
+"""Automatic checks of an answer. They advise the reviewer and never decide."""
 
 import re
 from dataclasses import dataclass

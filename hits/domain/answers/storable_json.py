@@ -1,4 +1,4 @@
-"""Find values in parsed JSON that a database cannot store or a reply cannot carry."""
+"""Find values in parsed JSON that a database or a JSON reply cannot contain."""
 
 import math
 import re
@@ -16,7 +16,7 @@ def find_unstorable(
 ) -> Iterator[tuple[str, str]]:
     """Yield the path and the problem of each value that cannot be stored, such as ``observations[0].clue``.
 
-    ``envelope`` is a top-level name that paths omit, since a page knows its answer's fields without it.
+    ``envelope`` is a top-level key that paths omit, because a page names its answer's fields without it.
     """
     if depth > MAX_DEPTH:
         yield path, f"is nested more than {MAX_DEPTH} deep"

@@ -1,4 +1,4 @@
-"""Write files and folders atomically, also under a kill, a full disk or a power failure.
+"""Write files and folders atomically, even if a kill, a full disk or a power failure interrupts.
 
 Everything that a row points to is written beside its path, flushed to the disk and renamed. Then the folder is
 flushed, so that the new name survives as the bytes do.

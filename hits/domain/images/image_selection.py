@@ -26,7 +26,7 @@ class ImageSelectionError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImageSelection:
-    """All photos, the first ``n``, ``n`` random ones by ``seed``, or ``names``; of a split or source if given.
+    """All photos, the first ``n``, ``n`` random ones by ``seed``, or ``names``; within a split or source if given.
 
     ``again``: include photos that a batch of the kind showed already.
     """
@@ -48,7 +48,7 @@ class ImageSelection:
         """Return the ids of the selected photos, given (id, name) pairs, in their order.
 
         Raises:
-            ChoiceError: there are fewer photos than requested, or a name matches none or several.
+            ImageSelectionError: there are fewer photos than requested, or a name matches none or several.
         """
         ids = [pk for pk, _ in photos]
         if self.how is SelectionMethod.NAMED:

@@ -77,21 +77,21 @@ def draw_region(picture: Pillow.Image, region: Sequence[Box], mode: RegionMode) 
     """
     if mode is RegionMode.NONE:
         return picture
-    ground = picture.convert("RGBA")
+    base = picture.convert("RGBA")
     covers_all = mode in {RegionMode.ONLY_REGION, RegionMode.POSITION_ONLY}
-    overlay = Pillow.new("RGBA", ground.size, COVER if covers_all else "#00000000")
-    pen = ImageDraw.Draw(overlay, "RGBA")
+    overlay = Pillow.new("RGBA", base.size, COVER if covers_all else "#00000000")
+    draw = ImageDraw.Draw(overlay, "RGBA")
     for box in region:
         corners = ((box.left, box.top), (box.left + box.width, box.top + box.height))
         if mode is RegionMode.HIGHLIGHT:
-            pen.rectangle(corners, fill=HIGHLIGHT_FILL, outline=HIGHLIGHT_OUTLINE, width=OUTLINE_WIDTH)
+            draw.rectangle(corners, fill=HIGHLIGHT_FILL, outline=HIGHLIGHT_OUTLINE, width=OUTLINE_WIDTH)
         elif mode is RegionMode.HIDE:
-            pen.rectangle(corners, fill=COVER)
+            draw.rectangle(corners, fill=COVER)
         elif mode is RegionMode.POSITION_ONLY:
-            pen.rectangle(corners, fill=POSITION_FILL)
+            draw.rectangle(corners, fill=POSITION_FILL)
         else:
-            pen.rectangle(corners, fill="#00000000")
-    return Pillow.alpha_composite(ground, overlay)
+            draw.rectangle(corners, fill="#00000000")
+    return Pillow.alpha_composite(base, overlay)
 
 
 def highlighted_jpeg(picture: Pillow.Image, region: Sequence[Box]) -> bytes:

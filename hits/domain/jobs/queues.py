@@ -13,7 +13,7 @@ class Queue(StrEnum):
     """Periodic tasks."""
 
     DEFAULT = "default"
-    """Short jobs that a user waits for; a longer job ends its turn and goes to the back."""
+    """Short jobs that a user waits for; a longer job ends its turn and goes to the back of the queue."""
 
     MAIL = "mail"
     IO = "io"

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-MAX_PAUSE_SECONDS = 1.0  # a turn may sleep so long; longer pauses are spent in the queue
+MAX_PAUSE_SECONDS = 1.0  # the longest sleep within a turn; longer pauses are spent in the queue
 
 
 class _Turn:

@@ -50,23 +50,23 @@ def mean_cents(rates: Sequence[int]) -> int | None:
     return round(fmean(rates)) if rates else None
 
 
-def is_under(cents: int, active_seconds: float, target_cents_per_hour: int) -> bool:
+def is_under_target(cents: int, active_seconds: float, target_cents_per_hour: int) -> bool:
     """Return whether work paid less than the target, exact to fractions of a cent."""
     return cents * HOUR_SECONDS < target_cents_per_hour * active_seconds
 
 
 def gap_cents(cents: int, active_seconds: float, target_cents_per_hour: int) -> int:
     """Return the whole cents, rounded up, that raise work to the target; 0 if it reaches the target."""
-    over, under = active_seconds.as_integer_ratio()  # integers, so that no fraction of a cent is lost
-    return max(0, -(-over * target_cents_per_hour // (under * HOUR_SECONDS)) - cents)
+    numerator, denominator = active_seconds.as_integer_ratio()  # exact, so that no fraction of a cent is lost
+    return max(0, -(-numerator * target_cents_per_hour // (denominator * HOUR_SECONDS)) - cents)
 
 
 @dataclass(frozen=True, slots=True)
 class TopUp:
-    """The sum that raises every submission below the target to it."""
+    """The sum that raises the pay of all submissions below the target to the target."""
 
     cents: int
-    submissions: int
+    submission_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ class RateSpread:
     n: int
     median: int
     interval: tuple[int, int] | None
-    lower: int
-    upper: int
+    lower_quartile: int
+    upper_quartile: int
     mean: int
-    under: int
+    under_count: int
     target: int
     cents: int
     seconds: float
@@ -95,12 +95,12 @@ class RateSpread:
     @property
     def reached_count(self) -> int:
         """How many submissions reach the target."""
-        return self.n - self.under
+        return self.n - self.under_count
 
     @property
     def under_percent(self) -> int:
         """The share of submissions below the target, in percent."""
-        return round(100 * self.under / self.n)
+        return round(100 * self.under_count / self.n)
 
     @property
     def overall(self) -> int:
@@ -119,10 +119,10 @@ def rate_spread(work: Sequence[tuple[int, float]], target_cents_per_hour: int) -
         n=len(rates),
         median=round(quantile(rates, 0.5)),
         interval=(rates[ranks[0] - 1], rates[ranks[1] - 1]) if ranks else None,
-        lower=round(quantile(rates, 0.25)),
-        upper=round(quantile(rates, 0.75)),
+        lower_quartile=round(quantile(rates, 0.25)),
+        upper_quartile=round(quantile(rates, 0.75)),
         mean=round(fmean(rates)),
-        under=sum(is_under(cents, seconds, target_cents_per_hour) for cents, seconds in timed),
+        under_count=sum(is_under_target(cents, seconds, target_cents_per_hour) for cents, seconds in timed),
         target=target_cents_per_hour,
         cents=sum(cents for cents, _ in timed),
         seconds=sum(seconds for _, seconds in timed),

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 from statistics import fmean
 
-from hits.domain.money.pay import HOUR_SECONDS, is_under
+from hits.domain.money.pay import HOUR_SECONDS, is_under_target
 from hits.domain.quantiles import lower_quantile, median_ranks, quantile
 
 MIN_SAMPLES = 5  # below this the kind's expected time is the better estimate
@@ -43,8 +43,8 @@ class PayPlan:
 class PayForecast:
     """The forecast of a plan. Rates in cents per hour, times in seconds.
 
-    At ``reward_for_half`` and ``reward_for_three_quarters`` so much of the work reaches the target. ``under_count``
-    of the ``n`` measured submissions would stay below it at the planned reward.
+    ``reward_for_half`` and ``reward_for_three_quarters`` are the rewards at which that share of the work reaches the
+    target. ``under_count`` of the ``n`` measured submissions would stay below it at the planned reward.
     """
 
     basis: Basis
@@ -98,7 +98,9 @@ def forecast_pay(
         median_seconds=quantile(times, 0.5),
         interval=(times[ranks[0] - 1], times[ranks[1] - 1]) if ranks else None,
         rate_cents=round(quantile(sorted(cents * HOUR_SECONDS / seconds for cents, seconds in pays), 0.5)),
-        under_count=sum(is_under(cents, seconds, plan.target_cents_per_hour) for cents, seconds in pays),
+        under_count=sum(
+            is_under_target(cents, seconds, plan.target_cents_per_hour) for cents, seconds in pays
+        ),
         reward_for_half=lower_quantile(needed, 0.5),
         reward_for_three_quarters=lower_quantile(needed, THREE_QUARTERS),
         seconds=fmean(times) * plan.assignments,
@@ -108,7 +110,7 @@ def forecast_pay(
 
 def _forecast_from_expected(n: int, batches: int, expected_seconds: int, plan: PayPlan) -> PayForecast:
     """Assume that everybody takes the kind's expected time and that nobody earns a bonus."""
-    fair = _required_reward(PaySample(expected_seconds), plan)
+    required = _required_reward(PaySample(expected_seconds), plan)
     return PayForecast(
         basis=Basis.EXPECTED,
         n=n,
@@ -117,8 +119,8 @@ def _forecast_from_expected(n: int, batches: int, expected_seconds: int, plan: P
         interval=None,
         rate_cents=round(plan.reward_cents * HOUR_SECONDS / expected_seconds),
         under_count=0,
-        reward_for_half=fair,
-        reward_for_three_quarters=fair,
+        reward_for_half=required,
+        reward_for_three_quarters=required,
         seconds=float(expected_seconds) * plan.assignments,
         plan=plan,
     )

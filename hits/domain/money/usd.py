@@ -1,6 +1,6 @@
 """US dollars as integer cents; the dollar strings of the MTurk API are parsed and written here only.
 
-Amounts inside the platform are ``int`` cents. ``Decimal`` appears in this module alone, at the border.
+Amounts inside the platform are ``int`` cents; ``Decimal`` is used only to parse and to format them.
 """
 
 import re

@@ -73,7 +73,7 @@ def read_page(data: bytes | str) -> str:
 
 
 def check_template(html: str, table: Table | None = None, *, allowed: Sequence[str] = ()) -> TemplateReport:
-    """Return the findings about a page and its rows. ``allowed`` are the hosts that it may load from."""
+    """Return the findings about a page and its rows. ``allowed`` are the hosts that the page may load from."""
     page = parse_page(html)
     variables = find_variables(html)
     row_resources = list(_resources_from_rows(page, table)) if table is not None else []
@@ -138,7 +138,7 @@ def _check_submit(page: Page) -> Iterator[Finding]:
         for element in page.elements
     ):
         return
-    yield advice_finding(1, "no-submit", "the page has no submit button", "nothing: one is added at the end")
+    yield advice_finding(1, "no-submit", "the page has no submit button", "no fix is needed: one is added")
 
 
 def _hosts(page: Page, row_resources: Sequence[tuple[int, ExternalResource]]) -> list[str]:
@@ -157,10 +157,10 @@ def _check_rows(
 
 def _resources_from_rows(page: Page, table: Table) -> Iterator[tuple[int, ExternalResource]]:
     """Yield the resources that rows add, once per line and host, with the number of the first such row, from 1."""
-    open_ones = [item for item in external_resources(page) if needs_row(item)]
+    incomplete = [item for item in external_resources(page) if needs_row(item)]
     seen: set[tuple[int, str, str, bool]] = set()
     for index in range(min(len(table.rows), _MAX_ROWS_FOR_HOSTS)):
-        for item in _resources_from_row(open_ones, table.values(index)):
+        for item in _resources_from_row(incomplete, table.values(index)):
             key = (item.line, item.kind, item.host, item.url.lower().startswith("http:"))
             if key not in seen:
                 seen.add(key)
@@ -168,10 +168,10 @@ def _resources_from_rows(page: Page, table: Table) -> Iterator[tuple[int, Extern
 
 
 def _resources_from_row(
-    open_ones: Sequence[ExternalResource], values: dict[str, str]
+    incomplete: Sequence[ExternalResource], values: dict[str, str]
 ) -> Iterator[ExternalResource]:
     """Yield the addresses that a row completes, and the resources of HTML in its cells, which have line 0."""
-    for item in open_ones:
+    for item in incomplete:
         url = fill_in(item.url, values)
         if url.strip() and "${" not in url and not is_inline(url):
             yield ExternalResource(item.line, item.kind, url)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 _VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
-# Elements that end where one of these starts, because HTML allows to omit the end tag.
+# Elements that end where one of these starts, because their end tag is optional in HTML.
 _IMPLIED_END = {
     "li": {"li"},
     "p": {"p"},
@@ -102,7 +102,7 @@ class Page:
 class _PageParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.at = Element("", {}, 0)
+        self.innermost = Element("", {}, 0)
         self.elements: list[Element] = []
         self.nested_forms: list[int] = []
         self.forms: list[int] = []
@@ -113,16 +113,16 @@ class _PageParser(HTMLParser):
             if self.forms:
                 self.nested_forms.append(line)
             self.forms.append(line)
-        if self.at.tag in _IMPLIED_END.get(tag, ()) and self.at.parent is not None:
-            self.at = self.at.parent
+        if self.innermost.tag in _IMPLIED_END.get(tag, ()) and self.innermost.parent is not None:
+            self.innermost = self.innermost.parent
         attributes: dict[str, str] = {}
         for name, value in attrs:
             attributes.setdefault(name, value or "")
-        element = Element(tag, attributes, line, self.at, self.at.depth + 1)
-        self.at.children.append(element)
+        element = Element(tag, attributes, line, self.innermost, self.innermost.depth + 1)
+        self.innermost.children.append(element)
         self.elements.append(element)
         if not _VOID.fullmatch(tag) and element.depth < MAX_DEPTH:
-            self.at = element
+            self.innermost = element
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -130,13 +130,13 @@ class _PageParser(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "form" and self.forms:
             self.forms.pop()
-        for element in [self.at, *self.at.ancestors()]:
+        for element in [self.innermost, *self.innermost.ancestors()]:
             if element.tag == tag and element.parent is not None:
-                self.at = element.parent
+                self.innermost = element.parent
                 return
 
     def handle_data(self, data: str) -> None:
-        self.at.text += data
+        self.innermost.text += data
 
 
 def is_submit_button(tag: str, kind: str) -> bool:

@@ -32,8 +32,8 @@ def parse_rows(
     data: bytes | str,
     *,
     variables: Collection[str] = (),
-    most_rows: int = MAX_ROWS,
-    most_columns: int = MAX_COLUMNS,
+    max_rows: int = MAX_ROWS,
+    max_columns: int = MAX_COLUMNS,
 ) -> Table:
     """Read a CSV as spreadsheets write it: UTF-8, with or without a byte order mark, commas, quoted cells.
 
@@ -48,12 +48,12 @@ def parse_rows(
     if first is None:
         raise RowsError("the CSV is empty: write a line of column names and a line for each task")
     _refuse_page(*first, variables)
-    columns = _columns(*first, most_columns)
+    columns = _columns(*first, max_columns)
     rows: list[tuple[str, ...]] = []
     row_lines: list[int] = []
     for line, cells in lines:
-        if len(rows) == most_rows:
-            raise RowsError(f"line {line}: over {most_rows:,} rows; split them into several batches")
+        if len(rows) == max_rows:
+            raise RowsError(f"line {line}: over {max_rows:,} rows; split them into several batches")
         rows.append(_row(line, cells, columns))
         row_lines.append(line)
     if not rows:
@@ -98,10 +98,10 @@ def _refuse_page(line: int, cells: list[str], variables: Collection[str]) -> Non
         )
 
 
-def _columns(line: int, cells: list[str], most: int) -> tuple[str, ...]:
+def _columns(line: int, cells: list[str], max_columns: int) -> tuple[str, ...]:
     names = [cell.strip() for cell in cells]
-    if len(names) > most:
-        raise RowsError(f"line {line}: {len(names)} columns; use at most {most:,}")
+    if len(names) > max_columns:
+        raise RowsError(f"line {line}: {len(names)} columns; use at most {max_columns:,}")
     for number, name in enumerate(names, start=1):
         if not name:
             raise RowsError(f"line {line}, column {number}: has no name; name it or remove it")

@@ -10,7 +10,7 @@ from hits.domain.answers.storable_json import find_unstorable
 MAX_LINE = 1_048_576  # bytes; a set of twenty candidates has about four thousand
 MAX_BYTES = 67_108_864
 MAX_UNITS = 100_000
-MAX_PROBLEMS = 20  # reported at once
+MAX_PROBLEMS = 20  # of a file; more are only counted
 PHOTO_PREFIX = "photo:"
 MAX_NAME = 255
 MAX_DIGITS = 4000

@@ -33,10 +33,10 @@ def parse_codes(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: an item is not a country; the message quotes it.
     """
-    names = {_fold(name): code for code, name in COUNTRIES.items()}
+    names = {_fold_accents(name): code for code, name in COUNTRIES.items()}
     found = []
     for item in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
-        code = parse_code(item) or names.get(_fold(item))
+        code = parse_code(item) or names.get(_fold_accents(item))
         if code is None:
             raise ValueError(
                 f"“{item[:40]}” is not a country: use a code such as US, or the name in the list"
@@ -47,9 +47,9 @@ def parse_codes(text: str) -> tuple[str, ...]:
 
 def sorted_by_name() -> list[tuple[str, str]]:
     """Return ``(code, name)`` sorted by name, without regard to accents."""
-    return sorted(COUNTRIES.items(), key=lambda pair: _fold(pair[1]))
+    return sorted(COUNTRIES.items(), key=lambda pair: _fold_accents(pair[1]))
 
 
-def _fold(name: str) -> str:
+def _fold_accents(name: str) -> str:
     decomposed = unicodedata.normalize("NFKD", name)
     return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()

@@ -29,7 +29,7 @@ class Notice:
 def decision_notice(action: WorkerAction, pool: Pool | None, project: str, reason: str) -> Notice | None:
     """Return the notice about a decision, or None if the marketplace shows the reason or none is needed.
 
-    Blocks and revocations carry their reason to the marketplace. The soft block is a grant, which has no field for a
+    The marketplace shows the reason of a block or a revocation. The soft block is a grant, which has no field for a
     reason. The end of a block or soft block and a compensation need a notice, because nothing else reports them.
     """
     if action is WorkerAction.UNBLOCK:

@@ -1,7 +1,7 @@
 """Decide who may work on a task: requirements and their comparison, as plain data.
 
-The marketplace uses it before it assigns a task, and the platform when a page is opened. Equal facts give both the
-same answer.
+The marketplace decides before it assigns a task, and the platform when a page is opened. From the same facts, both
+reach the same decision.
 """
 
 import operator
@@ -147,7 +147,7 @@ def is_met(requirement: Requirement, holdings: Holdings) -> bool:
     value = holdings.values.get(requirement.type_id)
     if requirement.comparator in HOLDING_COMPARATORS:
         return (value is not None) == (requirement.comparator is Comparator.EXISTS)
-    return value is not None and _compares(requirement.comparator, value, requirement.integer_values)
+    return value is not None and _satisfies(requirement.comparator, value, requirement.integer_values)
 
 
 def _matches_location(requirement: Requirement, holdings: Holdings) -> bool:
@@ -155,11 +155,11 @@ def _matches_location(requirement: Requirement, holdings: Holdings) -> bool:
     locations = {holdings.country, f"{holdings.country}-{holdings.subdivision}"}
     if locations & set(requirement.locales):
         return is_inclusive
-    names_part = any(locale.startswith(f"{holdings.country}-") for locale in requirement.locales)
-    return not is_inclusive and not (names_part and not holdings.subdivision)
+    names_subdivision = any(locale.startswith(f"{holdings.country}-") for locale in requirement.locales)
+    return not is_inclusive and not (names_subdivision and not holdings.subdivision)
 
 
-def _compares(comparator: Comparator, value: int, integers: tuple[int, ...]) -> bool:
+def _satisfies(comparator: Comparator, value: int, integers: tuple[int, ...]) -> bool:
     if comparator in LIST_COMPARATORS:
         return (value in integers) == (comparator is Comparator.IN)
     return _OPERATORS[comparator](value, integers[0])

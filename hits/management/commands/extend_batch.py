@@ -38,7 +38,7 @@ class Command(DeerstalkerCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Extend the batch and carry the extension out."""
+        """Write the extension and execute it."""
         batch = find_batch(options["batch"])
         for flag in ("redundancy", "days"):
             if options[flag] < 0:

@@ -15,7 +15,7 @@ from hits.services.outbox.outbox import SettleCounts
 
 
 class Command(DeerstalkerCommand):
-    """Lift each approved submission of a batch that paid less than the hourly target up to it."""
+    """Raise the pay of each approved submission below the hourly target to the target."""
 
     help = "Top up a batch's approved submissions to the hourly target."
 
@@ -77,8 +77,9 @@ def _pay(top_up: TopUp, job_id: int) -> SettleCounts:
 
 
 def _sums_json(source: TopUpProposal | TopUp) -> dict[str, Any]:
-    names = ("target_cents_per_hour", "submissions", "cents", "fee_cents")
-    return {name: getattr(source, name) for name in names}
+    count = source.submissions if isinstance(source, TopUp) else source.submission_count
+    sums = {"cents": source.cents, "fee_cents": source.fee_cents}
+    return {"target_cents_per_hour": source.target_cents_per_hour, "submissions": count, **sums}
 
 
 def _result_json(top_up: TopUp, settled: SettleCounts) -> dict[str, Any]:

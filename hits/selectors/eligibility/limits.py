@@ -41,8 +41,8 @@ def worker_limit_refusals(
 def unit_taken_refusals(worker: Worker | None, hit: Hit, *, taken_hit_ids: Collection[str] = ()) -> list[str]:
     """Return why the worker already has this HIT's unit, in another HIT or batch; empty if they do not.
 
-    Another slot of the same HIT is no reason: a marketplace gives a worker one slot of a HIT. ``taken_hit_ids`` as in
-    ``worker_limit_refusals``.
+    Another slot of the same HIT does not count, because a marketplace gives a worker one slot of a HIT.
+    ``taken_hit_ids`` as in ``worker_limit_refusals``.
     """
     batch = hit.unit.batch
     if batch.kind in registry.kinds_with_purpose(*_EXEMPT_PURPOSES):

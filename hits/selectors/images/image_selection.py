@@ -17,7 +17,7 @@ def choose_photos(project: Project, kind: str, choice: ImageSelection) -> list[i
     """Return the ids of the photos for a launch of ``kind``.
 
     Raises:
-        ChoiceError: too few photos, or an unknown name, split or source.
+        ImageSelectionError: too few photos, or an unknown name, split or source.
     """
     photos = usable_images(project) if choice.again else unused_images(project, kind)
     if choice.split:

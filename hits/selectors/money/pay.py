@@ -1,7 +1,7 @@
 """Measured pay: what confirmed work earned per active time.
 
-The task's page counts active time and stops after 30 seconds without activity. All work counts that was not rejected,
-decided or not: reward, promised bonuses and paid top-ups.
+The task's page counts active time and stops after 30 seconds without activity. All work that was not rejected counts,
+decided or not, with its reward, promised bonuses and paid top-ups.
 """
 
 from collections import Counter, defaultdict
@@ -20,8 +20,8 @@ from hits.domain.states import AssignmentStatus, CallState, Match, Purpose
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Project, Worker
 from hits.selectors.money.bonus_items import count_bonus_items
 
-MOST_DAYS = 45  # a longer time is drawn by week
-MOST_POINTS = 300  # of a line, which is 600 wide
+MAX_DAYS = 45  # a chart over a longer time has a point for each week
+MAX_POINTS = 300  # of a line, which is about 600 pixels wide
 
 
 class MeasuredWork(NamedTuple):
@@ -170,9 +170,9 @@ def most_active_share(work: Iterable[MeasuredWork]) -> tuple[int, float]:
 
 
 def chart_by_day(work: Sequence[MeasuredWork], target: int) -> Chart | None:
-    """Return median and mean by day, by week beyond six weeks; ``None`` below two of them."""
+    """Return a chart of median and mean by day, or by week beyond ``MAX_DAYS``; ``None`` for fewer than two."""
     days = [row.at.date() for row in work]
-    weekly = bool(days) and max(days) - min(days) > timedelta(days=MOST_DAYS)
+    weekly = bool(days) and max(days) - min(days) > timedelta(days=MAX_DAYS)
     found: dict[date, list[int]] = defaultdict(list)
     for day, row in zip(days, work, strict=True):
         if row.rate_cents is not None:
@@ -185,12 +185,12 @@ def chart_by_day(work: Sequence[MeasuredWork], target: int) -> Chart | None:
 
 
 def chart_by_submission(work: Iterable[MeasuredWork], target: int) -> Chart | None:
-    """Return the rates one by one, or the medians of so many in a row where one could not tell them apart.
+    """Return a chart of the single rates, or of medians of consecutive groups if there are over ``MAX_POINTS``.
 
-    ``None`` below two.
+    ``None`` for fewer than two rates.
     """
     found = hourly_rates(work)
-    size = -(-len(found) // MOST_POINTS)
+    size = -(-len(found) // MAX_POINTS)
     if size <= 1:
         points = [PayPoint(str(number), rate) for number, rate in enumerate(found, start=1)]
         return pay_chart(points, target=target, by="submission")

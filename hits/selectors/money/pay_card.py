@@ -17,7 +17,7 @@ CACHE_SECONDS = 3600  # seconds
 
 @dataclass(frozen=True, slots=True)
 class PayCard:
-    """Amounts in cents and cents per hour. ``busiest``: share of the most active of the ``workers``, in percent."""
+    """Amounts in cents and cents per hour. ``most_active_percent``: the share of work by the most active worker."""
 
     spread: RateSpread | None
     chart: Chart | None
@@ -66,7 +66,7 @@ def _compute(batch: Batch) -> PayCard:
     promised = pay.promised_bonuses(batch, {batch.pk: batch})
     work = pay.measured_work(batch, promised=promised)
     target = batch.project.target_cents_per_hour
-    workers, busiest = pay.most_active_share(work)
+    workers, most_active = pay.most_active_share(work)
     by_day = len({row.at.date() for row in work}) > 1
     proposal = top_ups.propose_top_up(batch, promised=promised)
     return PayCard(
@@ -74,7 +74,7 @@ def _compute(batch: Batch) -> PayCard:
         chart=(pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
         by_day=by_day,
         workers=workers,
-        most_active_percent=round(100 * busiest),
-        top_up=TopUp(proposal.cents, proposal.submissions),
+        most_active_percent=round(100 * most_active),
+        top_up=TopUp(proposal.cents, proposal.submission_count),
         topped_up_cents=top_ups.topped_up_cents(batch),
     )

@@ -24,12 +24,12 @@ class UnderpaidSubmission:
     worker: int
     active_seconds: float
     earned_cents: int
-    cents: int
+    shortfall_cents: int
     fee_cents: int
 
     @property
     def worker_name(self) -> str:
-        """The worker as pages name them."""
+        """The worker's name on pages."""
         return str(Worker(pk=self.worker))
 
     @property
@@ -39,18 +39,18 @@ class UnderpaidSubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerShare:
+class WorkerTopUp:
     """The top-up of one worker for all their submissions under the target."""
 
     worker: int
-    submissions: int
+    submission_count: int
     active_seconds: float
     earned_cents: int
     cents: int
 
     @property
     def worker_name(self) -> str:
-        """The worker as pages name them."""
+        """The worker's name on pages."""
         return str(Worker(pk=self.worker))
 
     @property
@@ -75,12 +75,12 @@ class TopUpProposal:
 
     @property
     def cents(self) -> int:
-        """The sum for workers."""
-        return sum(row.cents for row in self.underpaid)
+        """The sum of all shortfalls, which the workers get."""
+        return sum(row.shortfall_cents for row in self.underpaid)
 
     @property
     def fee_cents(self) -> int:
-        """The marketplace's fees."""
+        """The marketplace's fees on the top-ups."""
         return sum(row.fee_cents for row in self.underpaid)
 
     @property
@@ -89,7 +89,7 @@ class TopUpProposal:
         return self.cents + self.fee_cents
 
     @property
-    def submissions(self) -> int:
+    def submission_count(self) -> int:
         """How many submissions are under the target."""
         return len(self.underpaid)
 
@@ -99,22 +99,22 @@ class TopUpProposal:
         return len(self.rates) - len(self.underpaid)
 
     @property
-    def shares(self) -> list[WorkerShare]:
+    def worker_top_ups(self) -> list[WorkerTopUp]:
         """The top-up per worker, largest first."""
         by_worker: dict[int, list[UnderpaidSubmission]] = defaultdict(list)
         for row in self.underpaid:
             by_worker[row.worker].append(row)
-        shares = [
-            WorkerShare(
+        top_ups = [
+            WorkerTopUp(
                 worker,
                 len(rows),
                 sum(row.active_seconds for row in rows),
                 sum(row.earned_cents for row in rows),
-                sum(row.cents for row in rows),
+                sum(row.shortfall_cents for row in rows),
             )
             for worker, rows in by_worker.items()
         ]
-        return sorted(shares, key=lambda share: (-share.cents, share.worker))
+        return sorted(top_ups, key=lambda top_up: (-top_up.cents, top_up.worker))
 
 
 def propose_top_up(

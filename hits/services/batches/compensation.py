@@ -38,7 +38,7 @@ def compensate_submission(
     by: AbstractBaseUser | None,
     confirmed_cents: int | None = None,
 ) -> Resolution:
-    """Launch the task that pays its worker for a lost submission, one time, and notify the worker.
+    """Launch the task that pays the worker of a lost submission, once, and notify the worker.
 
     ``note`` is the reason for the record. ``confirmed_cents`` is the typed cost, if one is required.
 

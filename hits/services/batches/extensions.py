@@ -150,7 +150,7 @@ def execute_extensions(*, batch: Batch, marketplace: Marketplace, progress: Prog
     publish_batch(batch=batch, marketplace=marketplace, progress=progress)
     unfinished = unfinished_calls(batch)
     if unfinished:
-        reason = next((call.error for call in unfinished if call.error), "another process is at it")
+        reason = next((call.error for call in unfinished if call.error), "another process is making the call")
         raise Refused(f"{len(unfinished)} tasks could not be extended: {reason}")
     return settled.done
 

@@ -130,7 +130,7 @@ def approve_waiting(
 ) -> ApprovalCounts:
     """Approve and pay the waiting assignments up to the row ``last``; without ``last``, all that wait now.
 
-    ``last`` leaves out what arrived after a person looked. Each assignment is decided and settled by itself; a
+    ``last`` leaves out what arrived after a person looked. Each assignment is decided and settled separately; a
     failed payment stays outstanding and is repeated.
 
     Raises:
@@ -250,7 +250,9 @@ def _last_expiry_error(batch: Batch) -> str:
     calls = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.EXPIRE).exclude(
         error=""
     )
-    return calls.order_by("-pk").values_list("error", flat=True).first() or "another process is at it"
+    return (
+        calls.order_by("-pk").values_list("error", flat=True).first() or "another process is making the call"
+    )
 
 
 def finish_closing(*, batch: Batch, marketplace: Marketplace, after: int = 0) -> bool:

@@ -143,7 +143,7 @@ def _write_top_up(
         target_cents_per_hour=proposal.target_cents_per_hour,
         cents=proposal.cents,
         fee_cents=proposal.fee_cents,
-        submissions=proposal.submissions,
+        submissions=proposal.submission_count,
         reason=reason,
         idempotency_key=idempotency_key,
         decided_by_id=by.pk if by else None,
@@ -157,7 +157,7 @@ def _write_top_up(
             top_up=top_up,
             assignment=rows[gap.assignment],
             args={"reason": reason},
-            amount_cents=gap.cents,
+            amount_cents=gap.shortfall_cents,
             fee_cents=gap.fee_cents,
         )
     audit.record(

@@ -1,6 +1,6 @@
 """Notifications from the marketplace about submitted and returned work.
 
-A notification is a hint: it may be forged by anybody who knows the address, late, repeated, out of order or missing.
+A notification is a hint: anybody who knows the address can forge one, and it may be late, repeated or missing.
 It triggers a sync before the next poll, and releases returned work from the limits. Decisions and payments use the
 marketplace's list alone (see ``assignment_sync``).
 """
@@ -112,7 +112,7 @@ def _process_chunk(marketplace: Marketplace, rows: Sequence[MarketplaceEvent]) -
 
 @transaction.atomic
 def delete_old_notifications() -> int:
-    """Delete notifications that were processed a month ago; return their number."""
+    """Delete notifications that were processed at least ``RETENTION`` ago; return their number."""
     return MarketplaceEvent.objects.filter(processed_at__lte=timezone.now() - RETENTION).delete()[0]
 
 

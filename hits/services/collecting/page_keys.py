@@ -10,7 +10,7 @@ from hits.models import Hit
 from hits.selectors.eligibility.limits import GRACE_PERIOD
 from hits.services.errors import Refused
 
-# The number changes with the meaning of a token: since 2, it proves the attempt's secret on our own marketplace.
+# Increment the number when a token's meaning changes. Since 2, a token proves the attempt on our own marketplace.
 TOKEN_SALT = "hits.page/2"  # noqa: S105 - a salt names the purpose, it is no secret
 
 

@@ -32,7 +32,7 @@ class RereadCounts:
 def collect_records(assignment: Assignment) -> bool:
     """Store the records of a confirmed assignment, unless they exist; return whether they could be read.
 
-    An unreadable answer marks its assignment with the reason and stops nothing else.
+    The reason is stored on the assignment of an unreadable answer; other assignments are not affected.
     """
     submission = assignment.submission
     assert submission is not None

@@ -47,8 +47,8 @@ NOT_ELIGIBLE_MESSAGE = gettext_noop("This task is not open to you.")
 ALREADY_SEEN_MESSAGE = (
     "You have seen this task before. Each worker sees it once. Return it and take another one."
 )
-NOT_OPENED_MESSAGE = "This page is not open yet. Reload the task."
-OTHER_ARM_MESSAGE = "This page is of an earlier try at this task. Reload the task."
+NOT_OPENED_MESSAGE = "This task did not load completely. Reload it."
+OTHER_ARM_MESSAGE = "This page belongs to an earlier attempt at this task. Reload the task."
 MAX_DRAFT_BYTES = 60_000
 MAX_ANSWER_BYTES = 60_000
 MAX_ACTIVE_SECONDS = 24 * 3600.0
@@ -62,7 +62,7 @@ class DraftConflict(Conflict):
     """Another tab saved a newer draft."""
 
     def __init__(self, draft: Draft) -> None:
-        super().__init__("This task was changed in another tab or window since.")
+        super().__init__("A newer draft of this task was saved in another tab or window.")
         self.draft = draft
 
 

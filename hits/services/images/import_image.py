@@ -103,7 +103,7 @@ def restore_image_file(*, image: Image, name: str, data: bytes) -> bool:
     """Restore a missing or damaged file of an image from its original file; return whether it was necessary.
 
     Raises:
-        BadFile: today's decoder gives other bytes than the row's; nothing is changed.
+        BadFile: today's decoder gives other bytes than the row describes; nothing is changed.
         StorageFull: the disk is full.
     """
     storage = image.file.storage
@@ -123,7 +123,7 @@ def restore_image_file(*, image: Image, name: str, data: bytes) -> bool:
 def update_description(
     *, image: Image, by: AbstractBaseUser | None, credit: str, licence: str, alt: str, split: str
 ) -> list[str]:
-    """Change an image's description; return the names of the changed fields. No change is no event."""
+    """Change an image's description; return the names of changed fields. Without a change, no event is recorded."""
     new_values = {"credit": credit, "licence": licence, "alt": alt, "split": split}
     current = Image.objects.select_for_update().get(pk=image.pk)
     changed = [name for name, value in new_values.items() if getattr(current, name) != value]
@@ -285,10 +285,10 @@ def _check_header(name: str, picture: Pillow.Image) -> None:
 def _apply_orientation(picture: Pillow.Image) -> Pillow.Image:
     """Turn the image by its EXIF orientation. Pillow's own function also rewrites the EXIF, which may fail."""
     try:
-        turn = _TRANSPOSES.get(picture.getexif().get(_ORIENTATION) or 1)
+        transpose = _TRANSPOSES.get(picture.getexif().get(_ORIENTATION) or 1)
     except (struct.error, TypeError, AttributeError, LookupError, ArithmeticError) as error:
         raise ValueError("unreadable EXIF") from error
-    return picture if turn is None else picture.transpose(turn)
+    return picture if transpose is None else picture.transpose(transpose)
 
 
 def _to_srgb(picture: Pillow.Image) -> Pillow.Image:
@@ -306,8 +306,8 @@ def _to_srgb(picture: Pillow.Image) -> Pillow.Image:
 def _flatten(picture: Pillow.Image) -> Pillow.Image:
     if picture.mode in {"RGBA", "LA"} or "transparency" in picture.info:
         rgba = picture.convert("RGBA")
-        ground = Pillow.new("RGBA", rgba.size, "white")
-        return Pillow.alpha_composite(ground, rgba).convert("RGB")
+        background = Pillow.new("RGBA", rgba.size, "white")
+        return Pillow.alpha_composite(background, rgba).convert("RGB")
     return picture.convert("RGB")
 
 

@@ -45,7 +45,7 @@ class ImportResult:
 def import_image_files(*, project: Project, path: Path, limit: int | None = None) -> ImportResult:
     """Import a folder, one image, or a ``.csv`` manifest.
 
-    All images are decoded before the first one is stored, so a bad row leaves nothing behind.
+    All images are decoded before the first one is stored, so a bad row prevents the whole import.
 
     Raises:
         BadFile: names the file, or the manifest's row and column, and the fix.
@@ -149,7 +149,7 @@ def _parse_row(location: str, columns: list[str], cells: list[str]) -> tuple[str
     values = {column: cell.strip() for column, cell in zip(columns, cells, strict=True)}
     for column, text in values.items():
         if "\x00" in text:
-            raise BadFile(f"{location}, column {column}: holds a NUL character; remove it")
+            raise BadFile(f"{location}, column {column}: contains a NUL character; remove it")
     if not values["file"]:
         raise BadFile(f"{location}, column file: is empty")
     return values["file"], parse_description(location, values)
@@ -193,7 +193,7 @@ def _parse_url(location: str, url: str) -> str:
     """Return the URL of an image's source, which releases publish."""
     if url and not (url.startswith(("https://", "http://")) and len(url) <= MAX_URL_LENGTH):
         raise BadFile(
-            f"{location}, column url: {url[:40]!r} is no web address of up to {MAX_URL_LENGTH} characters"
+            f"{location}, column url: {url[:40]!r} is not a web address of at most {MAX_URL_LENGTH} characters"
         )
     return url
 
@@ -203,7 +203,7 @@ def _parse_number(location: str, values: Mapping[str, str], column: str) -> int 
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
-        raise BadFile(f"{location}, column {column}: {text!r} is no whole number")
+        raise BadFile(f"{location}, column {column}: {text!r} is not a whole number")
     if len(text) > MAX_NUMBER_DIGITS:
         raise BadFile(f"{location}, column {column}: {text[:20]}… is too large a number")
     return int(text)

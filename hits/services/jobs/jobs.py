@@ -216,10 +216,10 @@ def _renew_lease(progress: Progress) -> threading.Event:
     stop, job = threading.Event(), progress.job
 
     def renew() -> None:
-        mine = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
+        own_job = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
         while not stop.wait(HEARTBEAT_SECONDS):
             try:
-                mine.update(lease_until=progress.lease_end())
+                own_job.update(lease_until=progress.lease_end())
                 record_heartbeat()
             except DatabaseFault:  # busy for a moment; the lease lasts for several attempts
                 logger.warning("job %s: its lease was not renewed; trying again", job.pk, exc_info=True)
@@ -332,7 +332,7 @@ def _run_task(job: Job) -> None:
 def sweep_jobs() -> int:
     """Wake queued jobs without a worker and running ones whose worker died; return their number.
 
-    ``wakeups`` limits how many messages wait.
+    The module ``wakeups`` limits how many messages wait.
     """
     record_heartbeat()
     for parent in subjobs.find_orphaned_parents():

@@ -26,7 +26,7 @@ def new_lease_owner() -> str:
 def has_no_free_slot(job_id: int, owner: str) -> bool:
     """Return whether this worker process runs all the light jobs that it may; one slot is for periodic tasks.
 
-    The job's message is used up then, and the end of a turn wakes the next job.
+    The job's message is consumed then, and the end of a turn wakes the next job.
     """
     process = worker_process.current_worker_process()
     if process is None or Queue.TICK not in process.queues:

@@ -1,4 +1,4 @@
-"""Plan a batch: units, HITs and their tokens stand as rows before any marketplace hears of them."""
+"""Launch a batch: its units, HITs and request tokens are stored before the first call to the marketplace."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -81,7 +81,7 @@ def launch_batch(
     _check_eligibility(terms.eligibility, project, kind)
     provenance_data = (provenance or {}) | ({"launch_key": idempotency_key} if idempotency_key else {})
     with transaction.atomic():
-        # PostgreSQL: one launch at a time in a project. (SQLite: always so.)
+        # PostgreSQL: one launch at a time in a project. (SQLite always does so.)
         Project.objects.select_for_update().get(pk=project.pk)
         earlier_launch = find_launch(project=project, idempotency_key=idempotency_key)
         if earlier_launch is not None:

@@ -56,7 +56,7 @@ def save_template(
         raise Refused(f"page: {error}") from error
     digest = sha256(text.encode()).hexdigest()
     with transaction.atomic():
-        # PostgreSQL: one upload at a time in a project. (SQLite: always so.)
+        # PostgreSQL: one upload at a time in a project. (SQLite always does so.)
         Project.objects.select_for_update().get(pk=project.pk)
         latest = TaskTemplate.objects.filter(project=project, name=cleaned_name).order_by("-version").first()
         if latest is not None and latest.sha256 == digest:

@@ -163,7 +163,7 @@ def _single_photo(photos: Sequence[int], name: str) -> int:
     if not photos:
         raise ValueError(f"photo:{name} is no usable photo of this project; see the page Photos for names")
     if len(photos) > 1:
-        raise ValueError(f"photo:{name} are {len(photos)} photos; name the one by its SHA-256")
+        raise ValueError(f"photo:{name} names {len(photos)} photos; name one by its SHA-256")
     return photos[0]
 
 

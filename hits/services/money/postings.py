@@ -7,7 +7,7 @@ one posts nothing.
 from hits.domain.states import HitState
 from hits.models import Assignment, Hit, OutgoingCall
 from hits.payments import ledger
-from hits.payments.models import Entry, LedgerEntry
+from hits.payments.models import EntryType, LedgerEntry
 
 
 def assignment_key(assignment: Assignment) -> str:
@@ -25,18 +25,20 @@ def post_reward(assignment: Assignment) -> None:
     held_cents = batch.slot_cents(assignment.hit.max_assignments)
     if LedgerEntry.objects.filter(key=f"release:{key}").exists():
         ledger.write_entry(
-            entry=Entry.HOLD, amount_cents=held_cents, key=f"hold:override:{key}", **references
+            entry=EntryType.HOLD, amount_cents=held_cents, key=f"hold:override:{key}", **references
         )
     fee = held_cents - batch.reward_cents
-    ledger.write_entry(entry=Entry.REWARD, amount_cents=batch.reward_cents, key=f"reward:{key}", **references)
-    ledger.write_entry(entry=Entry.FEE, amount_cents=fee, key=f"fee:reward:{key}", **references)
+    ledger.write_entry(
+        entry=EntryType.REWARD, amount_cents=batch.reward_cents, key=f"reward:{key}", **references
+    )
+    ledger.write_entry(entry=EntryType.FEE, amount_cents=fee, key=f"fee:reward:{key}", **references)
 
 
 def post_rejection(assignment: Assignment) -> None:
     """Post a rejection: the hold of the assignment is released."""
     batch = assignment.hit.unit.batch
     ledger.write_entry(
-        entry=Entry.RELEASE,
+        entry=EntryType.RELEASE,
         amount_cents=batch.slot_cents(assignment.hit.max_assignments),
         key=f"release:{assignment_key(assignment)}",
         batch=batch,
@@ -51,8 +53,10 @@ def post_bonus(call: OutgoingCall) -> None:
     if call.top_up_id is not None:
         key = f"{key}:top-up:{call.top_up_id}"
     references = {"batch": call.batch, "assignment": call.assignment}
-    ledger.write_entry(entry=Entry.BONUS, amount_cents=call.amount_cents, key=f"bonus:{key}", **references)
-    ledger.write_entry(entry=Entry.FEE, amount_cents=call.fee_cents, key=f"fee:bonus:{key}", **references)
+    ledger.write_entry(
+        entry=EntryType.BONUS, amount_cents=call.amount_cents, key=f"bonus:{key}", **references
+    )
+    ledger.write_entry(entry=EntryType.FEE, amount_cents=call.fee_cents, key=f"fee:bonus:{key}", **references)
 
 
 def post_disposal(hit: Hit) -> None:
@@ -64,7 +68,7 @@ def post_disposal(hit: Hit) -> None:
     Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
     unused = hit.max_assignments - hit.assignments.count()
     ledger.write_entry(
-        entry=Entry.RELEASE,
+        entry=EntryType.RELEASE,
         amount_cents=unused * batch.slot_cents(hit.max_assignments),
         key=f"release:dispose:{hit.pk}",
         batch=batch,
@@ -76,5 +80,5 @@ def post_added_assignments(call: OutgoingCall) -> None:
     assert call.hit is not None
     held_cents = call.args["more"] * call.batch.slot_cents(call.args["total"])
     ledger.write_entry(
-        entry=Entry.HOLD, amount_cents=held_cents, key=f"hold:extend:{call.pk}", batch=call.batch
+        entry=EntryType.HOLD, amount_cents=held_cents, key=f"hold:extend:{call.pk}", batch=call.batch
     )

@@ -234,10 +234,10 @@ def _finish_call(call: OutgoingCall, state: CallState, error: str) -> bool:
 
 
 def _handle_error(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> None:
-    """Return if the call has its effect in spite of the error; otherwise record the failure.
+    """Return if the call took effect despite the error; otherwise record the failure and raise.
 
     Raises:
-        Refused: the call has no effect.
+        Refused: the call did not take effect.
     """
     try:
         if outbox_operations.is_already_done(call, error, marketplace):

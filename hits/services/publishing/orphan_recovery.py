@@ -17,7 +17,7 @@ from hits.domain.states import BatchState, HitState
 from hits.models import Batch, Hit
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
-from hits.payments.models import Entry
+from hits.payments.models import EntryType
 from hits.selectors.publishing import SURPLUS_ACTION
 from hits.services import audit
 from hits.services.launching.request_token import build_annotation, build_token
@@ -41,12 +41,14 @@ def mark_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
         if changed:
             Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSED).update(state=BatchState.CLOSING)
             hold_cents = batch.slot_cents(hit.max_assignments) * hit.max_assignments
-            ledger.write_entry(entry=Entry.HOLD, amount_cents=hold_cents, key=f"hold:{hit.pk}", batch=batch)
+            ledger.write_entry(
+                entry=EntryType.HOLD, amount_cents=hold_cents, key=f"hold:{hit.pk}", batch=batch
+            )
     return bool(changed)
 
 
 def recover_stale_hits(batch: Batch, marketplace: Marketplace) -> None:
-    """Recover or restart every HIT whose token may be expired, with one reading of the marketplace's list.
+    """Recover or restart every HIT whose token may be expired, from one listing of the marketplace's HITs.
 
     Raises:
         MarketplaceError: the list could not be read to its end; nothing was changed.

@@ -54,7 +54,7 @@ def hold_publisher_lease(batch: Batch) -> Iterator[Publisher]:
     """Claim the batch for this process and release it at the end; the lease of a dead process expires.
 
     Raises:
-        Busy: another process publishes it; the message names the process and its last sign of life.
+        Busy: another process publishes it; the message names the process and when it last renewed the lease.
     """
     owner = f"{socket.gethostname()[:24]}, process {os.getpid()} {uuid.uuid4().hex}"[:64]
     now = timezone.now()

@@ -21,7 +21,7 @@ from hits.domain.states import UNPUBLISHED_HIT_STATES, AssignmentStatus, HitStat
 from hits.models import Assignment, Batch, Hit, Job, Reconciliation, TopUp
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteAssignment, RemoteHit
 from hits.payments import ledger
-from hits.payments.models import Entry, LedgerEntry
+from hits.payments.models import EntryType, LedgerEntry
 from hits.selectors import reconciliation
 from hits.selectors.batches import iterate_in_chunks, open_batches
 from hits.selectors.console import publishing_batch_ids
@@ -182,7 +182,7 @@ def _compare_hits(
 ) -> None:
     """Continue the comparison HIT by HIT; ``last`` is the last compared one."""
     # A requester's script may have paid bonuses in a batch without bonuses; the ledger has postings of them then.
-    posted_bonuses = LedgerEntry.objects.filter(batch=batch, entry=Entry.BONUS)
+    posted_bonuses = LedgerEntry.objects.filter(batch=batch, entry=EntryType.BONUS)
     pays_bonuses = (
         bool(batch.bonus_cents) or TopUp.objects.filter(batch=batch).exists() or posted_bonuses.exists()
     )
@@ -275,7 +275,7 @@ def _unknown_held_cents(
 def _disposed_spent_cents(batch: Batch) -> int:
     """Return the cents paid for disposed HITs by our ledger, since the marketplace no longer lists them."""
     disposed = Q(assignment__hit__unit__batch=batch, assignment__hit__state=HitState.EXPIRED)
-    spent = LedgerEntry.objects.filter(disposed, entry__in=[Entry.REWARD, Entry.BONUS, Entry.FEE])
+    spent = LedgerEntry.objects.filter(disposed, entry__in=[EntryType.REWARD, EntryType.BONUS, EntryType.FEE])
     return int(spent.order_by().aggregate(total=Sum("amount_cents", default=0))["total"])
 
 

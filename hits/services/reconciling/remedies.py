@@ -1,6 +1,6 @@
 """A person's remedies for mismatches. Each remedy is stored once, with its author and reason.
 
-Paid or not, unmatched work stays unmatched: it enters no judging, no export and no record.
+Unmatched work stays unmatched, paid or not: it is never judged, exported or made into records.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -10,7 +10,7 @@ from hits.domain.states import BatchState, HitState, Match, Remedy, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, Resolution, Submission
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
-from hits.payments.models import Entry
+from hits.payments.models import EntryType
 from hits.selectors import reconciliation
 from hits.services import audit
 from hits.services.batches import lifecycle
@@ -132,7 +132,7 @@ def write_off_hit(*, hit: Hit, by: AbstractBaseUser | None) -> None:
         raise Conflict("Somebody else repaired this task just now.")
     unused = hit.max_assignments - hit.assignments.count()
     ledger.write_entry(
-        entry=Entry.RELEASE,
+        entry=EntryType.RELEASE,
         amount_cents=unused * batch.slot_cents(hit.max_assignments),
         key=f"release:dispose:{hit.pk}",
         batch=batch,

@@ -32,14 +32,14 @@ class ResultsUpload:
     cents: int
 
     @property
-    def approved(self) -> int:
+    def approval_count(self) -> int:
         """The number of approvals."""
         return sum(decided.is_approval for _, decided in self.decisions)
 
     @property
-    def rejected(self) -> int:
+    def rejection_count(self) -> int:
         """The number of rejections."""
-        return len(self.decisions) - self.approved
+        return len(self.decisions) - self.approval_count
 
 
 def read_upload(*, batch: Batch, data: bytes | str) -> ResultsUpload:
@@ -50,7 +50,7 @@ def read_upload(*, batch: Batch, data: bytes | str) -> ResultsUpload:
             contradicts an existing one; the message names row and column.
     """
     try:
-        table = parse_rows(data, most_rows=MAX_ROWS, most_columns=MAX_COLUMNS)
+        table = parse_rows(data, max_rows=MAX_ROWS, max_columns=MAX_COLUMNS)
         _check_columns(table)
         decisions = parse_decisions(
             (table.lines[index], table.values(index)) for index in range(len(table.rows))
@@ -98,8 +98,8 @@ def apply_upload(*, upload: ResultsUpload, by: AbstractBaseUser | None) -> Job |
             actor=by,
             action="results.upload",
             subject=batch.pk,
-            approved=upload.approved,
-            rejected=upload.rejected,
+            approved=upload.approval_count,
+            rejected=upload.rejection_count,
         )
         return jobs.enqueue_for_batch(
             batch=batch, task=SETTLE_TASK, title=f"Apply uploaded decisions of {batch.name}", by=by

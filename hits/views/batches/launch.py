@@ -50,11 +50,11 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     suggest_reward(form, project=project, kind=kind)
     context |= {
         "form": form,
-        "available": photos.available,
-        "shown_before": photos.all - photos.available,
+        "available": photos.unused_count,
+        "shown_before": photos.usable_count - photos.unused_count,
     }
     status = 200
-    if request.method == "POST" and photos.all:
+    if request.method == "POST" and photos.usable_count:
         if form.is_valid():
             if request.POST.get("step") == "launch":
                 try:
@@ -64,7 +64,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
                     status = 400
             if request.POST.get("step") != "change":
                 key = read_idempotency_key(request.POST) or uuid.uuid4().hex
-                units = len(kind.plan_units(form.chosen))
+                units = len(kind.plan_units(form.selected_ids))
                 context |= launch_context(project, kind, form, units) | {"idempotency_key": key}
                 return render(request, "hits/batches/batch_confirm.html", context, status=status)
         else:
@@ -74,11 +74,11 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _photo_options(project: Project, kind: HitKind) -> PhotoOptions:
     return PhotoOptions(
-        available=unused_images(project, kind.name).count(),
-        all=usable_images(project).count(),
+        unused_count=unused_images(project, kind.name).count(),
+        usable_count=usable_images(project).count(),
         splits=image_selection.count_by_split(project),
         sources=sorted(image_selection.image_ids_by_source(project)),
-        choose=partial(image_selection.choose_photos, project, kind.name),
+        select=partial(image_selection.choose_photos, project, kind.name),
     )
 
 
@@ -121,7 +121,7 @@ def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units:
 
 def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm) -> HttpResponse:
     """Launch and redirect to the batch."""
-    units = [launch.PlannedUnit(kind.unit_key(unit), unit) for unit in kind.plan_units(form.chosen)]
+    units = [launch.PlannedUnit(kind.unit_key(unit), unit) for unit in kind.plan_units(form.selected_ids)]
     batch, _ = launch.launch_batch(
         project=project,
         kind_name=kind.name,
@@ -129,7 +129,7 @@ def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchF
         units=units,
         by=signed_in_user(request),
         terms=add_available_funds(form.terms),
-        provenance={"photos": form.choice.as_row()},
+        provenance={"photos": form.selection.as_row()},
         idempotency_key=read_idempotency_key(request.POST),
     )
     return redirect_to_launched(request, batch, len(units))

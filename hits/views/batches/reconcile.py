@@ -137,7 +137,7 @@ def _refusal_page_context(request: HttpRequest, error: Refused) -> dict[str, Any
 @require_POST
 @batch_page()
 def reconcile_hit(request: HttpRequest, batch: Batch) -> HttpResponse:
-    """Repair one HIT on which both sides differ."""
+    """Apply the chosen repair to one HIT that differs from the marketplace."""
     act, hit_id = request.POST.get("act", ""), request.POST.get("hit_id", "")
     with action_messages(request, level=messages.WARNING):
         messages.success(request, _repair_hit(request, batch, act, hit_id))
@@ -163,7 +163,7 @@ def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> st
         return "The task is published again."
     if act == "give-up":
         remedies.write_off_hit(hit=hit, by=by)
-        return "The task is given up, and its hold in our ledger is released."
+        return "The task is written off, and its hold in our ledger is released."
     raise Refused("Choose an action for the task.")
 
 

@@ -21,7 +21,7 @@ from hits.views.pages import batch_context
 from hits.views.users import signed_in_user
 
 MAX_UPLOAD_BYTES = 50_000_000
-MAX_DECISIONS_BYTES = 2_000_000  # the confirmation page carries them
+MAX_DECISIONS_BYTES = 2_000_000  # a hidden field of the confirmation page holds them
 CONFIRM_FIELD = "confirm"
 
 
@@ -103,7 +103,8 @@ def _confirm(request: HttpRequest, batch: Batch) -> HttpResponse:
         return redirect("batch-results", batch.pk)
     messages.success(
         request,
-        f"{upload.approved} approved and {upload.rejected} rejected. The batch’s page shows the progress.",
+        f"{upload.approval_count} approved and {upload.rejection_count} rejected. "
+        "The batch’s page shows the progress.",
     )
     return redirect("batch-detail", batch.pk)
 

@@ -42,7 +42,7 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
     proposal = top_ups.propose_top_up(batch)
     context = batch_context(batch) | {
         "proposal": proposal,
-        "listed": sorted(proposal.underpaid, key=lambda gap: -gap.cents)[:MAX_ROWS],
+        "listed": sorted(proposal.underpaid, key=lambda gap: -gap.shortfall_cents)[:MAX_ROWS],
         "target": proposal.target_cents_per_hour,
         "histogram": pay_histogram(proposal.rates, target=proposal.target_cents_per_hour),
         "idempotency_key": read_idempotency_key(request.POST) or uuid.uuid4().hex,
@@ -64,7 +64,7 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
 
 def _cost_table(proposal: TopUpProposal) -> CostTable:
     return (
-        CostRow("Top-ups", proposal.cents, proposal.submissions),
+        CostRow("Top-ups", proposal.cents, proposal.submission_count),
         CostRow("Fees on them", proposal.fee_cents),
         CostRow("Total", proposal.total_cents, is_total=True),
     )

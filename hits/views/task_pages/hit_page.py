@@ -51,7 +51,7 @@ _PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
 
 @login_not_required
 @require_safe
-@never_cache  # the page carries its bearer token
+@never_cache  # the page contains its bearer token
 @xframe_options_exempt
 @csp_replace({"frame-ancestors": settings.HIT_FRAME_ANCESTORS, "form-action": settings.HIT_SUBMIT_ORIGINS})  # type: ignore[arg-type]
 def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:

@@ -1,7 +1,7 @@
 """Messages for workers that services, selectors, kinds and the domain return without variable parts.
 
 Those layers return English, and views translate their messages. This list is for ``makemessages``. A message that is
-missing here, or that contains a variable part, is shown in English. test_translation.py checks that each is in use.
+missing here, or that contains a variable part, appears in English. test_translation.py checks that each is in use.
 """
 
 from django.utils.translation import gettext_noop as _
@@ -13,9 +13,9 @@ WORKER_MESSAGES = (
     _("This task is not open."),
     _("This page was opened from a marketplace that is not on our list."),
     # hits/services/collecting/submit.py, hits/api
-    _("This task was changed in another tab or window since."),
-    _("This page is not open yet. Reload the task."),
-    _("This page is of an earlier try at this task. Reload the task."),
+    _("A newer draft of this task was saved in another tab or window."),
+    _("This task did not load completely. Reload it."),
+    _("This page belongs to an earlier attempt at this task. Reload the task."),
     _("You have seen this task before. Each worker sees it once. Return it and take another one."),
     _("This page's key is missing. Reload the task."),
     _("This page's key is not valid. Reload the task."),

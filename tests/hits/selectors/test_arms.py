@@ -270,9 +270,9 @@ def test_three_workers_see_three_orders_that_survive_a_reload(project: Project) 
 def test_submission_without_open_is_refused(project: Project) -> None:
     batch = launched(project, 1, 3)
     _, key = taken(batch, "wilma")
-    with pytest.raises(Refused, match="not open yet"):
+    with pytest.raises(Refused, match="did not load completely"):
         submit.save_draft(key=key, content=ANSWER, revision=0)
-    with pytest.raises(Refused, match="not open yet"):
+    with pytest.raises(Refused, match="did not load completely"):
         submit.store_submission(key=key, client_uuid=uuid.uuid4(), answer=ANSWER, active_seconds=9.0)
     assert not Submission.objects.exists()
 
@@ -410,4 +410,4 @@ def test_old_tab_cannot_submit_under_another_order(
             HTTP_HOST=task_address(task).split("/")[2],
         )
         assert reply.status_code in {status, status + 1}, reply.content
-        assert (status == 200) or "of an earlier try" in reply.json()["error"]
+        assert (status == 200) or "an earlier attempt" in reply.json()["error"]

@@ -15,7 +15,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.money.pay import HOUR_SECONDS, RateSpread, gap_cents, is_under, rate_spread
+from hits.domain.money.pay import HOUR_SECONDS, RateSpread, gap_cents, is_under_target, rate_spread
 from hits.domain.quantiles import lower_quantile, median_ranks, quantile
 from hits.models import Batch, Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
@@ -37,10 +37,10 @@ def test_rate_spread_worked_example() -> None:
         n=5,
         median=1200,
         interval=None,
-        lower=1000,
-        upper=1500,
+        lower_quartile=1000,
+        upper_quartile=1500,
         mean=1280,
-        under=3,
+        under_count=3,
         target=1500,
         cents=500,
         seconds=1500,
@@ -107,15 +107,15 @@ def test_rate_spread_matches_a_slow_model() -> None:
         assert found is not None
         assert abs(found.median - slow["median"]) <= 1
         assert abs(found.mean - slow["mean"]) <= 1
-        assert found.under == slow["under"]
+        assert found.under_count == slow["under"]
         gaps = [gap_cents(cents, seconds, target) for cents, seconds in work]
         assert gaps == slow["needed"]
-        assert sum(gap > 0 for gap in gaps) == found.under
+        assert sum(gap > 0 for gap in gaps) == found.under_count
         after = [(cents + gap, seconds) for (cents, seconds), gap in zip(work, gaps, strict=True)]
-        assert not any(is_under(cents, seconds, target) for cents, seconds in after)
+        assert not any(is_under_target(cents, seconds, target) for cents, seconds in after)
         # Not a cent too much: one less, and it would stay under.
         assert all(
-            is_under(cents + gap - 1, seconds, target)
+            is_under_target(cents + gap - 1, seconds, target)
             for (cents, seconds), gap in zip(work, gaps, strict=True)
             if gap
         )
@@ -145,7 +145,7 @@ def test_rates_are_equal_before_and_after_a_decision(measured: Batch, project: P
     assert pay.hourly_rates(pay.measured_work(project)) == expected
     found = pay.project_pay(project)
     assert found.total is not None
-    assert (found.total.median, found.total.under, found.total.n) == (1200, 2, 3)
+    assert (found.total.median, found.total.under_count, found.total.n) == (1200, 2, 3)
     assert [line.spread.median for line in found.by_worker] == [720, 1200, 1800], "the lowest comes first"
     assert [line.label for line in found.by_batch] == [measured.name]
 
@@ -185,10 +185,10 @@ def test_pay_card_is_cached_until_something_changes(measured: Batch, monkeypatch
     assert asked() > 2, "one is rejected"
     approve(third)
     assert asked() > 2
-    assert pay_card.pay_card(measured).top_up.submissions == 1
+    assert pay_card.pay_card(measured).top_up.submission_count == 1
     top_up_service.top_up_batch(batch=measured, by=None, marketplace=marketplace())
     assert asked() > 2, "a top-up is on its way"
-    assert pay_card.pay_card(measured).top_up.submissions == 0
+    assert pay_card.pay_card(measured).top_up.submission_count == 0
     Project.objects.update(target_cents_per_hour=1)
     measured.refresh_from_db()
     assert asked() > 2, "another target"

@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.test.utils import CaptureQueriesContext
 
 from hits import registry
-from hits.domain.money.pay import is_under
+from hits.domain.money.pay import is_under_target
 from hits.domain.money.pay_forecast import Basis, PayForecast, PayPlan, PaySample, forecast_pay
 from hits.models import Assignment, Hit, Image, Project
 from hits.selectors.money.pay_forecast import forecast_launch_pay
@@ -72,7 +72,7 @@ def test_forecast_rewards_reach_the_target() -> None:
 
         def reached(reward: int, samples: list[PaySample] = samples, plan: PayPlan = plan) -> float:
             pays = [(reward + plan.bonus_cents * row.bonus_items, row.active_seconds) for row in samples]
-            return sum(not is_under(*pay, plan.target_cents_per_hour) for pay in pays) / len(pays)
+            return sum(not is_under_target(*pay, plan.target_cents_per_hour) for pay in pays) / len(pays)
 
         assert reached(found.reward_for_half) >= 0.5
         assert reached(found.reward_for_three_quarters) >= 0.75

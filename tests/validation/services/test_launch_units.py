@@ -127,7 +127,7 @@ def test_ambiguous_photo_name_is_refused(project: Project, make_image: MakeImage
     left, right = make_image(1), make_image(2)
     Image.objects.update(name="same.jpg")
     data = lines({"left": "photo:same.jpg", "right": right.pk})
-    assert "are 2 photos; name the one by its SHA-256" in refused(project, data, "two_photos")[0]
+    assert "names 2 photos; name one by its SHA-256" in refused(project, data, "two_photos")[0]
     assert read(project, lines({"left": f"photo:{left.sha256}", "right": right.pk}), "two_photos")
 
 

@@ -127,7 +127,7 @@ def time_figures(rows: Iterable[JudgmentRow], target_cents_per_hour: int) -> dic
             "interval": list(pay.interval) if pay.interval else None,
             "mean": pay.mean,
             "overall": pay.overall,
-            "under": pay.under,
+            "under": pay.under_count,
             "target": target_cents_per_hour,
             "bins": bin_counts(rates),
         }

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.money.pay import is_under
+from hits.domain.money.pay import is_under_target
 from hits.domain.states import CallState, JobState
 from hits.marketplace.models import BonusPayment, EntryKind
 from hits.marketplace.models import LedgerEntry as MarketEntry
@@ -86,12 +86,12 @@ def check_ledgers(batch: Batch) -> None:
 
 def test_only_approved_work_under_the_target_is_proposed(batch: Batch) -> None:
     found = top_ups.propose_top_up(batch)
-    assert [(gap.active_seconds, gap.earned_cents, gap.cents) for gap in found.underpaid] == [
+    assert [(gap.active_seconds, gap.earned_cents, gap.shortfall_cents) for gap in found.underpaid] == [
         (300.1, 100, 26),  # 125.0416… is 126 in whole cents, so that nobody stays under
         (600.0, 120, 130),
     ]
-    assert (found.cents, found.submissions, found.reached_count) == (156, 2, 1)
-    assert [share.cents for share in found.shares] == [130, 26], "the most first"
+    assert (found.cents, found.submission_count, found.reached_count) == (156, 2, 1)
+    assert [share.cents for share in found.worker_top_ups] == [130, 26], "the most first"
 
 
 def test_top_up_reaches_the_target_and_the_ledgers_agree(batch: Batch) -> None:
@@ -102,7 +102,7 @@ def test_top_up_reaches_the_target_and_the_ledgers_agree(batch: Batch) -> None:
     assert (row.cents, row.fee_cents, row.submissions, row.target_cents_per_hour) == (156, 0, 2, 1500)
     pay_all(row)
     approved = pay.measured_work(batch)[:3]
-    assert not any(is_under(work.cents, work.active_seconds, 1500) for work in approved)
+    assert not any(is_under_target(work.cents, work.active_seconds, 1500) for work in approved)
     check_ledgers(batch)
     reasons = sorted(BonusPayment.objects.values_list("reason", flat=True))
     assert [reason[:44] for reason in reasons if reason.startswith("Top-up")] == [
@@ -175,10 +175,10 @@ def test_second_proposal_counts_earlier_top_ups(batch: Batch) -> None:
     pay_all(decide(batch)[0])
     approve(collected(batch)[3])
     found = top_ups.propose_top_up(batch)
-    assert [(gap.active_seconds, gap.cents) for gap in found.underpaid] == [(301.0, 26)]
+    assert [(gap.active_seconds, gap.shortfall_cents) for gap in found.underpaid] == [(301.0, 26)]
     pay_all(decide(batch)[0])
     pay_all(decide(batch, target_cents_per_hour=1800)[0])
-    assert not any(is_under(work.cents, work.active_seconds, 1800) for work in pay.measured_work(batch))
+    assert not any(is_under_target(work.cents, work.active_seconds, 1800) for work in pay.measured_work(batch))
     check_ledgers(batch)
 
 

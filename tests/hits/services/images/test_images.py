@@ -148,7 +148,7 @@ def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> 
         ("file,colour\na.png,red\n", "row 1 has the unknown column 'colour'"),
         # The published sample is ragged in just this way: four columns, two values.
         ("width,url,height,file\n346,https://example.org/a\n", "row 2 has 2 values, the header has 4"),
-        ("file,width\na.png,wide\n", "row 2, column width: 'wide' is no whole number"),
+        ("file,width\na.png,wide\n", "row 2, column width: 'wide' is not a whole number"),
         ("file,split\na.png,valid\n", "row 2, column split: 'valid' is unknown"),
         ("file\n../a.png\n", "row 2, column file: leaves the manifest's folder"),
         ("file\na.png\nmissing.png\n", r"row 3: missing.png cannot be read"),

@@ -231,7 +231,7 @@ def test_launch_form_asks_for_the_typed_sum_and_keeps_the_choices(
     for typed, why in (
         ("", "Nothing was typed"),
         ("11.99", "$11.99 is another sum"),
-        ("twelve", "“twelve” is no sum"),
+        ("twelve", "“twelve” is not an amount"),
     ):
         missed = staff_client.post(url, form | {"step": "launch", "typed_cost": typed})
         assert missed.status_code == 400

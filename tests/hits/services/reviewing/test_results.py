@@ -202,7 +202,7 @@ class TestUpload:
     def test_the_downloaded_file_comes_back_and_is_carried_out(self, batch: Batch) -> None:
         data = filled(batch, ("x", ""), ("", "Nothing was read."))
         upload = results_upload.read_upload(batch=batch, data=data.encode())
-        assert (upload.approved, upload.rejected, upload.cents) == (1, 1, 25)
+        assert (upload.approval_count, upload.rejection_count, upload.cents) == (1, 1, 25)
         assert results_upload.apply_upload(upload=upload, by=None) is not None
         settle_results(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
         stand = list(Assignment.objects.order_by("submitted_at", "id").values_list("status", flat=True))
