@@ -6,7 +6,7 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.db.models import Sum
 
-from hits.payments.models import Entry, LedgerEntry
+from hits.payments.models import EntryType, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class LedgerTotals:
         return self.reward + self.bonus + self.fee
 
 
-def write_entry(*, entry: Entry, amount_cents: int, key: str, batch: Any, assignment: Any = None) -> bool:
+def write_entry(*, entry: EntryType, amount_cents: int, key: str, batch: Any, assignment: Any = None) -> bool:
     """Append one entry unless its key exists; return whether it was written.
 
     ``batch`` and ``assignment`` are rows; the project is the batch's. Zero amounts are not written.
@@ -53,15 +53,15 @@ def write_entry(*, entry: Entry, amount_cents: int, key: str, batch: Any, assign
 def sum_entries(**filters: Any) -> LedgerTotals:
     """Return the sums of the matching entries, for example ``batch=…`` or ``project=…``."""
     rows = LedgerEntry.objects.filter(**filters).values_list("entry").annotate(sum=Sum("amount_cents"))
-    sums = dict.fromkeys(Entry.values, 0) | {entry: int(total) for entry, total in rows}
+    sums = dict.fromkeys(EntryType.values, 0) | {entry: int(total) for entry, total in rows}
     # A bonus and its fee are paid from the free balance, a reward and its fee from the hold.
-    held_fees = LedgerEntry.objects.filter(entry=Entry.FEE, key__startswith="fee:reward:", **filters)
-    from_hold = sums[Entry.REWARD] + (held_fees.aggregate(sum=Sum("amount_cents"))["sum"] or 0)
+    held_fees = LedgerEntry.objects.filter(entry=EntryType.FEE, key__startswith="fee:reward:", **filters)
+    from_hold = sums[EntryType.REWARD] + (held_fees.aggregate(sum=Sum("amount_cents"))["sum"] or 0)
     return LedgerTotals(
-        hold=sums[Entry.HOLD],
-        release=sums[Entry.RELEASE],
-        reward=sums[Entry.REWARD],
-        bonus=sums[Entry.BONUS],
-        fee=sums[Entry.FEE],
-        held=sums[Entry.HOLD] - sums[Entry.RELEASE] - from_hold,
+        hold=sums[EntryType.HOLD],
+        release=sums[EntryType.RELEASE],
+        reward=sums[EntryType.REWARD],
+        bonus=sums[EntryType.BONUS],
+        fee=sums[EntryType.FEE],
+        held=sums[EntryType.HOLD] - sums[EntryType.RELEASE] - from_hold,
     )

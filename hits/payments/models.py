@@ -5,7 +5,7 @@ from django.db import models
 from hits.models.base import AppendOnly
 
 
-class Entry(models.TextChoices):
+class EntryType(models.TextChoices):
     """The type of a ledger row.
 
     ``hold`` and ``release`` move money between the free and the held balance; the others are payments.
@@ -18,6 +18,9 @@ class Entry(models.TextChoices):
     FEE = "fee"
 
 
+PAYMENT_TYPES = frozenset({EntryType.REWARD, EntryType.BONUS, EntryType.FEE})
+
+
 class LedgerEntry(AppendOnly):
     """One movement of money. ``amount_cents`` is positive; ``entry`` is its type; ``key`` prevents repetition."""
 
@@ -26,7 +29,7 @@ class LedgerEntry(AppendOnly):
     assignment = models.ForeignKey(
         "hits.Assignment", on_delete=models.PROTECT, null=True, related_name="ledger"
     )
-    entry = models.CharField(max_length=10, choices=Entry.choices)
+    entry = models.CharField(max_length=10, choices=EntryType.choices)
     amount_cents = models.PositiveIntegerField()
     key = models.CharField(max_length=160, unique=True)
     at = models.DateTimeField(auto_now_add=True)

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hits.payments.models import Entry, LedgerEntry
+from hits.payments.models import PAYMENT_TYPES, EntryType, LedgerEntry
 
 CHUNK_SIZE = 2_000
-_PAYMENT_TYPES = frozenset({Entry.REWARD, Entry.BONUS, Entry.FEE})
 HELD_FEE_PREFIX = "fee:reward:"  # of the keys of fees that are paid from the hold
 
 
@@ -25,14 +24,16 @@ def statement_rows(**filters: Any) -> Iterator[StatementRow]:
     rows = LedgerEntry.objects.filter(**filters).select_related("batch", "assignment__worker").order_by("id")
     spent = held = 0
     for row in rows.iterator(chunk_size=CHUNK_SIZE):
-        spent += row.amount_cents if row.entry in _PAYMENT_TYPES else 0
+        spent += row.amount_cents if row.entry in PAYMENT_TYPES else 0
         held += _held_change(row)
         yield StatementRow(row, spent, held)
 
 
 def _held_change(row: LedgerEntry) -> int:
-    if row.entry == Entry.HOLD:
+    if row.entry == EntryType.HOLD:
         return int(row.amount_cents)
-    if row.entry == Entry.BONUS or (row.entry == Entry.FEE and not row.key.startswith(HELD_FEE_PREFIX)):
+    if row.entry == EntryType.BONUS or (
+        row.entry == EntryType.FEE and not row.key.startswith(HELD_FEE_PREFIX)
+    ):
         return 0  # paid from the free balance
     return -int(row.amount_cents)

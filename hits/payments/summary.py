@@ -9,7 +9,7 @@ from django.db.models import Count, F, Q, Sum
 from hits.domain.states import CallState
 from hits.models import Extension, OutgoingCall
 from hits.payments.ledger import sum_entries
-from hits.payments.models import Entry, LedgerEntry
+from hits.payments.models import PAYMENT_TYPES, EntryType, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ def sum_batch_money(batch: Any) -> BatchMoney:
     counts = dict(
         LedgerEntry.objects.filter(batch=batch).order_by().values_list("entry").annotate(Count("id"))
     )
-    top_ups = LedgerEntry.objects.filter(batch=batch, entry=Entry.BONUS, key__contains=":top-up:")
+    top_ups = LedgerEntry.objects.filter(batch=batch, entry=EntryType.BONUS, key__contains=":top-up:")
     top_up_sums = top_ups.aggregate(cents=Sum("amount_cents", default=0), count=Count("id"))
     return BatchMoney(
         budget=batch.estimate_cents + _added_cents([batch]).get(batch.pk, 0),
         reward=sums.reward,
-        rewards=counts.get(Entry.REWARD, 0),
+        rewards=counts.get(EntryType.REWARD, 0),
         bonus=sums.bonus,
-        bonuses=counts.get(Entry.BONUS, 0),
+        bonuses=counts.get(EntryType.BONUS, 0),
         fee=sums.fee,
         spent=sums.spent,
         held=sums.held,
@@ -86,8 +86,8 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
         .order_by()
         .values("batch")
         .annotate(
-            spent=Sum("amount_cents", filter=Q(entry__in=[Entry.REWARD, Entry.BONUS, Entry.FEE]), default=0),
-            hold=Sum("amount_cents", filter=Q(entry=Entry.HOLD), default=0),
+            spent=Sum("amount_cents", filter=Q(entry__in=PAYMENT_TYPES), default=0),
+            hold=Sum("amount_cents", filter=Q(entry=EntryType.HOLD), default=0),
             from_hold=Sum("amount_cents", filter=_takes_from_hold(), default=0),
         )
     )
@@ -108,7 +108,9 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
 
 def _takes_from_hold() -> Q:
     """Match entries that reduce the hold; a bonus and its fee are paid from the free balance."""
-    return Q(entry__in=[Entry.RELEASE, Entry.REWARD]) | Q(entry=Entry.FEE, key__startswith="fee:reward:")
+    return Q(entry__in=[EntryType.RELEASE, EntryType.REWARD]) | Q(
+        entry=EntryType.FEE, key__startswith="fee:reward:"
+    )
 
 
 def _added_cents(batches: list[Any]) -> dict[int, int]:

@@ -14,7 +14,7 @@ class SherlockTraining(ObservingKind):
     version: ClassVar[int] = 1
     title: ClassVar[str] = "Training: write observations about one photo"
     description: ClassVar[str] = (
-        "Learn the task on one photo: find three clues, box them, and say what they tell you. A trainer gives feedback."
+        "Learn the task on one photo: find three clues, box them, and say what they tell you. You get feedback."
     )
     keywords: ClassVar[str] = "photo, image, clue, reasoning, writing, boxes, training"
     paper: ClassVar[str] = "Hessel et al. 2022 §A.1"

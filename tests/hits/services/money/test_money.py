@@ -25,7 +25,7 @@ from hits.models import Assignment, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import current_environment
 from hits.payments import ledger
-from hits.payments.models import Entry
+from hits.payments.models import EntryType
 from hits.services.errors import Refused
 from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.terms import LaunchTerms
@@ -225,7 +225,7 @@ def test_check_ledger_names_the_differences(project: Project, make_image: MakeIm
         "batches_that_differ": [],
         "batches_compared": 1,
     }
-    ledger.write_entry(entry=Entry.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
+    ledger.write_entry(entry=EntryType.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
     with pytest.raises(
         CommandError, match=rf"batch {batch.pk}: ours held 0.00, rewards 1.00, bonuses 0.31"
     ) as refused:
