@@ -38,7 +38,7 @@ def test_scale_has_round_values_and_holds_every_value() -> None:
 
 
 @given(value=st.floats(0.1, 1e7), unit=st.sampled_from([1.0, 100.0]))
-def test_quarters_up_to_are_whole_units_and_reach_the_value(value: float, unit: float) -> None:
+def test_quarter_scale_has_whole_units_and_reaches_the_value(value: float, unit: float) -> None:
     scale = quarter_scale(value, unit=unit)
     step = scale.high / 4
     assert scale.high >= value * (1 - 1e-9)
