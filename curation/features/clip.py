@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from curation.features.crops import Crop
 from curation.features.encoder import EncoderUnavailable, Precision, unit_float32
 from curation.features.pixels import SCALING, Normalisation
-from curation.features.region_images import BATCH_SIZE, RegionImageEncoder
-from curation.features.regions import Crop
+from curation.features.region_image_encoder import BATCH_SIZE, RegionImageEncoder
 from curation.features.weights import SHA_PREFIX, SHORT_DIGITS, folder_sha256, hub_commit, resolve_folder
 
 DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16}

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from curation.cores import usable_cores
 from curation.features.clip import ClipEncoder
+from curation.features.crops import Crop
 from curation.features.encoder import EncoderUnavailable, Precision
-from curation.features.regions import Crop
 
 PRECISION_HINTS = {Precision.FP32: "f32", Precision.BF16: "bf16"}
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from curation.features.crops import Crop
 from curation.features.encoder import DEFAULT_ENCODER, Encoder, EncoderUnavailable, Precision
-from curation.features.regions import Crop
 
 CLIP_PREFIX, OPENVINO_PREFIX = "clip:", "clip-openvino:"
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from PIL import Image as Pillow
 
-from curation.features.regions import Crop
+from curation.features.crops import Crop
 
 GREY_LEVELS = 255
 SCALING = "bicubic, bytes"

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
+from curation.features.crops import Crop
 from curation.features.encoder import (
     DEFAULT_ENCODER,
     POOLED_ENCODER,
@@ -15,7 +16,6 @@ from curation.features.encoder import (
     Precision,
 )
 from curation.features.factory import get_encoder
-from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
 from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, weights_folder
 from hits.domain.images.region_drawing import RegionMode

@@ -14,8 +14,8 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from curation.features.crops import Crop
 from curation.features.encoder import Precision
-from curation.features.regions import Crop
 from curation.features.shards import FeatureSpec, Item, ShardFolder
 from curation.models import FeatureSet, Pair, Subject
 from curation.pipelines.encoders import get_feature_encoder

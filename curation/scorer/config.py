@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
+from curation.features.crops import Crop
 from curation.features.encoder import Precision
-from curation.features.regions import Crop
 from curation.records import InvalidInput
 from hits.domain.images.region_drawing import RegionMode
 

@@ -136,7 +136,7 @@ def _scorer_matches_recipe(recipe: Recipe, scorer: Scorer) -> bool:
 
 
 def _training_recipe(recipe: Recipe) -> Recipe | None:
-    """Return the recipe that trains a row's scorer: its own, or another's."""
+    """Return the recipe that trains a recipe's scorer: itself or another one; ``None`` if nothing is trained."""
     if recipe.kind is RecipeKind.EVALUATED:
         return recipes.get_recipe(recipe.trains_as)
     return recipe if recipe.kind is RecipeKind.TRAINED else None

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from curation.features.crops import Crop
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER, Precision
-from curation.features.regions import Crop
 from curation.features.shards import SHARD_ROWS, FeatureSpec
 from curation.models import FeatureSet, Subject
 from curation.selectors.images import available_images

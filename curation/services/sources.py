@@ -135,7 +135,7 @@ def import_source(
 
 
 def _read_checked_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
-    """Read the plan; errors are CannotStart, unless an earlier run stored photos."""
+    """Read the plan. Raises CannotStart for bad input, or InvalidInput if an earlier run stored photos."""
     try:
         return _read_plan(spec, progress)
     except InvalidInput as error:

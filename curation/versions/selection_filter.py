@@ -11,7 +11,7 @@ from curation.records import InvalidInput
 from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, first_reason
 from curation.versions.spool import Spool
 from hits.models import Project, Record
-from validation.domain.reports.decisions import Outcome
+from validation.domain.decision_rules import Outcome
 from validation.models import DecisionRun, ItemDecision
 from validation.registry import has_spec, spec_of
 from validation.selectors.report import count_judgments

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from hits.domain.money.costs import CostTable
+from hits.domain.money.cost_table import CostTable
 from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd
 from hits.models import Batch, Project
 from hits.mturk.environments import current_environment

@@ -17,8 +17,8 @@ import torch.nn.functional as F
 from PIL import Image as Pillow
 from PIL import ImageEnhance
 
+from curation.features.crops import crop_end_squares
 from curation.features.pixels import Normalisation
-from curation.features.regions import crop_end_squares
 from curation.scorer.model.tokens import Tokenizer
 from curation.scorer.model.towers import DualEncoder
 from curation.scorer.training.inputs import Pair

@@ -92,8 +92,8 @@ def plain_loop(folder: Path, batch: int) -> Callable[[Sequence[bytes]], Vectors]
     from transformers import CLIPModel
     from transformers.models.clip import CLIPImageProcessorPil
 
+    from curation.features.crops import crop_end_squares
     from curation.features.encoder import unit_float32
-    from curation.features.regions import crop_end_squares
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = CLIPModel.from_pretrained(folder).eval().to(device)
@@ -148,7 +148,7 @@ def measure(name: str, rounds: int) -> dict[str, Any]:
     from curation.cores import usable_cores
     from curation.features.clip import ClipEncoder
     from curation.features.factory import get_encoder
-    from curation.features.region_images import BATCH_SIZE
+    from curation.features.region_image_encoder import BATCH_SIZE
 
     source, files = pictures()
     with tempfile.TemporaryDirectory() as folder:

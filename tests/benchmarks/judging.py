@@ -142,8 +142,8 @@ def dawid_skene_figures() -> dict[str, Any]:
 
 def decision_figures() -> dict[str, Any]:
     """Measure deciding 121,000 items by 363,000 ratings with each method, the model's fit included."""
+    from validation.domain.decision_rules import DecisionRule, Method, decide
     from validation.domain.judging.rating_tables import build_tables
-    from validation.domain.reports.decisions import DecisionRule, Method, decide
 
     table = build_tables(judged_rows(), REVIEW)["reasonable"]
     words = majority().positive

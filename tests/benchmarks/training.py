@@ -35,9 +35,9 @@ import torch
 
 from curation.cores import usable_cores
 from curation.features.clip import DTYPES, resolve_precision
+from curation.features.crops import Crop
 from curation.features.encoder import Precision
 from curation.features.pixels import Normalisation
-from curation.features.regions import Crop
 from curation.records import Region
 from curation.scorer.model.architecture import Architecture, Transformer, VisionTransformer
 from curation.scorer.model.card import CLIP_MEAN, CLIP_STD

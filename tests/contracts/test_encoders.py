@@ -9,12 +9,12 @@ import pytest
 from PIL import Image as Pillow
 
 from annotation_site.demo.photos import sample_photos
+from curation.features.crops import Crop
 from curation.features.encoder import POOLED_ENCODER, Encoder, Precision
 from curation.features.factory import get_encoder
 from curation.features.label_sentence import PooledImageEncoder
 from curation.features.parallel import map_in_threads
 from curation.features.prompted import PromptedEncoder
-from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
 from curation.scorer.config import TextMode
 from curation.scorer.model.encoder import ScorerEncoder

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation.domain.agreement import dawid_skene
+from validation.domain.decision_rules import DecisionRule, Method, decide_arrays, default_rules
 from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
-from validation.domain.reports.decisions import DecisionRule, Method, decide_arrays, default_rules
 from validation.kinds.observation_review.judging import SPEC
 from validation.kinds.observation_review.scales import SCALES, Dimension
 

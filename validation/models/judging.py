@@ -6,8 +6,8 @@ from django.db.models import Q
 
 from hits.models import Batch, Project, Unit, Worker
 from hits.models.base import AppendOnly
+from validation.domain.decision_rules import Outcome
 from validation.domain.judging.quality_check_types import CheckRole
-from validation.domain.reports.decisions import Outcome
 
 
 class JudgingRound(models.Model):

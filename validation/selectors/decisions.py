@@ -11,9 +11,7 @@ from django.db.models import Q
 from hits.domain.hashing import canonical_json
 from hits.models import Job, Project
 from validation.domain.agreement.dawid_skene import SMOOTHING, DawidSkene, fit
-from validation.domain.judging.rating_tables import build_tables
-from validation.domain.judging.ratings import JudgmentRow, RatingTable
-from validation.domain.reports.decisions import (
+from validation.domain.decision_rules import (
     DecisionRule,
     Method,
     Outcome,
@@ -21,6 +19,8 @@ from validation.domain.reports.decisions import (
     decide_arrays,
     default_rules,
 )
+from validation.domain.judging.rating_tables import build_tables
+from validation.domain.judging.ratings import JudgmentRow, RatingTable
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.registry import spec_of
 from validation.selectors.ratings import read_judgments

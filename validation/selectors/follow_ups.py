@@ -16,10 +16,10 @@ from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.money.budget import committed_cents
 from hits.selectors.records import NOT_REJECTED
+from validation.domain.decision_rules import DecisionRule, Outcome, decide
 from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Material
-from validation.domain.reports.decisions import DecisionRule, Outcome, decide
 from validation.models import JudgingRound
 from validation.registry import spec_of
 from validation.selectors.decisions import fit_models, parse_rules

@@ -13,7 +13,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
-from validation.domain.reports.decisions import DecisionRule, decide
+from validation.domain.decision_rules import DecisionRule, decide
 from validation.models import DecisionRun, ItemDecision
 from validation.registry import decidable_kinds
 from validation.selectors.decisions import (

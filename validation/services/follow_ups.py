@@ -14,7 +14,7 @@ from django.db import transaction
 from hits import registry
 from hits.domain.hashing import content_sha256
 from hits.domain.jobs import turns
-from hits.domain.money.costs import Estimate
+from hits.domain.money.cost_table import Estimate
 from hits.domain.states import UnitScope
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator, GuardedActions

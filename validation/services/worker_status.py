@@ -150,7 +150,7 @@ def _plan_steps(worker: Worker, project: Project, before: WorkerStatus, after: W
 
 
 def _held_and_revoked_pools(worker: Worker, project: Project) -> tuple[set[Pool], set[Pool]]:
-    """Return the pools that the worker holds, and those that were revoked."""
+    """Return the pools whose qualification the worker holds, and those whose qualification was revoked."""
     rows = WorkerDecision.objects.filter(project=project, worker=worker).exclude(qualification=None)
     # Oldest first, so that the newest decision about each pool remains.
     newest = dict(rows.order_by("pk").values_list("qualification__slug", "action"))

@@ -7,7 +7,7 @@ from django import forms
 
 from hits.forms import PageForm
 from hits.forms.fields import SumField
-from validation.domain.reports.decisions import MAX_REDUNDANCY, DecisionRule, Method, RuleError
+from validation.domain.decision_rules import MAX_REDUNDANCY, DecisionRule, Method, RuleError
 from validation.models import JudgingRound
 from validation.registry import spec_of
 from validation.selectors.decisions import DEFAULT_K

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hits.charts.chart import Chart
 from hits.charts.strips import stacked_strip
 from hits.domain.files.csv_download import csv_lines, escape_formula
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import read_idempotency_key, typed_cost_cents
 from hits.models import Batch, Job, Project
@@ -25,8 +25,8 @@ from hits.views.access import project_page
 from hits.views.balance import account_balance, forget_balance
 from hits.views.costs import cost_context, refusal_context
 from hits.views.users import signed_in_user
+from validation.domain.decision_rules import DecisionRule, Method
 from validation.domain.judging.ratings import JudgmentRow
-from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.registry import decidable_kinds, spec_of
 from validation.selectors import decisions as selectors

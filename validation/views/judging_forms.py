@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django import forms
 
 from hits import registry
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import MoneyField, PageForm, typed_cost_cents
 from hits.forms.fields import SumField

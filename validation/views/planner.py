@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from hits.charts.chart import Chart, DotName, PlotArea, Table
 from hits.charts.scale import Scale, quarter_scale
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.money.usd import format_usd
 from hits.forms import MoneyField, PageForm
 from hits.models import Project

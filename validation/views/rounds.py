@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from curation.features.crops import Crop
 from curation.features.encoder import DEFAULT_ENCODER
-from curation.features.regions import Crop
 from curation.features.shards import SHARD_ROWS
 from curation.management.encoder_names import absolute_encoder
 from curation.management.option_fields import option_fields

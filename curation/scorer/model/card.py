@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from curation.features.crops import Crop
 from curation.features.encoder import Precision
 from curation.features.pixels import Normalisation
-from curation.features.regions import Crop
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model.architecture import Architecture

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from curation.features.clip import DTYPES, choose_device, describe_preprocessing, resolve_precision
 from curation.features.encoder import Precision, unit_float32
-from curation.features.region_images import RegionImageEncoder
+from curation.features.region_image_encoder import RegionImageEncoder
 from curation.features.weights import SHA_PREFIX, SHORT_DIGITS
 from curation.scorer.model.folder import LoadedScorer, load_scorer
 from curation.scorer.model.tokens import trim_padding

@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.cores import usable_cores
+from curation.features.crops import Crop
 from curation.features.parallel import map_in_threads
 from curation.features.pixels import SCALING, Normalisation, cut_views, scale_short_side
-from curation.features.regions import Crop
 from curation.files import write_npy
 from curation.records import InvalidInput, Region
 from curation.scorer.training.inputs import Pair

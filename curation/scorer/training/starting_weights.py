@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from curation.features.regions import Crop
+from curation.features.crops import Crop
 from curation.features.weights import SHA_PREFIX
 from curation.records import InvalidInput
 from curation.scorer.config import TINY, TextMode

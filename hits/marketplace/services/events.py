@@ -137,7 +137,7 @@ def queue_notification(
 
 
 def customer_id(requester: Requester) -> str:
-    """Return the requester's id in notifications: in Amazon's form, derived, and not usable as a key."""
+    """Return the id that stands for the requester in notifications: it looks like Amazon's, and is no access key."""
     digest = hmac.new(
         settings.MTURK_KEYS_SECRET.encode(), f"customer:{requester.pk}".encode(), hashlib.sha256
     )

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 BUILT_IN_ENVIRONMENT = "local"
-_SECRET = re.compile(r"/a/(?P<secret>[0-9a-f]{64})/mturk/externalSubmit")
+_SECRET_PATTERN = re.compile(r"/a/(?P<secret>[0-9a-f]{64})/mturk/externalSubmit")
 
 
 def has_attempt_proof(environment: str) -> bool:
@@ -27,7 +27,7 @@ def is_attempt_proven(submit_to: str, *, hit_id: str, assignment_id: str, worker
     """
     if not submit_to.startswith(f"{settings.PUBLIC_URL}/"):
         return False
-    match = _SECRET.fullmatch(submit_to.removeprefix(settings.PUBLIC_URL))
+    match = _SECRET_PATTERN.fullmatch(submit_to.removeprefix(settings.PUBLIC_URL))
     is_valid_secret = import_string(settings.ATTEMPT_PROOF)
     return match is not None and bool(
         is_valid_secret(match["secret"], hit_id=hit_id, assignment_id=assignment_id, worker_id=worker_id)

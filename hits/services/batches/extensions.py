@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain.crashpoints import crash_point
-from hits.domain.money.costs import Estimate
+from hits.domain.money.cost_table import Estimate
 from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState, HitState, JobState
 from hits.domain.units.redundancy import MAX_ASSIGNMENTS, slice_sizes
 from hits.models import Batch, Extension, Hit, Job, OutgoingCall, Project, Unit

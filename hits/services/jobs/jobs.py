@@ -23,8 +23,8 @@ from hits.models import Batch, Heartbeat, Job, Project
 from hits.selectors.jobs import REFUSED, open_jobs_for_keys
 from hits.services.errors import Busy, CannotStart, Conflict, Refused
 from hits.services.jobs import slots, subjobs, wakeups
+from hits.services.jobs.lease import LEASE, is_lost
 from hits.services.jobs.progress import (
-    LEASE,
     RESUME_POINT_KEY,
     TURN_KEYS,
     Cancelled,
@@ -243,7 +243,7 @@ def cancel_job(*, job: Job) -> None:
     """
     for _ in range(CANCEL_ATTEMPTS):  # between two queries a process may claim it, or its turn may end
         now = timezone.now()
-        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | subjobs.is_lost(now)
+        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | is_lost(now)
         is_cancelled = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
         subjobs.cancel_subjobs(job.pk)
         if is_cancelled:
@@ -263,7 +263,7 @@ def resume_job(*, job: Job, queue: bool = True) -> Job:
         Conflict: a process works on it, it cannot be resumed, or another job with its key is open.
     """
     now = timezone.now()
-    is_resumable = Q(state__in=STOPPED_JOB_STATES) | subjobs.is_lost(now)
+    is_resumable = Q(state__in=STOPPED_JOB_STATES) | is_lost(now)
     try:
         with transaction.atomic():
             subjobs.abandon_waiting_job(job.pk, now)

@@ -10,9 +10,8 @@ from django.utils import timezone
 from hits.domain.states import JobState
 from hits.models import Job, JobLine
 from hits.selectors.jobs import DONE_AT_START
+from hits.services.jobs.lease import LEASE
 
-# The sweeper wakes a job whose worker died after the lease, within a minute.
-LEASE = timedelta(seconds=30)
 MAX_LINE_LENGTH = 400
 # In a cursor, beside the job's own keys: the end of a turn, the counts, and the steps done.
 RESUME_POINT_KEY, COUNTS_KEY, DONE_BEFORE_KEY = TURN_KEYS = ("turn", "turn_tally", "turn_past")

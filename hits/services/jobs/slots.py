@@ -46,7 +46,7 @@ def has_no_free_slot(job_id: int, owner: str) -> bool:
 
 
 def open_turn(job: Job) -> AbstractContextManager[None]:
-    """Open a turn around a light job in a worker process; heavy jobs and commands run to their end."""
+    """Limit a light job in a worker process to a turn (a time slice); heavy jobs and commands run to completion."""
     if worker_process.current_worker_process() is None or job.queue not in LIGHT_QUEUES:
         return nullcontext()
     return turn(TURN_SECONDS)

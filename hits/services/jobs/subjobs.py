@@ -13,6 +13,7 @@ from hits.domain.jobs.queues import task_queue
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job
 from hits.selectors.jobs import DONE_AT_START
+from hits.services.jobs.lease import is_lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,6 @@ def settle_parent(parent_id: int) -> Job | None:
 
 def _subjobs_done(parent_id: int) -> int:
     return Job.objects.filter(parent=parent_id).aggregate(done=Sum("done"))["done"] or 0
-
-
-def is_lost(now: datetime) -> Q:
-    """Match running jobs with an expired lease, whose process has died."""
-    return Q(state=JobState.RUNNING, lease_until__lt=now)
 
 
 def abandon_waiting_job(parent_id: int, now: datetime) -> None:

@@ -19,8 +19,8 @@ from kombu.exceptions import ChannelError, OperationalError
 from hits.domain.jobs.queues import Queue
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.services.jobs import subjobs
 from hits.services.jobs.database_clock import database_now
+from hits.services.jobs.lease import is_lost
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ def wake_next_job(queue: str) -> int:
 
 def is_ready(now: datetime) -> Q:
     """Match the jobs that a worker may claim: queued and due, or orphaned."""
-    return Q(state=JobState.QUEUED) & (Q(not_before=None) | Q(not_before__lte=now)) | subjobs.is_lost(now)
+    return Q(state=JobState.QUEUED) & (Q(not_before=None) | Q(not_before__lte=now)) | is_lost(now)
 
 
 def queue_depth(queue: str) -> int:

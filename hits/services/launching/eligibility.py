@@ -37,7 +37,7 @@ def build_eligibility(
 
 
 def masters_requirements(batch: Batch) -> tuple[Requirement, ...]:
-    """Return the marketplace requirement of a batch for Masters; none for other batches."""
+    """Return the Masters requirement if the batch is for Masters only, otherwise an empty tuple."""
     if not batch.masters_only:
         return ()
     return (

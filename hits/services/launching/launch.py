@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.money.costs import Estimate
+from hits.domain.money.cost_table import Estimate
 from hits.domain.states import BatchState, Purpose
 from hits.domain.units.redundancy import slice_sizes
 from hits.domain.workers.qualification_pools import Pool

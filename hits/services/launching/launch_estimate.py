@@ -1,6 +1,6 @@
 """The cost of a batch before its launch."""
 
-from hits.domain.money.costs import Estimate
+from hits.domain.money.cost_table import Estimate
 from hits.domain.money.fees import FeeSchedule
 from hits.domain.units.redundancy import slice_sizes
 from hits.kind import HitKind

@@ -24,8 +24,8 @@ CHECK_BEFORE_RETRY = frozenset({Operation.BONUS, Operation.EXTEND})
 _TIME_TOLERANCE = timedelta(seconds=1)  # some services keep milliseconds, others whole seconds
 _REFERENCE_LENGTH = 16
 _OVERRIDE_REFUSED = (
-    "The marketplace no longer overrides this rejection: its task is disposed of, or 30 days have passed since the "
-    "submission. Send the worker a compensation instead."
+    "This rejection can no longer be overridden: its task was disposed of, or 30 days have passed since the "
+    "submission. Pay the worker by a compensation task instead."
 )
 
 

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hits import registry
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState
 from hits.domain.units.redundancy import MAX_ASSIGNMENTS
 from hits.forms import PageForm, read_idempotency_key, typed_cost_cents
@@ -57,7 +57,7 @@ def batch_extend(request: HttpRequest, batch: Batch) -> HttpResponse:
 def _render_page(
     request: HttpRequest, batch: Batch, form: ExtendForm, refusal: Refused | None = None, status: int = 200
 ) -> HttpResponse:
-    """Show the form, and the cost of a valid request; after a ``refusal`` with the typed amount."""
+    """Show the form, and the cost of a valid request; after a ``refusal``, also the typed amount."""
     context = (
         batch_context(batch)
         | {

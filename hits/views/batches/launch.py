@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hits import registry
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.states import Purpose
 from hits.domain.units.redundancy import slice_sizes
 from hits.forms import BatchTermsForm, LaunchForm, PhotoOptions, read_idempotency_key

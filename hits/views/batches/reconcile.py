@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.money.costs import CostRow
+from hits.domain.money.cost_table import CostRow
 from hits.domain.money.usd import format_dollars
 from hits.domain.states import AssignmentStatus, BatchState, Match, Remedy
 from hits.forms import typed_cost_cents

@@ -34,7 +34,9 @@ class ResultsForm(PageForm):
         """Refuse files that are too large to read into memory."""
         file = self.cleaned_data["results"]
         if file.size > MAX_UPLOAD_BYTES:
-            raise forms.ValidationError("Over 50 MB; keep the columns AssignmentId, Approve and Reject.")
+            raise forms.ValidationError(
+                "The file is over 50 MB. Keep only the columns AssignmentId, Approve and Reject."
+            )
         return file
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits import registry
 from hits.domain.answers.text import parse_row_number
-from hits.domain.money.costs import cost_table
+from hits.domain.money.cost_table import cost_table
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows

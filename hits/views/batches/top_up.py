@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from hits.charts.pay import pay_histogram
 from hits.domain.answers.text import parse_row_number
-from hits.domain.money.costs import CostRow, CostTable
+from hits.domain.money.cost_table import CostRow, CostTable
 from hits.domain.money.usd import format_dollars
 from hits.forms import read_idempotency_key, typed_cost_cents
 from hits.models import Batch
@@ -38,7 +38,7 @@ def batch_top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
 
 
 def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = None) -> HttpResponse:
-    """Show the proposal and its cost; after a ``refusal`` with the typed amount."""
+    """Show the proposal and its cost; after a ``refusal``, also the typed amount."""
     proposal = top_ups.propose_top_up(batch)
     context = batch_context(batch) | {
         "proposal": proposal,

@@ -15,10 +15,10 @@ import pytest
 from PIL import Image as Pillow
 
 from annotation_site.demo.photos import sample_photos
+from curation.features.crops import Crop, crop_end_squares
 from curation.features.encoder import EncoderUnavailable
 from curation.features.factory import get_encoder
 from curation.features.pixels import Normalisation, cut_views
-from curation.features.regions import Crop, crop_end_squares
 from hits.domain.images.region_drawing import RegionMode, draw_region
 from tests.support.curation.fakes import save_tiny_clip
 from tests.support.paths import CASES

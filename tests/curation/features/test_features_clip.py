@@ -11,10 +11,10 @@ import torch
 from PIL import Image as Pillow
 
 from curation.features.clip import ClipEncoder
+from curation.features.crops import Crop, crop_end_squares
 from curation.features.encoder import EncoderUnavailable, Precision
 from curation.features.factory import get_encoder
 from curation.features.pixels import Normalisation, to_pixels
-from curation.features.regions import Crop, crop_end_squares
 from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import RegionMode
 from tests.support.curation.fakes import save_tiny_clip

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.features.regions import Crop
+from curation.features.crops import Crop
 from curation.records import InvalidInput
 from curation.scorer import recipes
 from curation.scorer.config import TextMode

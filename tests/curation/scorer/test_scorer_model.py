@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from curation.features.regions import Crop
+from curation.features.crops import Crop
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
 from curation.scorer.model.architecture import Architecture

@@ -9,8 +9,8 @@ import torch
 from PIL import Image as Pillow
 from PIL import ImageEnhance, ImageOps
 
+from curation.features.crops import Crop
 from curation.features.pixels import Normalisation, cut_views
-from curation.features.regions import Crop
 from curation.records import InvalidInput, Region
 from curation.scorer.training.augment import (
     AugmentationDraws,

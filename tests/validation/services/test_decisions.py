@@ -24,8 +24,8 @@ from tests.support import market
 from tests.support.judging.asking import answer, unit
 from tests.support.judging.work import Work, ratings, review
 from validation import tasks
+from validation.domain.decision_rules import DecisionRule, Method
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
-from validation.domain.reports.decisions import DecisionRule, Method
 from validation.models import DecisionRun, ItemDecision, JudgingRound
 from validation.selectors import decisions as selectors
 from validation.services import decisions as services

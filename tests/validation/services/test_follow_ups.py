@@ -13,8 +13,8 @@ from hits.services.launching.terms import LaunchTerms
 from tests.support import market
 from tests.support.judging.asking import answer, unit
 from tests.support.judging.work import Work
+from validation.domain.decision_rules import DecisionRule, Method, default_rules
 from validation.domain.judging.quality_check_types import CheckRole
-from validation.domain.reports.decisions import DecisionRule, Method, default_rules
 from validation.models import JudgingRound, QualityCheck
 from validation.registry import spec_of
 from validation.selectors import follow_ups as selectors

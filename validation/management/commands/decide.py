@@ -7,7 +7,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json, input_error
 from hits.management.lookups import find_project
-from validation.domain.reports.decisions import DecisionRule, RuleError
+from validation.domain.decision_rules import DecisionRule, RuleError
 from validation.registry import decidable_kinds
 from validation.selectors.decisions import current_rules
 from validation.services.decisions import decide_items

@@ -13,8 +13,7 @@ import pytest
 
 from validation.domain.agreement import dawid_skene
 from validation.domain.agreement.votes import is_favoured
-from validation.domain.judging.ratings import RatingTable
-from validation.domain.reports.decisions import (
+from validation.domain.decision_rules import (
     DecidedItem,
     DecisionRule,
     Method,
@@ -23,8 +22,8 @@ from validation.domain.reports.decisions import (
     decide,
     decide_arrays,
     default_rules,
-    items_needing_judges,
 )
+from validation.domain.judging.ratings import RatingTable
 from validation.kinds.observation_review.scales import POSITIVE, SCALES, Dimension
 from validation.registry import spec_of
 
@@ -187,18 +186,6 @@ def test_item_without_judges_is_undecided(method: Method) -> None:
     found = decide(part, rule(method, k=1, threshold=0.6))
     assert found[0] == DecidedItem(0, Outcome.UNDECIDED, 0, None)
     assert {row.outcome for row in found[1:]} == {Outcome.ACCEPT}
-
-
-def test_items_needing_judges_are_undecided_below_the_maximum() -> None:
-    table = RatingTable.from_rows(
-        [("tie", 1, "yes"), ("tie", 2, "no"), ("sure", 1, "yes"), ("sure", 2, "yes")]
-        + [("long", n, "yes" if n % 2 else "no") for n in range(4)],
-        YES_NO,
-    )
-    found = decide(table, rule(Method.MAJORITY))
-    assert items_needing_judges(found, 4) == ["tie"]
-    assert items_needing_judges(found, 5) == ["tie", "long"]
-    assert items_needing_judges(found, 2) == []
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ uses ``P(true label is positive)`` of Dawid and Skene's model (see ``dawid_skene
 rater's estimated error rates.
 """
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from math import isnan, nan
@@ -222,13 +222,6 @@ def count_votes(table: RatingTable, positive: NDArray[np.bool_]) -> VoteCounts:
     n = len(table.item_ids)
     positive_items = table.items[positive[table.labels]]
     return VoteCounts(np.bincount(table.items, minlength=n), np.bincount(positive_items, minlength=n))
-
-
-def items_needing_judges(items: Iterable[DecidedItem], max_redundancy: int) -> list[Hashable]:
-    """Return the items that need another judge: undecided, with fewer than ``max_redundancy`` judges; in order."""
-    return [
-        row.item for row in items if row.outcome is Outcome.UNDECIDED and row.judge_count < max_redundancy
-    ]
 
 
 def _positive_mask(table: RatingTable, rule: DecisionRule) -> NDArray[np.bool_]:

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
+from curation.features.crops import Crop
 from curation.features.encoder import unit_float32
 from curation.features.pixels import Normalisation, to_pixels
-from curation.features.regions import Crop
 from curation.records import Region
 from hits.domain.images.region_drawing import RegionMode, draw_region
 
