@@ -61,9 +61,7 @@ def test_trainers_answer_is_shown_above_the_next_attempt(
     panel.locator("summary").wait_for()
     assert "Try again" in panel.locator("summary").inner_text()
     announcement = page.locator("#say").inner_text()
-    assert (
-        announcement == "Your trainer answered your last attempt: Try again. 4 remarks, above the photo."
-    )
+    assert announcement == "Your trainer answered your last attempt: Try again. 4 remarks, above the photo."
     assert panel.locator(".stage .box").count() == 4
     assert panel.locator(".fb-remarks li").all_inner_texts() == [
         "Remark 1:\n1\nGuesses are welcome.",

@@ -178,7 +178,9 @@ def test_second_proposal_counts_earlier_top_ups(batch: Batch) -> None:
     assert [(gap.active_seconds, gap.shortfall_cents) for gap in found.underpaid] == [(301.0, 26)]
     pay_all(decide(batch)[0])
     pay_all(decide(batch, target_cents_per_hour=1800)[0])
-    assert not any(is_under_target(work.cents, work.active_seconds, 1800) for work in pay.measured_work(batch))
+    assert not any(
+        is_under_target(work.cents, work.active_seconds, 1800) for work in pay.measured_work(batch)
+    )
     check_ledgers(batch)
 
 
