@@ -34,7 +34,8 @@ def main() -> None:
     torch.set_num_threads(1)
     run, where, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     if where == "save":
-        checkpoint.sync = nth_call(checkpoint.sync, 2 * number - 1)  # of the file, before it takes its name
+        # Of the file, before it takes its name.
+        checkpoint.sync_to_disk = nth_call(checkpoint.sync_to_disk, 2 * number - 1)
     if where == "best":
         components.save_scorer = nth_call(components.save_scorer, number)
     train(run, report_progress=lambda done, _: die() if where == "step" and done == number else None)
