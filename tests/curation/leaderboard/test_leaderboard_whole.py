@@ -25,6 +25,7 @@ from hits.services.jobs import jobs
 from tests.curation.services.test_versions import rated_round
 from tests.support.curation.leaderboards import predictions, scored
 from tests.support.judging.work import Work
+from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
 
@@ -348,7 +349,7 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
     assert "kept" not in client.get(submission, headers=headers).json()["figures"]
     services.set_public(board=board, is_public=True, by=None)
     page = reverse("leaderboard", args=[board.slug])
-    assert "shown when the leaderboard is closed" in client.get(page).text
+    assert "shown when the leaderboard is closed" in squeezed(client.get(page))
     services.set_open(board=board, is_open=False, by=None)
     found = client.get(place, headers=headers).json()
     assert found["kept"]["entries"][0]["figures"]["p_at_1"]["value"] == 100.0

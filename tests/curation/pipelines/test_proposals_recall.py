@@ -254,7 +254,7 @@ class TestCommands:
             ("propose_boxes", (), {"project": project.slug, "limit": 0}, "limit: 0 is not within"),
             ("propose_boxes", (), {"project": project.slug, "detector": "x"}, "detector 'x' is not known"),
             ("propose_boxes", (), {"measure": 99}, "--measure 99: there is no such run"),
-            ("import_proposals", (), {"project": project.slug}, "file: name the file"),
+            ("import_proposals", (), {"project": project.slug}, "file: give the file"),
             (
                 "import_proposals",
                 (str(tmp_path / "no"),),

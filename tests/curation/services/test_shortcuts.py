@@ -256,7 +256,7 @@ def test_command_prints_figures_and_their_meaning(work: Work) -> None:
     call_command("audit_shortcuts", *arguments, "--json", stdout=out, stderr=io.StringIO())
     found = json.loads(out.getvalue())
     assert [row["label"] for row in found["baselines"]] == ["Random", LABELS[Shortcut.TEXT_ONLY]]
-    assert "the more the worse" in found["meaning"]
+    assert "The more a baseline exceeds Random" in found["meaning"]
     out = io.StringIO()
     call_command("audit_shortcuts", *arguments, stdout=out, stderr=io.StringIO())
     assert "P@1 100.0" in out.getvalue()
