@@ -398,7 +398,7 @@ def test_late_override_shows_message_and_ledgers_agree(waiting: Assignment) -> N
     decision = overriding(waiting)
     marketplace().expire(str(waiting.hit.hit_id))
     marketplace().delete_hit(str(waiting.hit.hit_id))  # a script was faster
-    with pytest.raises(Refused, match="its task is disposed of, or 30 days have passed"):
+    with pytest.raises(Refused, match="its task was disposed of, or 30 days have passed"):
         review.settle_decision(decision=decision, marketplace=marketplace())
     outbox.settle_outstanding(marketplace=marketplace())
     assert not BonusPayment.objects.exists()

@@ -184,7 +184,7 @@ class TestResults:
         client.force_login(researcher)
         page = squeezed(client.get(url))
         assert "75.0% <small>mean of 2 photos</small>" in page
-        assert "Too few photos for an interval" in page
+        assert "ten photos whose accuracies are not all equal" in page
         assert "25.0%" in page  # by chance, of four
         assert "1 <small>of 2</small>" in page
         assert page.index("2 of 4 correct") < page.index("8 of 8 correct"), "most errors first"
