@@ -5,6 +5,7 @@ from django.contrib.auth import get_user_model
 
 from hits.mturk.boto import marketplace
 from hits.services.jobs import jobs
+from hits.services.jobs.jobs import Progress, job_task
 from validation.models import QualificationRound
 from validation.services import (
     applicant_decisions,
@@ -23,23 +24,19 @@ def note_applicants() -> None:
     applicants.record_applicants(marketplace=marketplace())
 
 
-@shared_task(name="validation.answer_applicants")
-def answer_applicants(job_id: int) -> None:
+@job_task("validation.answer_applicants")
+def answer_applicants(progress: Progress) -> None:
     """Decide about a round's applicants: pay them, and qualify those who passed."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            args = progress.job.args
-            done = applicant_decisions.decide_applicants(
-                qualification_round=QualificationRound.objects.select_related("batch__project").get(
-                    pk=args["round"]
-                ),
-                by=get_user_model().objects.filter(pk=args["by_id"]).first(),
-                marketplace=marketplace(),
-                progress=progress,
-            )
-            jobs.set_result(
-                job=progress.job, passed=done.passed, declined=done.declined, outstanding=done.outstanding
-            )
+    args = progress.job.args
+    done = applicant_decisions.decide_applicants(
+        qualification_round=QualificationRound.objects.select_related("batch__project").get(pk=args["round"]),
+        by=get_user_model().objects.filter(pk=args["by_id"]).first(),
+        marketplace=marketplace(),
+        progress=progress,
+    )
+    jobs.set_result(
+        job=progress.job, passed=done.passed, declined=done.declined, outstanding=done.outstanding
+    )
 
 
 @shared_task(name="validation.evaluate_rules")
@@ -48,28 +45,24 @@ def evaluate_rules() -> None:
     worker_rules.evaluate_rules()
 
 
-@shared_task(name="validation.compute_report")
-def compute_report(job_id: int) -> None:
+@job_task("validation.compute_report")
+def compute_report(progress: Progress) -> None:
     """Compute a judging report."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            job = progress.job
-            assert job.project is not None
-            made = report.compute_report(
-                project=job.project, kind=job.args["kind"], by=job.created_by, progress=progress
-            )
-            jobs.set_result(job=job, judgments=made.judgments, sentence=made.figures["sentence"])
+    job = progress.job
+    assert job.project is not None
+    made = report.compute_report(
+        project=job.project, kind=job.args["kind"], by=job.created_by, progress=progress
+    )
+    jobs.set_result(job=job, judgments=made.judgments, sentence=made.figures["sentence"])
 
 
-@shared_task(name="validation.make_rater_rows")
-def make_rater_rows(job_id: int) -> None:
+@job_task("validation.make_rater_rows")
+def make_rater_rows(progress: Progress) -> None:
     """Write the files of per-rater rows."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            job = progress.job
-            assert job.project is not None
-            made = rater_rows.write_rater_rows(project=job.project, kind=job.args["kind"], progress=progress)
-            jobs.set_result(job=job, rows=made.rows, judgments=made.judgments)
+    job = progress.job
+    assert job.project is not None
+    made = rater_rows.write_rater_rows(project=job.project, kind=job.args["kind"], progress=progress)
+    jobs.set_result(job=job, rows=made.rows, judgments=made.judgments)
 
 
 @shared_task(name="validation.refresh_reports")
@@ -78,12 +71,10 @@ def refresh_reports() -> None:
     report.refresh_reports()
 
 
-@shared_task(name="validation.decide_items")
-def decide_items(job_id: int) -> None:
+@job_task("validation.decide_items")
+def decide_items(progress: Progress) -> None:
     """Decide judged items by rules, or count what each method would decide."""
-    with jobs.claim_job(job_id) as progress:
-        if progress is not None:
-            decisions.run_decision_job(progress=progress, by=progress.job.created_by)
+    decisions.run_decision_job(progress=progress, by=progress.job.created_by)
 
 
 @shared_task(name="validation.ask_one_more")

@@ -27,11 +27,12 @@ from curation.services import audits as services
 from curation.services.comparison import splits_in_use
 from curation.views import audit_parts as parts
 from curation.views.audit_forms import AuditForm
-from curation.views.pages import action_messages, as_download, get_or_404, get_page, tab_context
+from curation.views.pages import as_download, tab_context
 from hits.domain.files.csv_download import csv_lines
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
+from hits.views.pages import action_messages, get_or_404, get_page
 from hits.views.users import signed_in_user
 
 DIFFERENCES_PER_PAGE = 10

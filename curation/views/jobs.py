@@ -6,10 +6,11 @@ from django.views.decorators.http import require_safe
 
 from curation.selectors import job_lists
 from curation.views.command_lines import command_lines
-from curation.views.pages import get_page, tab_context
+from curation.views.pages import tab_context
 from hits.models import Project
 from hits.selectors.jobs import can_resume
 from hits.views.access import project_page
+from hits.views.pages import get_page
 
 JOBS_PER_PAGE = 25
 

@@ -28,7 +28,7 @@ from curation.services.sources import SOURCE_TITLES
 from curation.sources.identity import find_identities
 from curation.sources.leakage import MIN_THRESHOLD
 from curation.views.fields import choice_field, float_field, integer_field
-from curation.views.pages import action_messages, get_or_404, get_page, tab_context
+from curation.views.pages import tab_context
 from hits.charts.chart import Chart
 from hits.charts.histograms import histogram
 from hits.domain.images.image_facts import ImageFacts
@@ -39,6 +39,7 @@ from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.services.images.duplicates import unmark_duplicate
 from hits.views.access import project_page
+from hits.views.pages import action_messages, get_or_404, get_page
 from hits.views.users import signed_in_user
 
 PAIRS_PER_PAGE = 12

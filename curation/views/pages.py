@@ -1,28 +1,18 @@
-"""Helpers of curation's pages: tab context, pagination, 404 errors, downloads, and messages about actions."""
+"""Helpers of curation's pages: tab context, hashes for comparing aloud, states of jobs, and downloads."""
 
 from typing import Any, TypeVar
 
-from django.core.paginator import Page, Paginator
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpResponseBase
 
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job, Project
-from hits.views import pages
 
-action_messages, get_or_404 = pages.action_messages, pages.get_or_404
-
-Row = TypeVar("Row")
 Reply = TypeVar("Reply", bound=HttpResponseBase)
 
 
 def tab_context(project: Project, tab: str, section: str = "curation") -> dict[str, Any]:
     """Return the context for the base template of a project's page."""
     return {"project": project, "section": section, "tab": tab}
-
-
-def get_page(request: HttpRequest, rows: Any, size: int, name: str = "page") -> Page[Any]:
-    """Return the page of rows whose number is in the query string."""
-    return Paginator(rows, size).get_page(request.GET.get(name))
 
 
 def grouped_hash(sha256: str) -> list[str]:

@@ -19,12 +19,13 @@ from curation.selectors.texts import QueuedText
 from curation.services import splits_in_use
 from curation.services import texts as services
 from curation.views import text_sections as sections
-from curation.views.pages import action_messages, as_download, get_or_404, get_page, tab_context
+from curation.views.pages import as_download, tab_context
 from curation.views.texts_forms import FORMS, AnalysisForm, TextReviewForm
 from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
+from hits.views.pages import action_messages, get_or_404, get_page
 from hits.views.users import signed_in_user
 
 PER_PAGE = 20

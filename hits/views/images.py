@@ -1,7 +1,6 @@
 """A project's photos: list them and add more."""
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -15,6 +14,7 @@ from hits.services.images.import_image import SUFFIXES, ImageDescription, import
 from hits.services.images.manifests import COLUMNS, description_fields, parse_description, read_manifest
 from hits.services.images.zip_import import request_zip_import
 from hits.views.access import project_page
+from hits.views.pages import get_page
 from hits.views.users import signed_in_user
 
 PER_PAGE = 60
@@ -44,7 +44,7 @@ def _render_photos(request: HttpRequest, project: Project, problems: list[str]) 
         duplicates=Count("id", filter=Q(duplicate_of__isnull=False)),
         withdrawn=Count("id", filter=Q(taken_down_at__isnull=False)),
     )
-    page = Paginator(images.order_by("id"), PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, images.order_by("id"), PER_PAGE)
     context = {
         "project": project,
         "section": "images",

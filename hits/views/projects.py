@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -17,6 +16,7 @@ from hits.selectors.roles import user_projects, visitor_has_role
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.pages import get_page
 from hits.views.users import signed_in_user
 
 PER_PAGE = 100
@@ -144,6 +144,6 @@ def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page(Role.ADMIN)
 def project_history(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's audit events."""
-    page = Paginator(console.project_events(project), PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, console.project_events(project), PER_PAGE)
     context = {"project": project, "section": "people", "tab": "history", "page": page, "admin": True}
     return render(request, "hits/people/history.html", context)

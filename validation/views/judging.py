@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -14,6 +13,7 @@ from hits.models import Batch, Project, Record, Unit
 from hits.selectors import records as collected
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
+from hits.views.pages import get_page
 from validation.domain.agreement.votes import RatingSummary
 from validation.domain.judging.spec import JudgingSpec
 from validation.registry import kind_names, spec_of
@@ -52,7 +52,7 @@ class SetRow:
 def judging(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest figures, all rounds, and one page of judged pairs; only the pairs on that page are tallied."""
     rounds = round_rows(project)
-    page = Paginator(judged_pair_ids(project), PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, judged_pair_ids(project), PER_PAGE)
     judges_pairs = selectors.has_pairs(project)
     spec = review_spec() if judges_pairs else spec_of(reports.first_judged_kind(project, kind_names()))
     report = reports.newest_report(project, spec.name)
@@ -117,7 +117,7 @@ def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpRespon
         raise Http404("There is no such page.")
     batch.project = project
     units = selectors.item_units(batch).prefetch_related("images")
-    page = Paginator(units, PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, units, PER_PAGE)
     keys = [unit.key for unit in page]
     context = {
         "project": project,

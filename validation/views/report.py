@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,6 +16,7 @@ from hits.models import Batch, Job, Project
 from hits.selectors.eligibility.arms import arm_counts
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
+from hits.views.pages import get_page
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.models import JudgingReport
@@ -77,7 +77,7 @@ def _report_context(request: HttpRequest, project: Project, newest: JudgingRepor
     spec = spec_of(kind)
     keys = [row["item"] for found in figures["dimensions"].values() for row in found["hardest"]]
     shown = selectors.shown_items(project, kind, keys)
-    page = Paginator(selectors.report_workers(newest), WORKERS_PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, selectors.report_workers(newest), WORKERS_PER_PAGE)
     checked = figures.get("checked_at")
     return {
         "figures": figures,

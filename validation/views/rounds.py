@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -32,6 +31,7 @@ from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
 from hits.views.costs import add_available_funds, cost_context, refusal_context
+from hits.views.pages import get_page
 from hits.views.users import signed_in_user
 from validation.models import QualificationRound
 from validation.selectors import rounds
@@ -255,7 +255,7 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
             for key, states in _STATES_BY_TAB.items()
         ],
         "shown": tab if tab in _STATES_BY_TAB else "all",
-        "page": Paginator(shown, PER_PAGE).get_page(request.GET.get("page")),
+        "page": get_page(request, shown, PER_PAGE),
         "ready": overview.in_states("ready"),
         "would_pass": (
             passing := sum(

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from hits.models import Project, Worker
 from hits.views.access import project_page
+from hits.views.pages import get_page
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Scale
 from validation.registry import has_spec, spec_of
@@ -51,7 +51,7 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         for name, part, label in spec.labels(row.answer)
         if name == dimension and str(label).strip()
     ]
-    page = Paginator(found[::-1], PER_PAGE).get_page(request.GET.get("page"))
+    page = get_page(request, found[::-1], PER_PAGE)
     context: dict[str, Any] = {
         "project": project,
         "section": "judging",

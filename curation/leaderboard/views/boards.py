@@ -23,8 +23,8 @@ from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries as services
 from curation.leaderboard.views import charts
 from curation.leaderboard.views.forms import KeyForm, SubmitForm
-from curation.views.pages import get_or_404, get_page
 from hits.services.errors import Refused
+from hits.views.pages import get_or_404, get_page
 
 View = Callable[..., HttpResponseBase]
 _receipts = signing.Signer(salt="curation.leaderboard.entry")

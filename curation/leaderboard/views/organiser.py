@@ -17,12 +17,12 @@ from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
 from curation.selectors.proposals import proposal_runs
 from curation.versions import photos
 from curation.versions.families import family_of
-from curation.views.pages import get_or_404, get_page
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
 from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
+from hits.views.pages import get_or_404, get_page
 from hits.views.users import signed_in_user
 
 ENTRIES_PER_PAGE = 25
