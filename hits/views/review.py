@@ -86,7 +86,7 @@ def _evidence_context(item: review.AssignmentReview) -> dict[str, Any]:
         "worker_summary": people.worker_summary(item.assignment.worker, batch.project),
         "open_here": item.assignment.status == AssignmentStatus.SUBMITTED and item.current_decision is None,
         "may_override": item.assignment.status == AssignmentStatus.REJECTED,
-        "no_override": services.override_refusal(item.assignment),
+        "no_override": services.why_no_override(item.assignment),
     }
 
 

@@ -63,7 +63,7 @@ def override_rejection(
     """
     if assignment.status != AssignmentStatus.REJECTED:
         raise Conflict(f"This assignment is {assignment.status.lower()} and has no rejection to override.")
-    refusal = override_refusal(assignment)
+    refusal = why_no_override(assignment)
     if refusal:
         raise Refused(refusal)
     approval = assignment.decisions.filter(verdict=Verdict.APPROVE).first()
@@ -89,7 +89,7 @@ def _send_as_override(approval: Decision, by: AbstractBaseUser | None) -> Decisi
     return approval
 
 
-def override_refusal(assignment: Assignment) -> str:
+def why_no_override(assignment: Assignment) -> str:
     """Return why a rejection cannot be overridden, or nothing."""
     deadline = assignment.submitted_at + OVERRIDE_PERIOD
     if timezone.now() >= deadline:
