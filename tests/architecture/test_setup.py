@@ -121,10 +121,12 @@ def test_missing_chromium_without_root_prints_a_warning(checkout: Path, tools: P
     assert "*** BROWSER TESTS WILL BE SKIPPED: no working Chromium here" in result.stderr
 
 
-def test_missing_chromium_is_installed_by_root(checkout: Path, tools: Path) -> None:
-    installed = tools / "chromium"
-    script = f'[ "$1" = update ] || {{ echo "#!/bin/sh" >{installed}; /bin/chmod +x {installed}; }}'
-    stand_in(tools, "apt-get", script)
+@pytest.mark.parametrize("offered", ["chromium-headless-shell", "chromium"])
+def test_missing_chromium_is_installed_by_root(checkout: Path, tools: Path, offered: str) -> None:
+    """The headless shell where the system has a package of it, and the whole browser elsewhere."""
+    installed = tools / offered
+    make = f'echo "#!/bin/sh" >{installed}; /bin/chmod +x {installed}'
+    stand_in(tools, "apt-get", f'case "$*" in update*) ;; *" {offered}") {make};; *) exit 100;; esac')
     result = run_chromium(checkout, tools, user=0)
     assert (result.returncode, result.stdout) == (0, "")
     assert "Chromium from the system's packages" in result.stderr

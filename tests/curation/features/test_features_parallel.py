@@ -82,8 +82,7 @@ def test_early_exit_waits_for_running_batches_and_starts_none() -> None:
     assert len(started) == count
 
 
-def test_each_batch_uses_one_core_and_torch_threads_are_restored() -> None:
-    before = torch.get_num_threads()
+def test_each_batch_uses_one_core_and_torch_threads_are_restored(two_threads: None) -> None:
     found = list(map_in_threads(lambda n: torch.get_num_threads(), range(4), threads=2))
     assert found == [1, 1, 1, 1]
-    assert torch.get_num_threads() == before
+    assert torch.get_num_threads() == 2

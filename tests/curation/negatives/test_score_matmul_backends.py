@@ -116,7 +116,6 @@ def test_no_matmul_backend_changes_a_result(
     assert np.array_equal(plain.eligible, coarse.eligible)
 
 
-def test_torch_threads_are_restored() -> None:
-    before = torch.get_num_threads()
+def test_torch_threads_are_restored(two_threads: None) -> None:
     filled(BACKENDS[1], unit(np.eye(4)), unit(np.ones((9, 4))))
-    assert torch.get_num_threads() == before
+    assert torch.get_num_threads() == 2

@@ -28,7 +28,7 @@ class Work:
     project: Project
     clock: datetime = START
     count: int = 0
-    batches: dict[str, Batch] = field(default_factory=dict)
+    consented: set[str] = field(default_factory=set)  # a page asks a worker once
 
     def image(self, seed: int = 0, **about: Any) -> Image:
         """Import a small picture."""
@@ -91,7 +91,9 @@ class Work:
         self.clock += timedelta(minutes=1)
         hit.refresh_from_db()
         key = PageKey(str(hit.unit.public_id), str(hit.hit_id), f"ASSIGNMENT{self.count:06d}", worker)
-        submit.record_consent(key=key, version=1, country="US")
+        if worker not in self.consented:
+            submit.record_consent(key=key, version=1, country="US")
+            self.consented.add(worker)
         submit.open_attempt(key)
         submission, _ = submit.store_submission(
             key=key, client_uuid=uuid.uuid4(), answer=answer, active_seconds=60.0, simulated=simulated
