@@ -1,11 +1,10 @@
-"""Read collected records and judgments, for the apps above. Only confirmed work is returned.
+"""Read collected records, for the apps above. Only confirmed work is returned.
 
 Confirmed means that the marketplace shows the submission's id and hash (``Match.MATCHED``).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
@@ -16,22 +15,6 @@ from hits.models import Assignment, Batch, Project, Record, RecordImage, Worker
 APPROVED = (AssignmentStatus.APPROVED,)
 CHUNK_SIZE = 5_000  # keys per query
 NOT_REJECTED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgment:
-    """One confirmed answer of a judging kind, with the unit that it judges.
-
-    ``worker`` is the worker's primary key; ``status`` is the marketplace's assignment status.
-    """
-
-    unit_id: int
-    unit_key: str
-    unit: dict[str, Any]
-    answer: dict[str, Any]
-    worker: int
-    status: str
-    simulated: bool
 
 
 Row = TypeVar("Row", bound=Record)
@@ -115,46 +98,6 @@ def unreadable_assignments(batch: Batch) -> "QuerySet[Assignment]":
     """Return a batch's confirmed assignments whose records could not be read, oldest first."""
     rows = Assignment.objects.filter(hit__unit__batch=batch, record_error__isnull=False)
     return rows.select_related("worker").order_by("submitted_at", "pk")
-
-
-def judgments(
-    *,
-    kind: str,
-    project: Project | None = None,
-    batch: Batch | None = None,
-    statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
-    keys: Collection[str] | None = None,
-) -> Iterator[Judgment]:
-    """Yield confirmed answers of a judging kind, in the order in which they were submitted.
-
-    Args:
-        kind: the kind's name. project, batch: give at least one. keys: only units with these keys.
-        statuses: the assignment statuses that count; by default all except rejected.
-    """
-    rows = Assignment.objects.filter(
-        match=Match.MATCHED,
-        status__in=[status.value for status in statuses],
-        hit__unit__batch__kind=kind,
-    )
-    if project is not None:
-        rows = rows.filter(hit__unit__batch__project=project)
-    if batch is not None:
-        rows = rows.filter(hit__unit__batch=batch)
-    if keys is not None:
-        rows = rows.filter(hit__unit__key__in=keys)
-    rows = rows.select_related("hit__unit", "submission").order_by("submitted_at", "pk")
-    for row in rows.iterator(chunk_size=500):
-        assert row.submission is not None
-        unit = row.hit.unit
-        yield Judgment(
-            unit_id=unit.pk,
-            unit_key=unit.key,
-            unit=unit.payload,
-            answer=row.submission.answer,
-            worker=row.worker_id,
-            status=row.status,
-            simulated=row.submission.simulated,
-        )
 
 
 def records_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Record]:

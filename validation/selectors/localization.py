@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Q
 
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import Match
 from hits.models import Batch, Project, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
@@ -143,25 +143,12 @@ def bootstrap_rng() -> np.random.Generator:
     return np.random.default_rng([SEED, BOOTSTRAP_STREAM])
 
 
-def load_baseline(
-    project: Project,
-    *,
-    rng: np.random.Generator | None = None,
-    statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
-) -> tuple[list[JudgmentRow], BaselineScore]:
-    """Return the confirmed matchings of a project in the order of submission, and their score; two queries.
-
-    ``rng`` draws the bootstrap samples of the interval; the default is seeded.
-    """
-    rows = list(read_judgments(project=project, kind=matching_spec().name, statuses=statuses))
+def load_baseline(project: Project) -> tuple[list[JudgmentRow], BaselineScore]:
+    """Return the confirmed matchings of a project in the order of submission, and their score; two queries."""
+    rows = list(read_judgments(project=project, kind=matching_spec().name))
     spec = matching_spec()
     answers = [Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows]
-    return rows, score_matchings(answers, answer_keys(project, spec), rng=rng or bootstrap_rng())
-
-
-def baseline_score(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
-    """Return the accuracy of workers at matching inferences to regions."""
-    return load_baseline(project, rng=rng)[1]
+    return rows, score_matchings(answers, answer_keys(project, spec), rng=bootstrap_rng())
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.core.cache import cache
 from django.db.models import Count, Max, Q, QuerySet, Sum
@@ -54,15 +54,6 @@ def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLab
         else:
             expected[unit] = labels
     return expected, originals
-
-
-def live_evidence(project: Project, kind: str) -> dict[int, dict[str, Any]]:
-    """Return the evidence about each worker from all answers of a kind; see ``answer_quality.collect_evidence``."""
-    expected, originals = expected_answers(project, kind)
-    rows = read_judgments(project=project, kind=kind, roles=None)
-    return answer_quality.collect_evidence(
-        rows, expected=expected, originals=originals, spec=spec_of(kind), floor_seconds=min_seconds(kind)
-    )
 
 
 def quality_check_answers(
