@@ -17,7 +17,6 @@ from validation.domain.qualification.outcome import (
     PassRule,
     Remark,
     Score,
-    has_passed,
     is_reasonable,
     needs_remark,
 )
@@ -217,11 +216,6 @@ def round_rows(project: Project) -> list[RoundRow]:
         )
         for row in rows
     ]
-
-
-def would_pass(submission: GradedSubmission, rule: PassRule) -> bool:
-    """Return whether a completely graded applicant would pass."""
-    return has_passed(submission.score, rule)
 
 
 def count_unanswered(project: Project) -> int:
