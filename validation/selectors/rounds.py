@@ -144,11 +144,6 @@ class RoundRow:
         return self.submitted - self.answered
 
 
-def qualifying_kinds() -> list[str]:
-    """Return the names of the kinds whose submissions are graded."""
-    return list(registry.kinds_with_purpose(Purpose.QUALIFYING))
-
-
 def pass_rule(row: QualificationRound) -> PassRule:
     """Return a round's pass rule."""
     return PassRule(row.needed, row.exam_needed, row.graders)

@@ -248,7 +248,7 @@ def _preview_table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str,
 
 
 def _preview_row(method: Method, row: Mapping[str, int]) -> PreviewRow:
-    counts = selectors.OutcomeCounts.from_row(row)
+    counts = selectors.OutcomeCounts(**row)
     outcomes = [(name, getattr(counts, name), name) for name in ("accept", "undecided", "reject")]
     return SHORT_METHOD_LABELS[method], counts, stacked_strip(outcomes, summary="", with_figures=False)
 
@@ -260,7 +260,7 @@ def _outcome_rows(run: DecisionRun | None) -> list[tuple[str, str, selectors.Out
         (
             spec_of(run.kind).title_of(name),
             SHORT_METHOD_LABELS[Method(run.rules[name]["method"])],
-            selectors.OutcomeCounts.from_row(counts),
+            selectors.OutcomeCounts(**counts),
         )
         for name, counts in spec_of(run.kind).in_dimension_order(run.counts["dimensions"])
     ]

@@ -41,19 +41,12 @@ from validation.views.round_forms import QualificationForm, RoundForm, TrainingF
 
 MAX_PHOTOS = 60
 PER_PAGE = 50
-_STATES_BY_TAB = {
-    "all": ("waiting", "unexplained", "ready", "passed", "declined", "rejected"),
-    "waiting": ("waiting",),
-    "graded": ("ready", "unexplained"),
-    "passed": ("passed",),
-    "declined": ("declined",),
-}
-_TAB_LABELS = {
-    "all": "All",
-    "waiting": "Waiting for grades",
-    "graded": "Graded",
-    "passed": "Passed",
-    "declined": "Not passed",
+_TABS = {  # label, and the states of the applicants
+    "all": ("All", ("waiting", "unexplained", "ready", "passed", "declined", "rejected")),
+    "waiting": ("Waiting for grades", ("waiting",)),
+    "graded": ("Graded", ("ready", "unexplained")),
+    "passed": ("Passed", ("passed",)),
+    "declined": ("Not passed", ("declined",)),
 }
 
 
@@ -202,8 +195,8 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
     """Show one round: applicants, progress of grading, agreement and money."""
     round_row = get_round(project, round_id)
     overview = rounds.round_overview(round_row, signed_in_user(request))
-    tab = request.GET.get("show", "all")
-    shown = overview.in_states(*_STATES_BY_TAB.get(tab, _STATES_BY_TAB["all"]))
+    requested = request.GET.get("show", "all")
+    tab = requested if requested in _TABS else "all"
     counts = Counter(submission.state for submission in overview.submissions)
     job = Job.objects.filter(exclusive_key=f"answer:{round_row.pk}").order_by("-pk").first()
     ready = overview.in_states("ready")
@@ -215,12 +208,9 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
         "batch": round_row.batch,
         "rule": overview.rule,
         "counts": counts,
-        "tabs": [
-            (key, _TAB_LABELS[key], len(overview.in_states(*states)))
-            for key, states in _STATES_BY_TAB.items()
-        ],
-        "shown": tab if tab in _STATES_BY_TAB else "all",
-        "page": get_page(request, shown, PER_PAGE),
+        "tabs": [(key, label, len(overview.in_states(*states))) for key, (label, states) in _TABS.items()],
+        "shown": tab,
+        "page": get_page(request, overview.in_states(*_TABS[tab][1]), PER_PAGE),
         "ready": ready,
         "would_pass": passing,
         "would_fail": len(ready) - passing,
