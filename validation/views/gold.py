@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hits.domain.answers.text import parse_row_number
@@ -97,7 +98,8 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
 def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Change the expected answers of a gold item for later rounds."""
     row = _get_gold_item(project, gold_id)
-    context = _base_context(project, row.kind) | {"preview": selectors.gold_preview(row), "gold": row}
+    preview = SimpleLazyObject(partial(selectors.gold_preview, row))  # not read when the form is saved
+    context = _base_context(project, row.kind) | {"preview": preview, "gold": row}
     return _answer_form(
         request,
         context | {"payload": row.payload, "note": row.note},
