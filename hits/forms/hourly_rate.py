@@ -43,9 +43,7 @@ def suggest_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None
 
     Only the kind's default changes; a typed reward or one from the query string stays.
     """
-    found = forecast_launch_pay(
-        project=project, kind=kind, reward_cents=kind.reward_cents, bonus_cents=0, redundancy=1, units=1
-    )
+    found = forecast_launch_pay(project, kind, kind.reward_cents, redundancy=1, units=1)
     reward = default_reward(kind, found)
     if form.initial.get("reward") == kind.reward_cents:
         form.initial["reward"] = reward

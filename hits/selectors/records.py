@@ -1,11 +1,10 @@
-"""Read collected records and judgments, for the apps above. Only confirmed work is returned.
+"""Read collected records, for the apps above. Only confirmed work is returned.
 
 Confirmed means that the marketplace shows the submission's id and hash (``Match.MATCHED``).
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
@@ -18,23 +17,14 @@ CHUNK_SIZE = 5_000  # keys per query
 NOT_REJECTED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED)
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
-    """One confirmed answer of a judging kind, with the unit that it judges.
-
-    ``worker`` is the worker's primary key; ``status`` is the marketplace's assignment status.
-    """
-
-    unit_id: int
-    unit_key: str
-    unit: dict[str, Any]
-    answer: dict[str, Any]
-    worker: int
-    status: str
-    simulated: bool
-
-
+Key = TypeVar("Key", str, int)
 Row = TypeVar("Row", bound=Record)
+
+
+def id_chunks(ids: Sequence[Key]) -> Iterator[Sequence[Key]]:
+    """Yield the ids in chunks, since databases limit the parameters of a query."""
+    for start in range(0, len(ids), CHUNK_SIZE):
+        yield ids[start : start + CHUNK_SIZE]
 
 
 def not_rejected_records(project: Project, record_type: str) -> "QuerySet[Record]":
@@ -86,11 +76,8 @@ def image_ids_by_record(records: Collection[Record]) -> dict[int, tuple[int, ...
     """Return each record's image ids in their order, by record id; one query per 5,000 records."""
     image_ids = {row.pk: (() if row.image_id is None else (row.image_id,)) for row in records}
     ordered_ids: dict[int, list[int]] = defaultdict(list)
-    keys = list(image_ids)
-    for start in range(0, len(keys), CHUNK_SIZE):
-        rows = RecordImage.objects.filter(record__in=keys[start : start + CHUNK_SIZE]).order_by(
-            "record", "position"
-        )
+    for chunk in id_chunks(list(image_ids)):
+        rows = RecordImage.objects.filter(record__in=chunk).order_by("record", "position")
         for record, image in rows.values_list("record_id", "image_id"):
             ordered_ids[record].append(image)
     return image_ids | {record: tuple(images) for record, images in ordered_ids.items()}
@@ -117,47 +104,21 @@ def unreadable_assignments(batch: Batch) -> "QuerySet[Assignment]":
     return rows.select_related("worker").order_by("submitted_at", "pk")
 
 
-def judgments(
-    *,
-    kind: str,
-    project: Project | None = None,
-    batch: Batch | None = None,
-    statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
-    keys: Collection[str] | None = None,
-) -> Iterator[Judgment]:
-    """Yield confirmed answers of a judging kind, in the order in which they were submitted.
-
-    Args:
-        kind: the kind's name. project, batch: give at least one. keys: only units with these keys.
-        statuses: the assignment statuses that count; by default all except rejected.
-    """
-    rows = Assignment.objects.filter(
-        match=Match.MATCHED,
-        status__in=[status.value for status in statuses],
-        hit__unit__batch__kind=kind,
-    )
-    if project is not None:
-        rows = rows.filter(hit__unit__batch__project=project)
-    if batch is not None:
-        rows = rows.filter(hit__unit__batch=batch)
-    if keys is not None:
-        rows = rows.filter(hit__unit__key__in=keys)
-    rows = rows.select_related("hit__unit", "submission").order_by("submitted_at", "pk")
-    for row in rows.iterator(chunk_size=500):
-        assert row.submission is not None
-        unit = row.hit.unit
-        yield Judgment(
-            unit_id=unit.pk,
-            unit_key=unit.key,
-            unit=unit.payload,
-            answer=row.submission.answer,
-            worker=row.worker_id,
-            status=row.status,
-            simulated=row.submission.simulated,
-        )
-
-
 def records_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Record]:
     """Return records of the project by published id, confirmed or not, with image and author loaded."""
-    rows = Record.objects.filter(project=project, instance_id__in=list(ids))
-    return {row.instance_id: row for row in rows.select_related("image", "submission__attempt__worker")}
+    rows = Record.objects.filter(project=project).select_related("image", "submission__attempt__worker")
+    chunks = (rows.filter(instance_id__in=chunk) for chunk in id_chunks(list(ids)))
+    return {row.instance_id: row for chunk in chunks for row in chunk}
+
+
+def authors_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Worker]:
+    """Return the authors of records of the project by published id; ids without a record or author are left out."""
+    authors = {key: record_author(row) for key, row in records_by_instance_id(project, ids).items()}
+    return {key: author for key, author in authors.items() if author is not None}
+
+
+def approved_ids(project: Project, record_type: str, ids: Sequence[str]) -> set[str]:
+    """Return which published ids are of approved records whose images are all available."""
+    rows = approved_records(project, record_type).order_by()
+    chunks = (rows.filter(instance_id__in=chunk) for chunk in id_chunks(ids))
+    return {key for chunk in chunks for key in chunk.values_list("instance_id", flat=True)}

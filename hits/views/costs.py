@@ -1,10 +1,13 @@
 """The context of every page that confirms a cost: cost table, balance, caps and the typed amount."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from hits.domain.money.cost_table import CostTable
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from hits.domain.money.cost_table import CostTable, Estimate, cost_table
 from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd
 from hits.models import Batch, Project
 from hits.mturk.environments import current_environment
@@ -43,6 +46,37 @@ def cost_context(
         "over_cap": cap_error,
         "is_blocked": bool(shortfall_cents or cap_error),
     }
+
+
+def estimate_context(
+    *,
+    project: Project,
+    estimate: Estimate,
+    rewards: str,
+    reward_cents: int,
+    bonus_cents: int = 0,
+    **caps: Any,
+) -> dict[str, Any]:
+    """Return ``cost_context`` with an estimate's table, whose first row is ``rewards``, and the estimate itself."""
+    table = cost_table(estimate, rewards=rewards, reward_cents=reward_cents, bonus_cents=bonus_cents)
+    held_cents, max_cents = estimate.held_cents, estimate.max_cents
+    context = cost_context(project=project, cost=table, held_cents=held_cents, max_cents=max_cents, **caps)
+    return context | {"estimate": estimate}
+
+
+def launch_step(request: HttpRequest, launch: Callable[[], str]) -> HttpResponse | dict[str, Any]:
+    """Launch in the step of that name, and redirect to the URL that ``launch`` returns.
+
+    Otherwise return the refusal's context for the confirmation page, which is empty in other steps.
+    """
+    if request.POST.get("step") != "launch":
+        return {}
+    try:
+        url = launch()
+    except Refused as error:
+        return refusal_context(request.POST, error)
+    forget_balance()
+    return redirect(url)
 
 
 def refusal_context(data: Mapping[str, Any], error: Refused) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the console's pages share: a batch page's context, pagination, 404 errors, and messages about actions."""
+"""What the console's pages share: contexts of their frames, pagination, 404 errors, and messages about actions."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,15 @@ from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest
 
-from hits.models import Batch
-from hits.services.errors import Refused
+from hits.models import Batch, Project
+from hits.services.errors import Conflict, Refused
 
 Row = TypeVar("Row")
+
+
+def section_context(project: Project, section: str, tab: str = "") -> dict[str, Any]:
+    """Return the context that the frame of a project's page needs: its entries in the navigation and the tabs."""
+    return {"project": project, "section": section, "tab": tab}
 
 
 def batch_context(batch: Batch) -> dict[str, Any]:
@@ -33,12 +38,23 @@ def get_or_404(found: Row | None, message: str = "There is no such page.") -> Ro
 
 @contextmanager
 def action_messages(
-    request: HttpRequest, failure: str = "", success: str = "", *, level: int = messages.ERROR
+    request: HttpRequest,
+    failure: str = "",
+    success: str = "",
+    *,
+    conflict: str = "",
+    level: int = messages.ERROR,
 ) -> Iterator[None]:
-    """Show a refusal as ``failure: reason``, or as its reason alone; otherwise show ``success``, if any."""
+    """Show a refusal as ``failure: reason``, or as its reason alone; otherwise show ``success``, if any.
+
+    ``conflict``, if given, is shown as information when the refusal is a ``Conflict``.
+    """
     try:
         yield
     except Refused as error:
+        if conflict and isinstance(error, Conflict):
+            messages.info(request, conflict)
+            return
         reason = f"{failure}: {str(error).rstrip('.')}." if failure else str(error)
         messages.add_message(request, level, reason)
     else:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,19 +42,6 @@ class OutcomeCounts:
     def total(self) -> int:
         """The number of all items."""
         return self.accept + self.reject + self.undecided
-
-    def as_row(self) -> dict[str, int]:
-        """Return the counts as JSON data."""
-        return {
-            Outcome.ACCEPT.value: self.accept,
-            Outcome.REJECT.value: self.reject,
-            Outcome.UNDECIDED.value: self.undecided,
-        }
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, int]) -> "OutcomeCounts":
-        """Return the counts that ``as_row`` wrote."""
-        return cls(row.get("accept", 0), row.get("reject", 0), row.get("undecided", 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +92,7 @@ def count_outcomes_by_method(
         table = tables_by_dimension[name]
         fitted = fit(table, smoothing=SMOOTHING) if table.size else None
         counts[name] = {
-            method.value: _count_outcomes(table, rule_with_method(rule, method), fitted).as_row()
+            method.value: asdict(_count_outcomes(table, rule_with_method(rule, method), fitted))
             for method in Method
         }
     return counts

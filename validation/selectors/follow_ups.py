@@ -6,16 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F
 from django.utils import timezone
 
 from hits.domain.hashing import content_sha256
-from hits.domain.states import BatchState, HitState, Match
-from hits.models import Assignment, Batch, Hit, Project, Unit
+from hits.domain.states import BatchState, HitState
+from hits.models import Batch, Hit, Project, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.money.budget import committed_cents
-from hits.selectors.records import NOT_REJECTED
 from validation.domain.decision_rules import DecisionRule, Outcome, decide
 from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.ratings import JudgmentRow
@@ -23,10 +22,9 @@ from validation.domain.judging.spec import Material
 from validation.models import JudgingRound
 from validation.registry import spec_of
 from validation.selectors.decisions import fit_models, parse_rules
-from validation.selectors.ratings import read_judgments
+from validation.selectors.ratings import counted_judgments, read_judgments
 from validation.selectors.report import data_fingerprint
 
-ID_CHUNK_SIZE = 500
 CACHE_SECONDS = 24 * 3600
 
 
@@ -71,7 +69,7 @@ def round_progress(rounds: Iterable[JudgingRound]) -> list[RoundProgress]:
         units = Unit.objects.filter(batch__in=batches, quality_check=None)
         required = sum(units.filter(batch=batch).count() * batch.redundancy for batch in batches)
         followers = list(row.followers.select_related("batch").order_by("pk"))
-        result.append(RoundProgress(row, _not_rejected(batches).count(), required, followers))
+        result.append(RoundProgress(row, counted_judgments(batches).count(), required, followers))
     return result
 
 
@@ -137,10 +135,8 @@ def units_by_item(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
     ids = [pk for item, pk in _unit_ids_by_item(first).items() if item in required]
     found: dict[str, Unit] = {}
     spec = spec_of(first.batch.kind)
-    for start in range(0, len(ids), ID_CHUNK_SIZE):
-        rows = Unit.objects.filter(pk__in=ids[start : start + ID_CHUNK_SIZE]).prefetch_related(
-            "excluded_workers"
-        )
+    for chunk in collected.id_chunks(ids):
+        rows = Unit.objects.filter(pk__in=chunk).prefetch_related("excluded_workers")
         found |= {spec.item(unit.payload): unit for unit in rows}
     return found
 
@@ -211,23 +207,8 @@ def _undecided_keys(rows: Sequence[JudgmentRow], kind: str, rules: dict[str, Dec
 def _drop_unavailable(project: Project, kind: str, items: Sequence[UndecidedItem]) -> list[UndecidedItem]:
     if spec_of(kind).material is not Material.RECORDS:
         return list(items)
-    available: set[str] = set()
-    ids = [row.item for row in items]
-    for start in range(0, len(ids), ID_CHUNK_SIZE):
-        rows = collected.approved_records(project, OBSERVATION).filter(
-            instance_id__in=ids[start : start + ID_CHUNK_SIZE]
-        )
-        available.update(rows.order_by().values_list("instance_id", flat=True))
+    available = collected.approved_ids(project, OBSERVATION, [row.item for row in items])
     return [row for row in items if row.item in available]
-
-
-def _not_rejected(batches: Sequence[Batch]) -> "QuerySet[Assignment]":
-    return Assignment.objects.filter(
-        hit__unit__batch__in=batches,
-        hit__unit__quality_check=None,
-        match=Match.MATCHED,
-        status__in=[status.value for status in NOT_REJECTED],
-    )
 
 
 def _rule_settings(first: JudgingRound) -> list[Any]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from django.db.models import Count, Max
 
 from hits import registry
-from hits.domain.states import BatchState, Match, Purpose
-from hits.models import Assignment, Batch, Project, Record, Unit
+from hits.domain.states import BatchState, Purpose
+from hits.models import Batch, Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.selectors.console import BatchProgress, progress_by_batch, publishing_batch_ids
@@ -18,8 +18,7 @@ from validation.domain.judging.sampling import Selection, SelectionMethod
 from validation.models import ImportedJudgment, JudgingRound
 from validation.registry import spec_of
 from validation.selectors.judging import review_spec, unsent_pairs
-
-_NOT_REJECTED = [status.value for status in collected.NOT_REJECTED]
+from validation.selectors.ratings import counted_judgments
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +99,7 @@ def judged_pair_ids(project: Project) -> list[str]:
     """Return the ids of all judged pairs, newest judgment first, imported ones last; three queries."""
     # Filter by keys: PostgreSQL is slow at the join with the batches.
     launched = Batch.objects.filter(project=project, kind=review_spec().name).values_list("pk", flat=True)
-    rows = Assignment.objects.filter(
-        match=Match.MATCHED,
-        status__in=_NOT_REJECTED,
-        hit__unit__batch__in=list(launched),
-        hit__unit__quality_check=None,
-    )
+    rows = counted_judgments(list(launched))
     latest = rows.order_by().values_list("hit__unit__key").annotate(at=Max("submitted_at")).order_by("-at")
     # Imported judgments of pairs that are not in this project have nothing to show.
     own_records = Record.objects.filter(project=project).order_by().values("instance_id")
@@ -130,13 +124,8 @@ def _count_units(batches: Iterable[Batch]) -> tuple[dict[int, int], dict[int, in
 
 
 def _count_judgments(batches: Iterable[Batch]) -> dict[int, int]:
-    rows = Assignment.objects.filter(
-        hit__unit__batch__in=list(batches),
-        hit__unit__quality_check=None,
-        match=Match.MATCHED,
-        status__in=_NOT_REJECTED,
-    )
-    return dict(rows.order_by().values_list("hit__unit__batch").annotate(n=Count("pk")))
+    rows = counted_judgments(list(batches)).order_by()
+    return dict(rows.values_list("hit__unit__batch").annotate(n=Count("pk")))
 
 
 def _describe_selection(batch: Batch) -> str:

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from django.db.models import Count, Q
 
-from hits.domain.states import AssignmentStatus, Match
 from hits.models import Batch, Project, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.selectors.records import NOT_REJECTED
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Label, Material
 from validation.domain.reports.dimension_report import SEED
@@ -24,7 +22,7 @@ from validation.domain.reports.localization import (
     score_matchings,
 )
 from validation.registry import spec_for_material
-from validation.selectors.ratings import read_judgments
+from validation.selectors.ratings import is_counted, read_judgments
 
 BOOTSTRAP_STREAM = 102  # same stream as the report, so that the page shows the same interval
 
@@ -100,10 +98,7 @@ class MatchingRound:
 def matching_rounds(project: Project) -> list[MatchingRound]:
     """Return the project's matching rounds, newest first; one query."""
     item_units = Q(units__quality_check=None)
-    counted = item_units & Q(
-        units__hits__assignments__match=Match.MATCHED,
-        units__hits__assignments__status__in=[status.value for status in NOT_REJECTED],
-    )
+    counted = item_units & is_counted("units__hits__assignments__")
     rows = (
         Batch.objects.filter(project=project, kind=matching_spec().name)
         .select_related("judging_round")
@@ -143,25 +138,12 @@ def bootstrap_rng() -> np.random.Generator:
     return np.random.default_rng([SEED, BOOTSTRAP_STREAM])
 
 
-def load_baseline(
-    project: Project,
-    *,
-    rng: np.random.Generator | None = None,
-    statuses: Iterable[AssignmentStatus] = NOT_REJECTED,
-) -> tuple[list[JudgmentRow], BaselineScore]:
-    """Return the confirmed matchings of a project in the order of submission, and their score; two queries.
-
-    ``rng`` draws the bootstrap samples of the interval; the default is seeded.
-    """
-    rows = list(read_judgments(project=project, kind=matching_spec().name, statuses=statuses))
+def load_baseline(project: Project) -> tuple[list[JudgmentRow], BaselineScore]:
+    """Return the confirmed matchings of a project in the order of submission, and their score; two queries."""
+    rows = list(read_judgments(project=project, kind=matching_spec().name))
     spec = matching_spec()
     answers = [Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows]
-    return rows, score_matchings(answers, answer_keys(project, spec), rng=rng or bootstrap_rng())
-
-
-def baseline_score(project: Project, *, rng: np.random.Generator | None = None) -> BaselineScore:
-    """Return the accuracy of workers at matching inferences to regions."""
-    return load_baseline(project, rng=rng)[1]
+    return rows, score_matchings(answers, answer_keys(project, spec), rng=bootstrap_rng())
 
 
 @dataclass(frozen=True, slots=True)

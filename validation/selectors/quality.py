@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.core.cache import cache
 from django.db.models import Count, Max, Q, QuerySet, Sum
@@ -15,7 +15,6 @@ from hits.domain.states import AssignmentStatus, Match
 from hits.models import Assignment, Batch, Project, Record, Worker
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from hits.selectors.records import NOT_REJECTED
 from validation.domain.judging import answer_quality
 from validation.domain.judging.answer_quality import CheckResult
 from validation.domain.judging.near_copies import find_copies, is_long
@@ -25,7 +24,7 @@ from validation.domain.qualification.worker_rules import Series
 from validation.domain.qualification.worker_status import Measure
 from validation.models import ImportedJudgment, JudgingReport, QualityCheck, WorkerQuality
 from validation.registry import kind_names, spec_of
-from validation.selectors.ratings import read_judgments
+from validation.selectors.ratings import is_counted, read_judgments
 
 MIN_TIME_SHARE = 0.1  # of a kind's expected time: nobody reads a task ten times as fast as a careful worker
 CACHE_SECONDS = 24 * 3600  # how long a computed series stays in the cache
@@ -54,15 +53,6 @@ def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLab
         else:
             expected[unit] = labels
     return expected, originals
-
-
-def live_evidence(project: Project, kind: str) -> dict[int, dict[str, Any]]:
-    """Return the evidence about each worker from all answers of a kind; see ``answer_quality.collect_evidence``."""
-    expected, originals = expected_answers(project, kind)
-    rows = read_judgments(project=project, kind=kind, roles=None)
-    return answer_quality.collect_evidence(
-        rows, expected=expected, originals=originals, spec=spec_of(kind), floor_seconds=min_seconds(kind)
-    )
 
 
 def quality_check_answers(
@@ -95,10 +85,7 @@ def _original_judgments(
 
 def _not_rejected(project: Project, kind: str) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
-        match=Match.MATCHED,
-        status__in=[status.value for status in NOT_REJECTED],
-        hit__unit__batch__kind=kind,
-        hit__unit__batch__project=project,
+        is_counted(), hit__unit__batch__kind=kind, hit__unit__batch__project=project
     )
 
 

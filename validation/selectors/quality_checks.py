@@ -10,18 +10,16 @@ from django.db.models import Count, Q, QuerySet
 
 from hits import registry
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.states import Match
 from hits.models import Assignment, Image, Project, Unit
 from hits.selectors.images.images import image_facts
-from hits.selectors.records import NOT_REJECTED
 from validation.domain.judging.quality_checks import compare_with_expected, labels_by_name
 from validation.domain.judging.spec import ItemView
 from validation.models import GoldItem
 from validation.registry import spec_of, specs
+from validation.selectors.ratings import is_counted
 
 PER_PAGE = 20
 DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = 10, 60  # doubtful: fewer than 60 % of answers are right
-_NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +109,7 @@ def _answers_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[i
     """Return, by gold item, whether each answer is what was expected at launch; one query."""
     found: dict[int, list[bool]] = defaultdict(list)
     rows = Assignment.objects.filter(
-        match=Match.MATCHED,
-        status__in=_NOT_REJECTED,
-        hit__unit__quality_check__gold_item__in=[gold.pk for gold in gold_items],
+        is_counted(), hit__unit__quality_check__gold_item__in=[gold.pk for gold in gold_items]
     )
     fields = (
         "hit__unit__quality_check__gold_item_id",
@@ -160,10 +156,7 @@ def judged_unit(project: Project, kind: str, pk: int) -> JudgedUnit | None:
 
 
 def _judged_units(project: Project, kind: str) -> "QuerySet[Unit]":
-    judge_count = Count(
-        "hits__assignments",
-        filter=Q(hits__assignments__match=Match.MATCHED, hits__assignments__status__in=_NOT_REJECTED),
-    )
+    judge_count = Count("hits__assignments", filter=is_counted("hits__assignments__"))
     rows = Unit.objects.filter(batch__project=project, batch__kind=kind, quality_check=None).select_related(
         "batch"
     )
@@ -173,7 +166,7 @@ def _judged_units(project: Project, kind: str) -> "QuerySet[Unit]":
 def _count_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[JudgedUnit]:
     votes: dict[int, dict[str, Counter[str | int]]] = defaultdict(lambda: defaultdict(Counter))
     judges: Counter[int] = Counter()
-    rows = Assignment.objects.filter(hit__unit__in=units, match=Match.MATCHED, status__in=_NOT_REJECTED)
+    rows = Assignment.objects.filter(is_counted(), hit__unit__in=units)
     for unit, answer in rows.values_list("hit__unit_id", "submission__answer"):
         judges[unit] += 1
         for name, label in labels_by_name(answer, spec_of(kind)).items():
@@ -203,11 +196,6 @@ def find_gold_keys(project: Project, kind: str, items: Collection[str]) -> set[s
     rows = GoldItem.objects.filter(project=project, kind=kind, **{f"{field}__in": list(items)})
     payloads: list[dict[str, Any]] = list(rows.values_list("payload", flat=True))
     return {spec_of(kind).item(payload) for payload in payloads}
-
-
-def find_gold_item(project: Project, pk: int) -> GoldItem | None:
-    """Return one gold item of the project, or ``None``."""
-    return GoldItem.objects.filter(project=project, pk=pk).first()
 
 
 def gold_preview(gold: GoldItem) -> UnitPreview:

@@ -7,7 +7,7 @@ never counts. If a worker judged an item twice (a pair that was launched in two 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KeyTextTransform
 
 from hits.domain.states import AssignmentStatus, Match
@@ -19,6 +19,18 @@ from validation.models import ImportedJudgment
 from validation.registry import spec_of
 
 CHUNK_SIZE = 2_000
+
+
+def is_counted(prefix: str = "", statuses: Iterable[AssignmentStatus] = NOT_REJECTED) -> Q:
+    """Return the condition that an assignment is confirmed and has one of ``statuses``, by default not rejected."""
+    values = [status.value for status in statuses]
+    return Q(**{f"{prefix}match": Match.MATCHED, f"{prefix}status__in": values})
+
+
+def counted_judgments(batches: Collection[Batch | int]) -> "QuerySet[Assignment]":
+    """Return the judgments of these batches, without rejected ones and quality checks."""
+    rows = Assignment.objects.filter(is_counted(), hit__unit__batch__in=batches)
+    return rows.filter(hit__unit__quality_check=None)
 
 
 def read_judgments(
@@ -60,11 +72,7 @@ def _read_collected(  # noqa: PLR0917 - private
 ) -> Iterator[JudgmentRow]:
     # Filter by keys: PostgreSQL is slow at the join with the batches.
     rewards = dict(Batch.objects.filter(project=project, kind=kind).values_list("pk", "reward_cents"))
-    rows = Assignment.objects.filter(
-        match=Match.MATCHED,
-        status__in=[status.value for status in statuses],
-        hit__unit__batch__in=list(rewards),
-    )
+    rows = Assignment.objects.filter(is_counted(statuses=statuses), hit__unit__batch__in=list(rewards))
     excludes_checks = roles is not None and not roles
     rows = _filter_rows(rows, kind, batches, workers, None if excludes_checks else items)
     if excludes_checks and items is not None:

@@ -8,20 +8,17 @@ from typing import Any
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.states import Match
 from hits.models import Assignment, Batch, Image, Job, Project, Unit, Worker
 from hits.selectors import records as collected
 from hits.selectors.images.images import image_facts_by_id
-from hits.selectors.records import NOT_REJECTED
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.models import ImportedJudgment, ItemDecision, JudgingReport, WorkerQuality
 from validation.registry import spec_of
-from validation.selectors.ratings import read_judgments
+from validation.selectors.ratings import is_counted, read_judgments
 
 COMPUTE_TASK = "validation.compute_report"
 MAKE_ROWS_TASK = "validation.make_rater_rows"
-_NOT_REJECTED = [status.value for status in NOT_REJECTED]
 
 
 def newest_report(project: Project, kind: str) -> JudgingReport | None:
@@ -41,10 +38,7 @@ def count_judgments(project: Project, kind: str) -> int:
 def first_judged_kind(project: Project, kinds: Sequence[str]) -> str:
     """Return the first of ``kinds`` that has judgments, imported ones included, else the first kind; two queries."""
     not_rejected = Assignment.objects.filter(
-        hit__unit__batch=OuterRef("pk"),
-        hit__unit__quality_check=None,
-        match=Match.MATCHED,
-        status__in=_NOT_REJECTED,
+        is_counted(), hit__unit__batch=OuterRef("pk"), hit__unit__quality_check=None
     )
     batches = Batch.objects.filter(Exists(not_rejected), project=project, kind__in=kinds)
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind__in=kinds)
@@ -79,9 +73,7 @@ def is_behind(report: JudgingReport) -> bool:
 
 def _not_rejected(project: Project, kind: str, *, with_checks: bool = False) -> "QuerySet[Assignment]":
     batches = list(Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True))
-    rows = Assignment.objects.filter(
-        hit__unit__batch__in=batches, match=Match.MATCHED, status__in=_NOT_REJECTED
-    )
+    rows = Assignment.objects.filter(is_counted(), hit__unit__batch__in=batches)
     return rows if with_checks else rows.filter(hit__unit__quality_check=None)
 
 

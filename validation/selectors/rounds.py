@@ -17,7 +17,6 @@ from validation.domain.qualification.outcome import (
     PassRule,
     Remark,
     Score,
-    has_passed,
     is_reasonable,
     needs_remark,
 )
@@ -145,11 +144,6 @@ class RoundRow:
         return self.submitted - self.answered
 
 
-def qualifying_kinds() -> list[str]:
-    """Return the names of the kinds whose submissions are graded."""
-    return list(registry.kinds_with_purpose(Purpose.QUALIFYING))
-
-
 def pass_rule(row: QualificationRound) -> PassRule:
     """Return a round's pass rule."""
     return PassRule(row.needed, row.exam_needed, row.graders)
@@ -217,11 +211,6 @@ def round_rows(project: Project) -> list[RoundRow]:
         )
         for row in rows
     ]
-
-
-def would_pass(submission: GradedSubmission, rule: PassRule) -> bool:
-    """Return whether a completely graded applicant would pass."""
-    return has_passed(submission.score, rule)
 
 
 def count_unanswered(project: Project) -> int:

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from hits.domain.states import Match, WorkerAction
+from hits import registry
+from hits.domain.states import Match, Purpose, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Project, Worker, WorkerDecision
 from hits.mturk.port import Marketplace
 from hits.services.workers import qualifications
-from validation.selectors.rounds import qualifying_kinds
 
 APPLIED_REASON = "You submitted the qualification task."
 
@@ -50,8 +50,9 @@ def _record_workers(project_id: int, workers: Iterable[int], environment: str) -
 
 
 def _unrecorded_applicants(environment: str, project: Project | None = None) -> set[tuple[int, int]]:
+    kinds = registry.kinds_with_purpose(Purpose.QUALIFYING)
     submitted = Assignment.objects.filter(
-        hit__environment=environment, hit__unit__batch__kind__in=qualifying_kinds(), match=Match.MATCHED
+        hit__environment=environment, hit__unit__batch__kind__in=kinds, match=Match.MATCHED
     )
     recorded = WorkerDecision.objects.filter(
         qualification__slug=Pool.APPLIED.value, qualification__environment=environment

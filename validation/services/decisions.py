@@ -1,6 +1,7 @@
 """Decide items by rules, and store the decisions in append-only rows."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,11 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
-from validation.domain.decision_rules import DecisionRule, decide
+from validation.domain.decision_rules import DecisionRule, Outcome, decide
 from validation.models import DecisionRun, ItemDecision
 from validation.registry import decidable_kinds
 from validation.selectors.decisions import (
     DECIDE_TASK,
-    OutcomeCounts,
     count_outcomes_by_method,
     default_rules_of_kind,
     dimension_labels,
@@ -63,9 +63,10 @@ def decide_items(
         progress.advance(0, sum(len(inputs.tables[name].item_ids) for name in rules))
     models = fit_models(inputs.tables, rules)
     decided = {name: decide(inputs.tables[name], rule, fit=models.get(name)) for name, rule in rules.items()}
+    found = {name: Counter(row.outcome.value for row in items) for name, items in decided.items()}
     counts = {
-        name: OutcomeCounts.from_row(_count_outcomes(row.outcome.value for row in items)).as_row()
-        for name, items in decided.items()
+        name: {outcome.value: by_outcome[outcome.value] for outcome in Outcome}
+        for name, by_outcome in found.items()
     }
     decision_rows = [
         (item_key(row.item), name, row.outcome.value, row.judge_count, row.support)
@@ -170,10 +171,3 @@ def _insert_decisions(run: DecisionRun, rows: Sequence[tuple[str, str, str, int,
             f"INSERT INTO {table} ({columns}) VALUES (%s, %s, %s, %s, %s, %s)",  # noqa: S608 - constants
             [(run.pk, *row) for row in rows],
         )
-
-
-def _count_outcomes(outcomes: Iterator[str]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for outcome in outcomes:
-        counts[outcome] = counts.get(outcome, 0) + 1
-    return counts

@@ -26,8 +26,6 @@ from validation.selectors.decisions import current_rules
 from validation.selectors.judging import comparison_spec, has_qualification, review_spec
 from validation.services import quality_checks
 
-QUERY_CHUNK_SIZE = 5_000  # ids in one query
-
 
 @dataclass(frozen=True, slots=True)
 class RoundPlan:
@@ -127,13 +125,10 @@ def launch_comparison(
     if existing is not None:
         return existing
     rows = _accepted_records(project, [item.own_pair_id for item in sets])
-    authors = _authors_by_record(project, {candidate.id for item in sets for candidate in item.candidates})
+    shown_ids = sorted({candidate.id for item in sets for candidate in item.candidates})
+    authors = collected.authors_by_instance_id(project, shown_ids)
     units = [
-        _comparison_unit(
-            item,
-            rows[item.own_pair_id],
-            [*_candidate_authors(item, authors), *plan.excluded.get(item.id, ())],
-        )
+        _comparison_unit(item, rows[item.own_pair_id], authors, plan.excluded.get(item.id, ()))
         for item in sets
     ]
     return launch_units(
@@ -209,12 +204,9 @@ def _accepted_records(project: Project, ids: Sequence[str]) -> dict[str, Record]
     if not ids:
         raise Refused("observations: nothing to judge; approve submissions first")
     unique_ids = sorted(set(ids))
-    rows: dict[str, Record] = {}
-    for start in range(0, len(unique_ids), QUERY_CHUNK_SIZE):
-        chunk = collected.approved_records(project, OBSERVATION).filter(
-            instance_id__in=unique_ids[start : start + QUERY_CHUNK_SIZE]
-        )
-        rows |= {row.instance_id: row for row in chunk}
+    approved = collected.approved_records(project, OBSERVATION)
+    chunks = (approved.filter(instance_id__in=chunk) for chunk in collected.id_chunks(unique_ids))
+    rows = {row.instance_id: row for chunk in chunks for row in chunk}
     missing = sorted(set(unique_ids) - set(rows))
     if missing:
         raise Refused(
@@ -222,20 +214,6 @@ def _accepted_records(project: Project, ids: Sequence[str]) -> dict[str, Record]
             f"taken down can be judged ({len(missing)} of {len(unique_ids)} are not)"
         )
     return rows
-
-
-def _authors_by_record(project: Project, ids: Iterable[str]) -> dict[str, Worker]:
-    """Return the author of each of these pairs; ids that are not a pair of the project are left out."""
-    sorted_ids = sorted(ids)
-    authors: dict[str, Worker] = {}
-    for start in range(0, len(sorted_ids), QUERY_CHUNK_SIZE):
-        rows = collected.records_by_instance_id(project, sorted_ids[start : start + QUERY_CHUNK_SIZE])
-        authors |= {key: author for key, row in rows.items() for author in _author_list(row)}
-    return authors
-
-
-def _candidate_authors(item: SetToJudge, authors: Mapping[str, Worker]) -> list[Worker]:
-    return [authors[candidate.id] for candidate in item.candidates if candidate.id in authors]
 
 
 def _review_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker]) -> PlannedUnit:
@@ -247,11 +225,14 @@ def _review_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker])
     )
 
 
-def _comparison_unit(item: SetToJudge, own_pair: Record, excluded: Sequence[Worker]) -> PlannedUnit:
+def _comparison_unit(
+    item: SetToJudge, own_pair: Record, authors: Mapping[str, Worker], excluded: Sequence[Worker]
+) -> PlannedUnit:
+    candidate_authors = [authors[candidate.id] for candidate in item.candidates if candidate.id in authors]
     return PlannedUnit(
         key=item.id,
         payload=comparison_spec().build_unit(item),
-        excluded_workers=[*_author_list(own_pair), *excluded],
+        excluded_workers=[*_author_list(own_pair), *candidate_authors, *excluded],
     )
 
 

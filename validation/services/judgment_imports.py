@@ -5,6 +5,7 @@ import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from validation.services.rater_rows import worker_hashes
 INSERT_BATCH_SIZE = 1_000
 READ_CHUNK_SIZE = 2_000
 MAX_NAME_LENGTH = 120
-OPTIONAL_COLUMNS = ("seconds", "simulated")
+COLUMNS = ("kind", *REQUIRED_COLUMNS, "seconds", "simulated")
 _PARQUET_MAGIC = b"PAR1"
 
 
@@ -144,14 +145,9 @@ def _read_parquet_rows(data: bytes) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         file = pq.ParquetFile(io.BytesIO(data))
         _check_columns(file.schema_arrow.names)
-        columns = [
-            name for name in ("kind", *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if name in file.schema_arrow.names
-        ]
-        number = 0
-        for batch in file.iter_batches(columns=columns):
-            for row in batch.to_pylist():
-                number += 1
-                yield number, row
+        columns = [name for name in COLUMNS if name in file.schema_arrow.names]
+        batches = file.iter_batches(columns=columns)
+        yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1)
     except (pa.ArrowException, OSError) as error:
         raise JudgmentFileError(f"invalid Parquet ({error}); correct the file") from error
 
@@ -162,9 +158,7 @@ def _check_columns(names: Sequence[str]) -> None:
         raise JudgmentFileError(
             f"row 1: column {missing[0]} is missing; required: {', '.join(REQUIRED_COLUMNS)}; optional: kind, seconds"
         )
-    repeated = [
-        name for name in ("kind", *REQUIRED_COLUMNS, *OPTIONAL_COLUMNS) if list(names).count(name) > 1
-    ]
+    repeated = [name for name in COLUMNS if list(names).count(name) > 1]
     if repeated:
         raise JudgmentFileError(f"row 1: column {repeated[0]} occurs twice; keep one")
 

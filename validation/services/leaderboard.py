@@ -9,6 +9,7 @@ from typing import Any
 from hits.domain.files.atomic_files import atomic_file
 from hits.models import Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
+from hits.selectors.records import id_chunks
 from hits.services.errors import BadFile, Refused
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.reports.leaderboard import build_answer_key, make_test_id
@@ -16,7 +17,6 @@ from validation.selectors.judging import comparison_spec
 from validation.selectors.ratings import read_judgments
 
 RATERS_PER_SET = 2
-QUERY_CHUNK_SIZE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,11 @@ def _instance_ids(project: Project, units: Mapping[str, int], *, used: set[str])
     """Return each collected set's instance id: its region's own pair, unless the id is used."""
     regions: dict[str, tuple[int, str]] = {}
     items = {unit: item for item, unit in units.items()}
-    for chunk in _chunks(sorted(items)):
+    for chunk in id_chunks(sorted(items)):
         for unit, payload in Unit.objects.filter(pk__in=chunk).values_list("pk", "payload"):
             regions[items[unit]] = payload["image"], _region_key(payload["boxes"])
     pairs: dict[tuple[int, str], list[str]] = {}
-    images = sorted({image for image, _ in regions.values()})
-    for chunk in _chunks(images):
+    for chunk in id_chunks(sorted({image for image, _ in regions.values()})):
         rows = Record.objects.filter(project=project, type=OBSERVATION, image__in=chunk)
         for image, boxes, name in rows.order_by("pk").values_list("image_id", "fields__boxes", "instance_id"):
             pairs.setdefault((image, _region_key(boxes)), []).append(name)
@@ -119,11 +118,6 @@ def _instance_ids(project: Project, units: Mapping[str, int], *, used: set[str])
 
 def _region_key(boxes: Sequence[Mapping[str, int]]) -> str:
     return json.dumps([[box[side] for side in ("left", "top", "width", "height")] for box in boxes])
-
-
-def _chunks(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), QUERY_CHUNK_SIZE):
-        yield ids[start : start + QUERY_CHUNK_SIZE]
 
 
 def _with_distinct_ids(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:

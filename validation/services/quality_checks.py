@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits.models import Batch, Project, Record, Unit, Worker
+from hits.selectors.records import id_chunks
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.launch import INSERT_BATCH_SIZE, PlannedUnit
@@ -102,13 +103,13 @@ def _excluded_workers(project: Project, kind: str, items: Sequence[str]) -> dict
     Follow-up rounds are left out: they also exclude the earlier judges, who are not authors.
     """
     excluded: dict[str, set[int]] = defaultdict(set)
-    for start in range(0, len(items), INSERT_BATCH_SIZE):
+    for chunk in id_chunks(items):
         rows = Unit.excluded_workers.through.objects.filter(
             unit__batch__project=project,
             unit__batch__kind=kind,
             unit__batch__judging_round__follows=None,
             unit__quality_check=None,
-            unit__key__in=items[start : start + INSERT_BATCH_SIZE],
+            unit__key__in=chunk,
         )
         for key, worker in rows.values_list("unit__key", "worker_id"):
             excluded[key].add(worker)
@@ -117,8 +118,8 @@ def _excluded_workers(project: Project, kind: str, items: Sequence[str]) -> dict
 
 def _author_pks(ids: Sequence[str]) -> dict[str, int]:
     authors: dict[str, int] = {}
-    for start in range(0, len(ids), INSERT_BATCH_SIZE):
-        rows = Record.objects.filter(instance_id__in=ids[start : start + INSERT_BATCH_SIZE])
+    for chunk in id_chunks(ids):
+        rows = Record.objects.filter(instance_id__in=chunk)
         authors.update(rows.values_list("instance_id", "submission__attempt__worker_id"))
     return authors
 

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -51,6 +51,10 @@ class RaterRowFiles:
     judgments: int
     made_at: datetime
     files: tuple[RowsFile, ...]
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the export as plain data that JSON can hold."""
+        return asdict(self) | {"made_at": self.made_at.isoformat()}
 
 
 def request_rater_rows(*, project: Project, kind: str, by: AbstractBaseUser | None) -> Job:
@@ -113,24 +117,16 @@ def write_rater_rows(
         raise Refused(f"{target}: cannot be written ({error.strerror}); choose another folder") from error
     try:
         rows, judgments = _write_files(temp_folder, project, kind, progress)
-        files = tuple(_describe_file(temp_folder / name) for name in FILE_NAMES)
+        paths = [temp_folder / name for name in FILE_NAMES]
+        files = tuple(RowsFile(path.name, path.stat().st_size, file_sha256(path)) for path in paths)
         written = RaterRowFiles(rows, judgments, timezone.now(), files)
-        (temp_folder / MANIFEST).write_text(json.dumps(_manifest(written)), "utf-8")
+        (temp_folder / MANIFEST).write_text(json.dumps(written.as_row()), "utf-8")
         _replace_files(temp_folder, target)
     except RatingError as error:
         raise Refused(str(error)) from error
     finally:
         shutil.rmtree(temp_folder, ignore_errors=True)
     return written
-
-
-def _manifest(written: RaterRowFiles) -> dict[str, Any]:
-    return {
-        "rows": written.rows,
-        "judgments": written.judgments,
-        "made_at": written.made_at.isoformat(),
-        "files": [{"name": file.name, "bytes": file.bytes, "sha256": file.sha256} for file in written.files],
-    }
 
 
 def _replace_files(temp_folder: Path, target: Path) -> None:
@@ -226,7 +222,3 @@ def worker_hashes(project: Project, kind: str) -> dict[int, str]:
         pk: keyed_worker_hash(settings.WORKER_HASH_SECRET, environment, worker_id)
         for pk, environment, worker_id in workers.values_list("pk", "environment", "worker_id")
     }
-
-
-def _describe_file(path: Path) -> RowsFile:
-    return RowsFile(path.name, path.stat().st_size, file_sha256(path))

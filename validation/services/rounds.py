@@ -70,7 +70,7 @@ def launch_qualification_round(
     rule, questions = admission.rule, admission.questions
     _check_sets(image_sets)
     _check_rule(rule, questions)
-    slot_plan = _plan_slots(applicants, variants=len(image_sets), noun="image sets")
+    slot_plan = plan_round_slots(applicants, variants=len(image_sets))
     exam = [question.as_unit(number) for number, question in enumerate(questions, start=1)]
     units = [
         PlannedUnit(
@@ -122,7 +122,7 @@ def launch_training_round(
         Refused: no image or no slot, an unknown country, or an impossible launch.
     """
     terms = terms or LaunchTerms()
-    slot_plan = _plan_slots(slots, variants=len(images), noun="images")
+    slot_plan = plan_round_slots(slots, variants=len(images), noun="images")
     units = [
         PlannedUnit(f"image-{pk}-{n // len(images) + 1}", {"image": pk})
         for n in range(slot_plan.hits)
@@ -194,7 +194,12 @@ def _country_requirements(countries: Sequence[str]) -> tuple[PlannedRequirement,
     return (PlannedRequirement(None, Comparator.IN, tuple(countries)),) if countries else ()
 
 
-def _plan_slots(slots: int, *, variants: int, noun: str) -> SlotPlan:
+def plan_round_slots(slots: int, *, variants: int, noun: str = "image sets") -> SlotPlan:
+    """Return how the slots of a round are spread over HITs; ``noun`` names the variants.
+
+    Raises:
+        Refused: there is no variant or no slot, or there are more variants than slots.
+    """
     if variants < 1:
         raise Refused(f"{noun}: choose at least one")
     if slots < 1:
@@ -202,12 +207,3 @@ def _plan_slots(slots: int, *, variants: int, noun: str) -> SlotPlan:
     if variants > slots:
         raise Refused(f"{noun}: there are {variants} for {slots} assignments; use fewer, or more assignments")
     return plan_slots(slots, variants=variants)
-
-
-def plan_round_slots(*, slots: int, variants: int, noun: str = "image sets") -> SlotPlan:
-    """Return how the slots of a round are spread over HITs, for an estimate.
-
-    Raises:
-        Refused: there is no variant or no slot, or there are more variants than slots.
-    """
-    return _plan_slots(slots, variants=variants, noun=noun)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from hits import registry
 from hits.domain.states import Purpose
 from hits.kind import HitKind
-from hits.models import Batch, Job, Project, Record, Worker
+from hits.models import Batch, Job, Project, Record
 from hits.selectors import records as collected
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, find_launch, launch_batch
@@ -20,7 +20,7 @@ from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_of
-from validation.services.judging import QUERY_CHUNK_SIZE, RoundPlan, launch_units
+from validation.services.judging import RoundPlan, launch_units
 
 
 def find_unit_file_kind(name: str) -> HitKind:
@@ -57,8 +57,9 @@ def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -
     Judgments of an item count for the record with its id, so a unit with a record's id must equal that record's unit.
     """
     uses_records = spec.material is Material.RECORDS
-    rows = _records(project, [spec.item(unit) for _, unit in units]) if uses_records else {}
-    approved = _approved_ids(project, spec, list(rows))
+    ids = [spec.item(unit) for _, unit in units] if uses_records else []
+    rows = collected.records_by_instance_id(project, ids)
+    approved = collected.approved_ids(project, str(spec.record_type), list(rows))
     images = collected.image_ids_by_record(rows.values())
     for position, (_, unit) in enumerate(units):
         item = spec.item(unit)
@@ -73,16 +74,6 @@ def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -
         elif row is not None and unit != _record_unit(spec, row, images[row.pk]):
             advice = "launch it from Judging, or use another id"
             yield position, f"{spec.item_field}: the unit differs from record {item}; {advice}"
-
-
-def _approved_ids(project: Project, spec: JudgingSpec, ids: Sequence[str]) -> set[str]:
-    approved: set[str] = set()
-    for start in range(0, len(ids), QUERY_CHUNK_SIZE):
-        rows = collected.approved_records(project, str(spec.record_type)).filter(
-            instance_id__in=ids[start : start + QUERY_CHUNK_SIZE]
-        )
-        approved.update(rows.values_list("instance_id", flat=True))
-    return approved
 
 
 def _record_unit(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[str, Any]:
@@ -150,23 +141,10 @@ def _planned_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[
     """Return the units, each excluding the authors of the records that it shows."""
     spec = spec_of(kind.name)
     shown = [spec.shown_records(unit) for _, unit in units]
-    authors = _authors_by_record(project, sorted({key for keys in shown for key in keys}))
+    authors = collected.authors_by_instance_id(project, sorted({key for keys in shown for key in keys}))
     return [
         PlannedUnit(
             key, unit, [authors[record_id] for record_id in dict.fromkeys(keys) if record_id in authors]
         )
         for (key, unit), keys in zip(units, shown, strict=True)
     ]
-
-
-def _authors_by_record(project: Project, ids: Sequence[str]) -> dict[str, Worker]:
-    """Return the author of each record of the project with one of these ids."""
-    authors = {key: collected.record_author(row) for key, row in _records(project, ids).items()}
-    return {key: author for key, author in authors.items() if author is not None}
-
-
-def _records(project: Project, ids: Sequence[str]) -> dict[str, Record]:
-    records: dict[str, Record] = {}
-    for start in range(0, len(ids), QUERY_CHUNK_SIZE):
-        records |= collected.records_by_instance_id(project, ids[start : start + QUERY_CHUNK_SIZE])
-    return records

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Page, Paginator
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
@@ -15,15 +14,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hits.charts.chart import Chart
 from hits.charts.strips import stacked_strip
 from hits.domain.files.csv_download import csv_lines, escape_formula
-from hits.domain.money.cost_table import cost_table
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.forms import read_idempotency_key, typed_cost_cents
-from hits.models import Batch, Job, Project
+from hits.models import Job, Project
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.launch import find_launched_batch
 from hits.views.access import project_page
 from hits.views.balance import account_balance, forget_balance
-from hits.views.costs import cost_context, refusal_context
+from hits.views.batches.launch import find_repeated_launch, report_launched
+from hits.views.costs import estimate_context, refusal_context
+from hits.views.pages import action_messages, get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.decision_rules import DecisionRule, Method
 from validation.domain.judging.ratings import JudgmentRow
@@ -47,6 +46,7 @@ from validation.views.decision_form import (
     label_titles,
     rule_forms,
 )
+from validation.views.pages import kind_or_404
 
 PER_PAGE = 20
 CSV_COLUMNS = ("item", "dimension", "outcome", "judges", "support")
@@ -83,9 +83,8 @@ class UndecidedRow:
 @project_page()
 def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the rules, a preview of each method, the newest decisions, and the undecided items."""
-    kind = _check_kind(
-        request.POST.get("kind") or request.GET.get("kind") or first_judged_kind(project, decidable_kinds())
-    )
+    requested = request.POST.get("kind") or request.GET.get("kind")
+    kind = kind_or_404(requested or first_judged_kind(project, decidable_kinds()), decidable_kinds())
     judgments = count_judgments(project, kind)
     large = services.needs_worker_process(judgments)
     jobs, run = _job_context(project, kind), selectors.newest_run(project, kind)
@@ -101,10 +100,8 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
             if isinstance(reply, HttpResponse):
                 return reply
             preview = reply
-    page = _undecided_page(request, run)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "judging",
+    page = get_page(request, selectors.undecided_items(run) if run else [], PER_PAGE)
+    context: dict[str, Any] = section_context(project, "judging") | {
         "kind": kind,
         "spec": spec_of(kind),
         "kinds": [(name, spec_of(name).title) for name in decidable_kinds()],
@@ -151,12 +148,10 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
     """Set a round's follow-up limits, and launch the batch that asks one more judge about each undecided item."""
     rows = JudgingRound.objects.select_related("batch__project", "batch__instructions")
     first = get_object_or_404(rows, pk=round_id, batch__project=project, follows=None)
-    if first.batch.kind not in decidable_kinds():
-        raise Http404("There is no such page.")
-    earlier_batch = find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
-    # A repeated request, such as a double click, gets the reply of the first one.
-    if earlier_batch is not None:
-        _report_launched(request, earlier_batch)
+    kind_or_404(first.batch.kind, decidable_kinds())
+    earlier_batch = find_repeated_launch(request, project)
+    if earlier_batch is not None:  # it gets the reply of the first request
+        report_launched(request, earlier_batch)
         return redirect(_decisions_url(project, first.batch.kind))
     step = request.POST.get("step")
     form = FollowUpLimitsForm.for_round(first, request.POST if step == "limits" else None)
@@ -172,9 +167,7 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
         if refused is None:
             return redirect(_decisions_url(project, first.batch.kind))
         context, status = refusal_context(request.POST, refused), 400
-    context |= {
-        "project": project,
-        "section": "judging",
+    context |= section_context(project, "judging") | {
         "first": first,
         "form": form,
         "plan": plan,
@@ -186,14 +179,10 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
         "row": follow_ups.round_progress([first])[0],
     }
     if plan is not None and plan.cost is not None:
-        context = _cost_context(project, first, plan) | context
+        rewards, reward = f"Rewards, {len(plan.items)} × 1 judge", first.batch.reward_cents
+        costs = estimate_context(project=project, estimate=plan.cost, rewards=rewards, reward_cents=reward)
+        context = costs | {"idempotency_key": plan.idempotency_key} | context
     return render(request, "validation/decisions/follow_up.html", context, status=status)
-
-
-def _check_kind(name: str) -> str:
-    if name not in decidable_kinds():
-        raise Http404("There is no such page.")
-    return name
 
 
 def _decisions_url(project: Project, kind: str) -> str:
@@ -205,7 +194,7 @@ def _apply_step(
 ) -> HttpResponse | dict[str, dict[str, Any]] | None:
     """Decide, or return the counts of each method; with many judgments a worker process does either."""
     preview = request.POST.get("step") != "decide"
-    try:
+    with action_messages(request, "Not decided", conflict="A run is already in progress."):
         if large:
             services.request_decisions(
                 project=project, kind=kind, rules=rules, by=signed_in_user(request), preview=preview
@@ -216,16 +205,8 @@ def _apply_step(
             result = services.decide_items(
                 project=project, kind=kind, rules=rules, by=signed_in_user(request)
             )
-            message = (
-                "Decisions saved."
-                if result.is_new
-                else "Nothing changed since the last run with these rules."
-            )
-            messages.success(request, message)
-    except Conflict:
-        messages.info(request, "A run is already in progress.")
-    except Refused as error:
-        messages.error(request, f"Not decided: {str(error).rstrip('.')}.")
+            unchanged = "Nothing changed since the last run with these rules."
+            messages.success(request, "Decisions saved." if result.is_new else unchanged)
     return redirect(_decisions_url(project, kind))
 
 
@@ -267,7 +248,7 @@ def _preview_table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str,
 
 
 def _preview_row(method: Method, row: Mapping[str, int]) -> PreviewRow:
-    counts = selectors.OutcomeCounts.from_row(row)
+    counts = selectors.OutcomeCounts(**row)
     outcomes = [(name, getattr(counts, name), name) for name in ("accept", "undecided", "reject")]
     return SHORT_METHOD_LABELS[method], counts, stacked_strip(outcomes, summary="", with_figures=False)
 
@@ -279,16 +260,10 @@ def _outcome_rows(run: DecisionRun | None) -> list[tuple[str, str, selectors.Out
         (
             spec_of(run.kind).title_of(name),
             SHORT_METHOD_LABELS[Method(run.rules[name]["method"])],
-            selectors.OutcomeCounts.from_row(counts),
+            selectors.OutcomeCounts(**counts),
         )
         for name, counts in spec_of(run.kind).in_dimension_order(run.counts["dimensions"])
     ]
-
-
-def _undecided_page(request: HttpRequest, run: DecisionRun | None) -> "Page[str]":
-    return Paginator(selectors.undecided_items(run) if run else [], PER_PAGE).get_page(
-        request.GET.get("page")
-    )
 
 
 def _undecided_rows(project: Project, kind: str, run: DecisionRun, items: list[str]) -> list[UndecidedRow]:
@@ -371,21 +346,5 @@ def _launch_follow_up(request: HttpRequest, plan: FollowUpPlan | None, reason: s
     except Refused as error:
         return error
     forget_balance()
-    _report_launched(request, batch)
+    report_launched(request, batch)
     return None
-
-
-def _report_launched(request: HttpRequest, batch: Batch) -> None:
-    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
-
-
-def _cost_context(project: Project, first: JudgingRound, plan: FollowUpPlan) -> dict[str, Any]:
-    assert plan.cost is not None
-    count = len(plan.items)
-    cents = first.batch.reward_cents
-    return cost_context(
-        project=project,
-        cost=cost_table(plan.cost, rewards=f"Rewards, {count} × 1 judge", reward_cents=cents),
-        held_cents=plan.cost.held_cents,
-        max_cents=plan.cost.max_cents,
-    ) | {"estimate": plan.cost, "idempotency_key": plan.idempotency_key}

@@ -76,35 +76,19 @@ def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Ev
         return EvidenceRow(name, count, total, note, links[-MAX_LINKS:])
 
     yield build_row("Agreement", "agreement", "labels of other workers on the same items that are equal", ())
-    yield build_row(
-        "Gold items",
-        "gold",
-        "items with a known answer, answered as expected",
-        _submission_links(shown.get("gold", ())),
-    )
-    yield build_row(
-        "Attention checks",
-        "attention",
-        "checks answered as expected",
-        _submission_links(shown.get("attention", ())),
-    )
+    for name, key, note in (
+        ("Gold items", "gold", "items with a known answer, answered as expected"),
+        ("Attention checks", "attention", "checks answered as expected"),
+    ):
+        yield build_row(name, key, note, [(str(pk), pk) for pk in shown.get(key, ())])
     repeats = [(f"{first} and {later}", later) for first, later in shown.get("repeat", ())]
     yield build_row("Repeats", "repeat", "labels that are the same when an item is repeated", repeats)
     limit = figures.get("limits", {}).get("pace_seconds")
     note = "judgments that took long enough" + (f": at least {limit:g} s of active time" if limit else "")
-    yield build_row(
-        "Pace", "pace", note, [(f"{pk}: {seconds:g} s", pk) for pk, seconds in shown.get("pace", ())]
-    )
-    yield build_row(
-        "Variety",
-        "varied",
-        _describe_runs(spec, shown.get("varied", ())),
-        _run_links(spec, shown.get("varied", ())),
-    )
-
-
-def _submission_links(keys: Sequence[int]) -> list[tuple[str, int]]:
-    return [(str(key), key) for key in keys]
+    fast = [(f"{pk}: {seconds:g} s", pk) for pk, seconds in shown.get("pace", ())]
+    yield build_row("Pace", "pace", note, fast)
+    runs = shown.get("varied", ())
+    yield build_row("Variety", "varied", _describe_runs(spec, runs), _run_links(spec, runs))
 
 
 def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:

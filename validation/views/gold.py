@@ -1,25 +1,29 @@
 """Pages about gold items: units with a known answer that rounds use as quality checks."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hits.domain.answers.text import parse_row_number
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.models import GoldItem
 from validation.registry import spec_of
 from validation.selectors import quality_checks as selectors
 from validation.selectors.quality_checks import JudgedUnit, gold_kinds
 from validation.services import quality_checks as services
+from validation.views.pages import kind_or_404
 
 MAX_ID_LENGTH = 64
 
@@ -76,32 +80,17 @@ def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
 def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Create a gold item from a judged unit and its expected answers."""
     kind = _get_kind(request.GET)
-    number = parse_row_number(request.GET.get("unit", ""))
-    unit = None if number is None else selectors.judged_unit(project, kind, number)
-    if unit is None:
-        raise Http404("There is no such page.")
-    ticked = _suggest_answers(unit)
-    error = ""
-    if request.method == "POST":
-        ticked = _read_ticked(request.POST, kind, unit.unit.payload)
-        try:
-            services.add_gold_item(
-                unit=unit.unit, expected=ticked, by=signed_in_user(request), note=request.POST.get("note", "")
-            )
-        except Refused as refused:
-            error = str(refused)
-        else:
-            messages.success(request, "Gold item added. Later rounds can use it.")
-            return _redirect_to_list(project, kind)
-    context = _base_context(project, kind) | {
-        "payload": unit.unit.payload,
-        "preview": unit.preview,
-        "judges": unit.judge_count,
-        "questions": _build_questions(kind, unit.unit.payload, unit.votes, ticked),
-        "note": request.POST.get("note", ""),
-        "error": error,
-    }
-    return render(request, "validation/gold/gold_form.html", context, status=400 if error else 200)
+    number = get_or_404(parse_row_number(request.GET.get("unit", "")))
+    unit = get_or_404(selectors.judged_unit(project, kind, number))
+    context = _base_context(project, kind) | {"preview": unit.preview, "judges": unit.judge_count}
+    return _answer_form(
+        request,
+        context | {"payload": unit.unit.payload, "note": ""},
+        votes=unit.votes,
+        ticked=_suggest_answers(unit),
+        save=partial(services.add_gold_item, unit=unit.unit),
+        success="Gold item added. Later rounds can use it.",
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -109,29 +98,41 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
 def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Change the expected answers of a gold item for later rounds."""
     row = _get_gold_item(project, gold_id)
-    ticked: Mapping[str, Collection[str | int]] = row.expected
+    preview = SimpleLazyObject(partial(selectors.gold_preview, row))  # not read when the form is saved
+    context = _base_context(project, row.kind) | {"preview": preview, "gold": row}
+    return _answer_form(
+        request,
+        context | {"payload": row.payload, "note": row.note},
+        votes={},
+        ticked=row.expected,
+        save=partial(services.change_gold_item, gold=row),
+        success="Gold item changed. Rounds that were launched before keep their expected answers.",
+    )
+
+
+def _answer_form(
+    request: HttpRequest,
+    context: dict[str, Any],
+    *,
+    votes: Mapping[str, Mapping[str | int, int]],
+    ticked: Mapping[str, Collection[str | int]],
+    save: Callable[..., GoldItem],
+    success: str,
+) -> HttpResponse:
+    """Show the form of a unit's expected answers; when it is posted, save them and return to the list."""
+    project, kind, payload = context["project"], context["kind"], context["payload"]
     error = ""
     if request.method == "POST":
-        ticked = _read_ticked(request.POST, row.kind, row.payload)
+        ticked = _read_ticked(request.POST, kind, payload)
+        context["note"] = request.POST.get("note", context["note"])
         try:
-            services.change_gold_item(
-                gold=row, expected=ticked, note=request.POST.get("note", ""), by=signed_in_user(request)
-            )
+            save(expected=ticked, note=request.POST.get("note", ""), by=signed_in_user(request))
         except Refused as refused:
             error = str(refused)
         else:
-            messages.success(
-                request, "Gold item changed. Rounds that were launched before keep their expected answers."
-            )
-            return _redirect_to_list(project, row.kind)
-    context = _base_context(project, row.kind) | {
-        "gold": row,
-        "payload": row.payload,
-        "preview": selectors.gold_preview(row),
-        "questions": _build_questions(row.kind, row.payload, {}, ticked),
-        "note": request.POST.get("note", row.note),
-        "error": error,
-    }
+            messages.success(request, success)
+            return _redirect_to_list(project, kind)
+    context |= {"questions": _build_questions(kind, payload, votes, ticked), "error": error}
     return render(request, "validation/gold/gold_form.html", context, status=400 if error else 200)
 
 
@@ -166,24 +167,18 @@ def _redirect_to_list(project: Project, kind: str) -> HttpResponse:
 
 
 def _get_gold_item(project: Project, pk: int) -> GoldItem:
-    row = selectors.find_gold_item(project, pk)
-    if row is None or row.kind not in gold_kinds():
-        raise Http404("There is no such page.")
+    row = get_object_or_404(GoldItem, project=project, pk=pk)
+    kind_or_404(row.kind, gold_kinds())
     return row
 
 
 def _get_kind(query: QueryDict) -> str:
     kinds = gold_kinds()
-    kind = query.get("kind", kinds[0] if kinds else "")
-    if kind not in kinds:
-        raise Http404("There is no such page.")
-    return kind
+    return kind_or_404(query.get("kind", kinds[0] if kinds else ""), kinds)
 
 
 def _base_context(project: Project, kind: str) -> dict[str, Any]:
-    return {
-        "project": project,
-        "section": "judging",
+    return section_context(project, "judging") | {
         "kind": kind,
         "kinds": [(name, spec_of(name).title) for name in gold_kinds()],
     }

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.pages import section_context
 from hits.views.users import signed_in_user
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import PairKey, grading_queue
@@ -40,10 +41,7 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
     if not queue.cards and after is not None:
         # Restart from the beginning, for pairs that were skipped.
         queue = grading_queue(qualification_round, signed_in_user(request))
-    context = {
-        "project": project,
-        "section": "people",
-        "tab": "applicants",
+    context = section_context(project, "people", "applicants") | {
         "round": qualification_round,
         "queue": queue,
         "card": queue.cards[0] if queue.cards else None,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from hits.domain.images.image_facts import ImageFacts
@@ -13,7 +13,7 @@ from hits.models import Batch, Project, Record, Unit
 from hits.selectors import records as collected
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
-from hits.views.pages import get_page
+from hits.views.pages import get_page, section_context
 from validation.domain.agreement.votes import RatingSummary
 from validation.domain.judging.spec import JudgingSpec
 from validation.registry import kind_names, spec_of
@@ -56,9 +56,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
     judges_pairs = selectors.has_pairs(project)
     spec = review_spec() if judges_pairs else spec_of(reports.first_judged_kind(project, kind_names()))
     report = reports.newest_report(project, spec.name)
-    context = {
-        "project": project,
-        "section": "judging",
+    context = section_context(project, "judging") | {
         "rounds": rounds,
         "judges_pairs": judges_pairs,
         "spec": spec,
@@ -112,16 +110,12 @@ def _pair_row(pair: Record, tallies: ReviewTallies) -> PairRow:
 @project_page()
 def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpResponse:
     """Show one page of a comparison round's sets with the ratings of each candidate."""
-    batch = Batch.objects.filter(project=project, kind=comparison_spec().name, pk=batch_id).first()
-    if batch is None:
-        raise Http404("There is no such page.")
+    batch = get_object_or_404(Batch, project=project, kind=comparison_spec().name, pk=batch_id)
     batch.project = project
     units = selectors.item_units(batch).prefetch_related("images")
     page = get_page(request, units, PER_PAGE)
     keys = [unit.key for unit in page]
-    context = {
-        "project": project,
-        "section": "judging",
+    context = section_context(project, "judging") | {
         "batch": batch,
         "page": page,
         "sets": _set_rows(batch, page, selectors.likert_judgments(batch=batch, sets=keys)),

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from django import forms
 
 from hits import registry
-from hits.domain.money.cost_table import cost_table
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import MoneyField, PageForm, typed_cost_cents
 from hits.forms.fields import SumField
@@ -21,7 +20,7 @@ from hits.selectors.eligibility.requirement_labels import (
 from hits.services.launching import launch_estimate
 from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
 from hits.services.launching.terms import MAX_REDUNDANCY, LaunchTerms
-from hits.views.costs import cost_context
+from hits.views.costs import estimate_context
 from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates, CheckRole
 from validation.domain.judging.quality_checks import MAX_GOLD_USES
 from validation.domain.judging.sampling import (
@@ -112,12 +111,9 @@ class RoundTermsForm(PageForm):
         redundancy = self.cleaned_data["assignments"]
         estimate = launch_estimate.estimate_cost(kind=self.kind, terms=terms, units=units)
         rewards = f"Rewards, {units} × {redundancy} judge{'' if redundancy == 1 else 's'}"
-        return cost_context(
-            project=project,
-            cost=cost_table(estimate, rewards=rewards, reward_cents=self.cleaned_data["reward"]),
-            held_cents=estimate.held_cents,
-            max_cents=estimate.max_cents,
-        ) | {"estimate": estimate, "terms": terms, "units": units, "idempotency_key": uuid.uuid4().hex}
+        reward: int = self.cleaned_data["reward"]
+        context = estimate_context(project=project, estimate=estimate, rewards=rewards, reward_cents=reward)
+        return context | {"terms": terms, "units": units, "idempotency_key": uuid.uuid4().hex}
 
 
 def _percent_field(label: str) -> forms.IntegerField:

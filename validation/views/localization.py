@@ -2,13 +2,13 @@
 
 import secrets
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from hits.domain.images.image_facts import ImageFacts
@@ -17,11 +17,10 @@ from hits.forms import read_idempotency_key
 from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from hits.selectors.images.images import image_facts
-from hits.services.errors import Refused
-from hits.services.launching import launch
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
-from hits.views.costs import add_available_funds, refusal_context
+from hits.views.batches.launch import find_repeated_launch, report_launched
+from hits.views.costs import add_available_funds, launch_step
+from hits.views.pages import get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.sampling import MAX_SEED
@@ -109,10 +108,7 @@ class MatchedImage:
 @project_page()
 def localization(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the baseline and its errors; launch a matching round in two steps."""
-    if (
-        launch.find_launched_batch(project=project, idempotency_key=read_idempotency_key(request.POST))
-        is not None
-    ):
+    if find_repeated_launch(request, project) is not None:
         return redirect("localization", project.slug)
     matchable = {row.image for row in selectors.matchable_images(project, include_sent=True)}
     total, available = len(matchable), len(matchable - selectors.sent_image_ids(project))
@@ -123,19 +119,13 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and request.POST.get("step") != "change":
         if not form.is_valid():
             status = 400
-        elif request.POST.get("step") == "launch":
-            launched = _launch(request, project, form)
-            if isinstance(launched, HttpResponse):
-                return launched
-            confirm = form.confirm_context(project, form.cleaned_data["n"]) | refusal_context(
-                request.POST, launched
-            )
-            status = 400
         else:
-            confirm = form.confirm_context(project, form.cleaned_data["n"])
-    context = {
-        "project": project,
-        "section": "judging",
+            refusal = launch_step(request, partial(_launch, request, project, form))
+            if isinstance(refusal, HttpResponse):
+                return refusal
+            confirm = form.confirm_context(project, form.cleaned_data["n"]) | refusal
+            status = 400 if refusal else 200
+    context = section_context(project, "judging") | {
         "form": form,
         "kind": form.kind,
         "available": available,
@@ -145,37 +135,33 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
     return render(
         request,
         "validation/localization/localization.html",
-        context | _results_context(project, request.GET.get("page")) | confirm,
+        context | _results_context(request, project) | confirm,
         status=status,
     )
 
 
-def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> HttpResponse | Refused:
-    """Launch a matching round and redirect to the page, or return the error."""
+def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> str:
+    """Launch a matching round, and return the page's URL."""
     data = form.cleaned_data
-    try:
-        batch, _ = launch_localization(
-            project=project,
-            n=data["n"],
-            seed=data["seed"],
-            by=signed_in_user(request),
-            name=data["name"],
-            terms=add_available_funds(form.terms),
-            include_judged=data["again"],
-            idempotency_key=read_idempotency_key(request.POST),
-        )
-    except Refused as error:
-        return error
-    forget_balance()
-    messages.success(request, f"{batch.name} is launched; its {data['n']} tasks are being published.")
-    return redirect("localization", project.slug)
+    batch, _ = launch_localization(
+        project=project,
+        n=data["n"],
+        seed=data["seed"],
+        by=signed_in_user(request),
+        name=data["name"],
+        terms=add_available_funds(form.terms),
+        include_judged=data["again"],
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+    report_launched(request, batch, f"its {data['n']} tasks are")
+    return reverse("localization", args=[project.slug])
 
 
-def _results_context(project: Project, number: str | None) -> dict[str, Any]:
+def _results_context(request: HttpRequest, project: Project) -> dict[str, Any]:
     """Return the score and one page of images, most errors first."""
     rows, found = selectors.load_baseline(project)
     hardest = sorted(found.by_image, key=lambda image: image.accuracy)
-    page = Paginator(hardest, PER_PAGE).get_page(number)
+    page = get_page(request, hardest, PER_PAGE)
     return {
         "score": found,
         "perfect": sum(image.is_perfect for image in found.by_image),

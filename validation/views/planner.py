@@ -23,6 +23,7 @@ from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.launching import launch_estimate
 from hits.services.launching.terms import MAX_REDUNDANCY, LaunchTerms
 from hits.views.access import project_page
+from hits.views.pages import section_context
 from validation.domain.reports.planner import (
     PlanError,
     PrecisionTarget,
@@ -105,9 +106,7 @@ def planner(request: HttpRequest, project: Project) -> HttpResponse:
             context = _plan_context(project, form, report)
         except PlanError as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
-    context |= {
-        "project": project,
-        "section": "judging",
+    context |= section_context(project, "judging") | {
         "form": form,
         "kind": review_spec().kind,
         "report": report,
@@ -146,14 +145,7 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
         "estimate": cost,
         "environment": current_environment(),
         "cost": cost_table(cost, rewards=rewards, reward_cents=reward),
-        "forecast": forecast_launch_pay(
-            project=project,
-            kind=kind,
-            reward_cents=reward,
-            bonus_cents=0,
-            redundancy=judges,
-            units=planned.items,
-        ),
+        "forecast": forecast_launch_pay(project, kind, reward, redundancy=judges, units=planned.items),
         "chart": width_chart(target, planned),
         "low": 100 * planned.interval.low,
         "high": 100 * planned.interval.high,

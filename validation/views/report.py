@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,18 +13,19 @@ from hits.charts.coefficients import coefficient_axis
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Batch, Job, Project
 from hits.selectors.eligibility.arms import arm_counts
-from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.pages import get_page
+from hits.views.pages import action_messages, get_or_404, get_page, section_context
+from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.models import JudgingReport
-from validation.registry import has_spec, kind_names, spec_of, specs
+from validation.registry import kind_names, spec_of, specs
 from validation.selectors import report as selectors
 from validation.selectors.localization import answer_keys
 from validation.selectors.report import JudgedItem
 from validation.services import rater_rows, report
 from validation.views import report_sections as sections
+from validation.views.pages import kind_or_404
 
 COLOUR_COUNT = 5  # of regions, as in hits.templatetags.photo
 WORKERS_PER_PAGE = 25
@@ -35,41 +35,30 @@ _CONTENT_TYPES = {
 }
 
 
-def _check_kind(name: str) -> str:
-    if not has_spec(name):
-        raise Http404("There is no such page.")
-    return name
-
-
 @require_safe
 @project_page()
 def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest report of a kind, whether it is outdated, and the button for a new one."""
-    kind = _check_kind(request.GET.get("kind") or selectors.first_judged_kind(project, kind_names()))
+    requested = request.GET.get("kind") or selectors.first_judged_kind(project, kind_names())
+    kind = kind_or_404(requested, kind_names())
     newest = selectors.newest_report(project, kind)
     jobs = selectors.newest_jobs(project, kind)
-    job = jobs.get(selectors.report_key(project, kind))
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "judging",
+    job, files_job = (jobs.get(key(project, kind)) for key in (selectors.report_key, selectors.rows_key))
+    context: dict[str, Any] = section_context(project, "judging") | {
         "kind": kind,
         "kinds": [(spec.name, spec.title) for spec in specs()],
         "report": newest,
-        "job": job if job and job.state in OPEN_JOB_STATES else None,
+        "job": _if_open(job),
         "failed": _if_failed(job, newest),
         "files": rater_rows.find_rater_row_files(project, kind),
-        "files_job": _if_open(jobs.get(selectors.rows_key(project, kind))),
-        "files_failed": _if_failed(jobs.get(selectors.rows_key(project, kind)), None),
+        "files_job": _if_open(files_job),
+        "files_failed": _if_failed(files_job, None),
     }
     if newest is None:
-        return render(
-            request,
-            "validation/reports/report.html",
-            context | {"judged": selectors.count_judgments(project, kind)},
-        )
-    return render(
-        request, "validation/reports/report.html", context | _report_context(request, project, newest)
-    )
+        context["judged"] = selectors.count_judgments(project, kind)
+    else:
+        context |= _report_context(request, project, newest)
+    return render(request, "validation/reports/report.html", context)
 
 
 def _report_context(request: HttpRequest, project: Project, newest: JudgingReport) -> dict[str, Any]:
@@ -114,13 +103,9 @@ def _if_failed(job: Job | None, newest: JudgingReport | None) -> Job | None:
 @project_page()
 def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the computation of a report."""
-    kind = _check_kind(request.POST.get("kind", ""))
-    try:
-        report.request_report(project=project, kind=kind, by=request.user)  # type: ignore[arg-type]
-    except Conflict:
-        messages.info(request, "The report is already being computed.")
-    except Refused as error:
-        messages.error(request, f"Not computed: {str(error).rstrip('.')}.")
+    kind = kind_or_404(request.POST.get("kind", ""), kind_names())
+    with action_messages(request, "Not computed", conflict="The report is already being computed."):
+        report.request_report(project=project, kind=kind, by=signed_in_user(request))
     return redirect(_report_url(project, kind))
 
 
@@ -128,13 +113,9 @@ def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def rows_create(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the creation of the files with per-rater rows."""
-    kind = _check_kind(request.POST.get("kind", ""))
-    try:
-        rater_rows.request_rater_rows(project=project, kind=kind, by=request.user)  # type: ignore[arg-type]
-    except Conflict:
-        messages.info(request, "The files are already being created.")
-    except Refused as error:
-        messages.error(request, f"Not created: {str(error).rstrip('.')}.")
+    kind = kind_or_404(request.POST.get("kind", ""), kind_names())
+    with action_messages(request, "Not created", conflict="The files are already being created."):
+        rater_rows.request_rater_rows(project=project, kind=kind, by=signed_in_user(request))
     return redirect(f"{_report_url(project, kind)}#files")
 
 
@@ -142,7 +123,7 @@ def rows_create(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def rows_file(request: HttpRequest, project: Project, kind: str, name: str) -> HttpResponseBase:
     """Download one of the files with per-rater rows."""
-    made = rater_rows.find_rater_row_files(project, _check_kind(kind))
+    made = rater_rows.find_rater_row_files(project, kind_or_404(kind, kind_names()))
     if made is None or name not in rater_rows.FILE_NAMES:
         raise Http404("There is no such file. Create the files on the report page.")
     path = rater_rows.rows_folder(project, kind) / name
@@ -162,14 +143,11 @@ def _report_url(project: Project, kind: str) -> str:
 @project_page()
 def judging_item(request: HttpRequest, project: Project, kind: str, key: str) -> HttpResponse:
     """Show one item with all its judgments, each with a link to its submission."""
-    found = selectors.find_item(project, _check_kind(kind), key)
-    if found is None:
-        raise Http404("There is no such item.")
+    item = selectors.find_item(project, kind_or_404(kind, kind_names()), key)
+    found = get_or_404(item, "There is no such item.")
     spec = spec_of(kind)
     truth = answer_keys(project, spec).get(key, {})
-    context = {
-        "project": project,
-        "section": "judging",
+    context = section_context(project, "judging") | {
         "kind": kind,
         "kind_title": spec.title,
         "spec": spec,

@@ -79,7 +79,11 @@ def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | No
 
 
 def _coefficient_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [_coefficient_row(title, found[key]) for key, title in COEFFICIENTS.items() if key in found]
+    return [
+        {"title": title, **row, "dot": coefficient(row["value"], row["low"], row["high"])}
+        for key, title in COEFFICIENTS.items()
+        if (row := found.get(key)) is not None
+    ]
 
 
 def _label_row(dimension: Dimension, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,10 +95,6 @@ def _label_row(dimension: Dimension, row: Mapping[str, Any]) -> dict[str, Any]:
         "percent": 100 * row["ticked"] / row["ratings"] if row["ratings"] else None,
         "coefficients": _coefficient_rows(row["coefficients"]),
     }
-
-
-def _coefficient_row(title: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    return {"title": title, **row, "dot": coefficient(row["value"], row["low"], row["high"])}
 
 
 def _percent(value: float | None) -> float | None:
@@ -122,15 +122,9 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
         share, (title, note) = found.get("share"), dimension.share_heading or ("", "")
         if share and share["percent"] is not None:
             undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
-            interval = f"95% interval {share['low']:.1f} to {share['high']:.1f}%"
-            tiles.append(
-                _tile(
-                    title,
-                    f"{share['percent']:.1f}%",
-                    f"{share['count']:,} of {share['of']:,}",
-                    f"{note}{undecided}. {interval}.",
-                )
-            )
+            note = f"{note}{undecided}. {_describe_interval(share, unit='%')}"
+            counts = f"{share['count']:,} of {share['of']:,}"
+            tiles.append(_tile(title, f"{share['percent']:.1f}%", counts, note))
         if dimension.is_numeric and found.get("ratings") and found["mean"] is not None:
             low, high = dimension.labels[0], dimension.labels[-1]
             denominator, note = f"of {low} to {high}", f"{found['ratings']:,} ratings."

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
-from hits.domain.money.cost_table import cost_table
 from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key
@@ -26,34 +25,28 @@ from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.selectors.eligibility.requirement_labels import country_list
 from hits.selectors.images.images import image_facts, list_usable_images
 from hits.selectors.money.pay_forecast import forecast_launch_pay
-from hits.services.errors import Refused
 from hits.services.launching import launch_estimate
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
-from hits.views.costs import add_available_funds, cost_context, refusal_context
-from hits.views.pages import get_page
+from hits.views.batches.launch import report_launched
+from hits.views.costs import add_available_funds, estimate_context, launch_step
+from hits.views.pages import action_messages, get_or_404, get_page, section_context
 from hits.views.users import signed_in_user
+from validation.domain.qualification.outcome import has_passed
 from validation.models import QualificationRound
 from validation.selectors import rounds
 from validation.services import applicant_decisions
 from validation.services import rounds as services
+from validation.views.pages import carried_fields
 from validation.views.round_forms import QualificationForm, RoundForm, TrainingForm
 
 MAX_PHOTOS = 60
 PER_PAGE = 50
-_STATES_BY_TAB = {
-    "all": ("waiting", "unexplained", "ready", "passed", "declined", "rejected"),
-    "waiting": ("waiting",),
-    "graded": ("ready", "unexplained"),
-    "passed": ("passed",),
-    "declined": ("declined",),
-}
-_TAB_LABELS = {
-    "all": "All",
-    "waiting": "Waiting for grades",
-    "graded": "Graded",
-    "passed": "Passed",
-    "declined": "Not passed",
+_TABS = {  # label, and the states of the applicants
+    "all": ("All", ("waiting", "unexplained", "ready", "passed", "declined", "rejected")),
+    "waiting": ("Waiting for grades", ("waiting",)),
+    "graded": ("Graded", ("ready", "unexplained")),
+    "passed": ("Passed", ("passed",)),
+    "declined": ("Not passed", ("declined",)),
 }
 
 
@@ -64,10 +57,7 @@ def round_list(request: HttpRequest, project: Project) -> HttpResponse:
     training = rounds.training_batches(project)
     progress = console.progress_by_batch(training)
     qualified, trained = pool_worker_ids(project, Pool.QUALIFIED), pool_worker_ids(project, Pool.TRAINED)
-    context = {
-        "project": project,
-        "section": "people",
-        "tab": "applicants",
+    context = section_context(project, "people", "applicants") | {
         "qualification_rounds": rounds.round_rows(project),
         "training_rounds": [(batch, progress[batch.pk]) for batch in training],
         "qualified": len(qualified),
@@ -96,9 +86,7 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
             terms=add_available_funds(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
-        messages.success(
-            request, f"{qualification_round.batch.name} is launched; its tasks are being published."
-        )
+        report_launched(request, qualification_round.batch)
         return reverse("qualification-round", args=[project.slug, qualification_round.pk])
 
     def count_tasks() -> tuple[int, int]:
@@ -130,7 +118,7 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
             terms=add_available_funds(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
-        messages.success(request, f"{batch.name} is launched; its tasks are being published.")
+        report_launched(request, batch)
         return reverse("batch-detail", args=[batch.pk])
 
     def count_tasks() -> tuple[int, int]:
@@ -154,28 +142,17 @@ def _launch_in_steps(
 ) -> HttpResponse:
     """Show the form, then its cost, then launch; ``count_tasks`` returns the numbers of image variants and slots."""
     status = 200
-    step = request.POST.get("step")
-    if request.method == "POST" and images and step != "change":
+    if request.method == "POST" and images and request.POST.get("step") != "change":
         if not form.is_valid():
             status = 400
         else:
-            try:
-                if step == "launch":
-                    url = launch_round()
-                    forget_balance()
-                    return redirect(url)
-            except Refused as error:
-                context |= refusal_context(request.POST, error)
-                status = 400
-            countries = country_list(form.cleaned_data["countries"])
-            context |= _confirm_context(project, form, *count_tasks()) | {
-                "carried_fields": _carried_fields(request.POST),
-                "countries": countries,
-            }
-    context |= {
-        "project": project,
-        "section": "people",
-        "tab": "applicants",
+            refusal = launch_step(request, launch_round)
+            if isinstance(refusal, HttpResponse):
+                return refusal
+            context |= _confirm_context(project, form, *count_tasks()) | refusal
+            context["carried_fields"] = carried_fields(request.POST)
+            status = 400 if refusal else 200
+    context |= section_context(project, "people", "applicants") | {
         "form": form,
         "kind": form.kind,
         "photos": [image_facts(image) for image in images],
@@ -185,29 +162,19 @@ def _launch_in_steps(
 
 
 def _confirm_context(project: Project, form: RoundForm, variants: int, slots: int) -> dict[str, Any]:
-    slot_plan = services.plan_round_slots(slots=slots, variants=variants)
+    slot_plan = services.plan_round_slots(slots, variants=variants)
     terms = replace(form.terms, redundancy=slot_plan.redundancy)
     reward: int = form.cleaned_data["reward"]
     estimate = launch_estimate.estimate_cost(kind=form.kind, terms=terms, units=slot_plan.hits)
     rewards = f"Rewards, {_pluralize(slot_plan.hits, 'task')} × {_pluralize(slot_plan.redundancy, 'worker')}"
-    return cost_context(
-        project=project,
-        cost=cost_table(estimate, rewards=rewards, reward_cents=reward),
-        held_cents=estimate.held_cents,
-        max_cents=estimate.max_cents,
-    ) | {
-        "estimate": estimate,
+    return estimate_context(project=project, estimate=estimate, rewards=rewards, reward_cents=reward) | {
+        "countries": country_list(form.cleaned_data["countries"]),
         "terms": terms,
         "slot_plan": slot_plan,
         "variants": variants,
         "slots": slots,
         "forecast": forecast_launch_pay(
-            project=project,
-            kind=form.kind,
-            reward_cents=reward,
-            bonus_cents=0,
-            redundancy=slot_plan.redundancy,
-            units=slot_plan.hits,
+            project, form.kind, reward, redundancy=slot_plan.redundancy, units=slot_plan.hits
         ),
         "idempotency_key": uuid.uuid4().hex,
     }
@@ -217,18 +184,9 @@ def _pluralize(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def _carried_fields(data: QueryDict) -> list[tuple[str, str]]:
-    """Return the form's values as hidden fields of the confirmation step."""
-    not_carried = {"csrfmiddlewaretoken", "step", "idempotency_key", "typed_cost"}
-    return [(name, value) for name, values in data.lists() if name not in not_carried for value in values]
-
-
 def get_round(project: Project, pk: int) -> QualificationRound:
     """Return a round of the project, or raise Http404."""
-    qualification_round = rounds.find_round(project, pk)
-    if qualification_round is None:
-        raise Http404("There is no such page.")
-    return qualification_round
+    return get_or_404(rounds.find_round(project, pk))
 
 
 @require_safe
@@ -237,40 +195,28 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
     """Show one round: applicants, progress of grading, agreement and money."""
     round_row = get_round(project, round_id)
     overview = rounds.round_overview(round_row, signed_in_user(request))
-    tab = request.GET.get("show", "all")
-    shown = overview.in_states(*_STATES_BY_TAB.get(tab, _STATES_BY_TAB["all"]))
+    requested = request.GET.get("show", "all")
+    tab = requested if requested in _TABS else "all"
     counts = Counter(submission.state for submission in overview.submissions)
     job = Job.objects.filter(exclusive_key=f"answer:{round_row.pk}").order_by("-pk").first()
-    context = {
-        "project": project,
-        "section": "people",
-        "tab": "applicants",
+    ready = overview.in_states("ready")
+    passing = sum(has_passed(submission.score, overview.rule) for submission in ready)
+    unpaid = sum(submission.assignment.status == AssignmentStatus.SUBMITTED for submission in ready)
+    context = section_context(project, "people", "applicants") | {
         "round": round_row,
         "overview": overview,
         "batch": round_row.batch,
         "rule": overview.rule,
         "counts": counts,
-        "tabs": [
-            (key, _TAB_LABELS[key], len(overview.in_states(*states)))
-            for key, states in _STATES_BY_TAB.items()
-        ],
-        "shown": tab if tab in _STATES_BY_TAB else "all",
-        "page": get_page(request, shown, PER_PAGE),
-        "ready": overview.in_states("ready"),
-        "would_pass": (
-            passing := sum(
-                rounds.would_pass(submission, overview.rule) for submission in overview.in_states("ready")
-            )
-        ),
-        "would_fail": len(overview.in_states("ready")) - passing,
+        "tabs": [(key, label, len(overview.in_states(*states))) for key, (label, states) in _TABS.items()],
+        "shown": tab,
+        "page": get_page(request, overview.in_states(*_TABS[tab][1]), PER_PAGE),
+        "ready": ready,
+        "would_pass": passing,
+        "would_fail": len(ready) - passing,
         "answered": counts["passed"] + counts["declined"],
         "has_exam": any(submission.score.exam.total for submission in overview.submissions),
-        "unpaid": (
-            unpaid := sum(
-                submission.assignment.status == AssignmentStatus.SUBMITTED
-                for submission in overview.in_states("ready")
-            )
-        ),
+        "unpaid": unpaid,
         "answers_cents": unpaid * round_row.batch.slot_cents(round_row.batch.max_assignments),
         "chart": _score_chart(overview.score_counts, needed=overview.rule.needed),
         "money": sum_batch_money(round_row.batch),
@@ -299,12 +245,9 @@ def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
 def answer_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Queue the decisions about all completely graded applicants."""
     round_row = get_round(project, round_id)
-    try:
+    done = "The applicants are being paid and informed of the result one by one."
+    with action_messages(request, success=done, level=messages.WARNING):
         applicant_decisions.request_applicant_decisions(
             qualification_round=round_row, by=signed_in_user(request)
         )
-    except Refused as error:
-        messages.warning(request, str(error))
-    else:
-        messages.success(request, "The applicants are being paid and informed of the result one by one.")
     return redirect("qualification-round", project.slug, round_row.pk)

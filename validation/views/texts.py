@@ -1,7 +1,6 @@
 """The page of judges' free texts, each with links to its item and its submission."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,12 +8,13 @@ from django.views.decorators.http import require_safe
 
 from hits.models import Project, Worker
 from hits.views.access import project_page
-from hits.views.pages import get_page
+from hits.views.pages import get_or_404, get_page, section_context
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Scale
-from validation.registry import has_spec, spec_of
+from validation.registry import kind_names, spec_of
 from validation.selectors.ratings import read_judgments
 from validation.selectors.report import ShownItem, shown_items
+from validation.views.pages import kind_or_404
 
 PER_PAGE = 50
 
@@ -39,11 +39,9 @@ class WrittenText:
 @project_page()
 def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
     """Show the texts of one dimension, newest first."""
-    if not has_spec(kind):
-        raise Http404("There is no such page.")
-    spec = spec_of(kind)
-    spec_dimension = spec.dimensions_by_name.get(dimension)
-    if spec_dimension is None or spec_dimension.scale is not Scale.TEXT:
+    spec = spec_of(kind_or_404(kind, kind_names()))
+    spec_dimension = get_or_404(spec.dimensions_by_name.get(dimension))
+    if spec_dimension.scale is not Scale.TEXT:
         raise Http404("There is no such page.")
     found = [
         WrittenText(row, part, str(label).strip())
@@ -52,9 +50,7 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         if name == dimension and str(label).strip()
     ]
     page = get_page(request, found[::-1], PER_PAGE)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "judging",
+    context = section_context(project, "judging") | {
         "kind": kind,
         "spec": spec,
         "dimension": spec_dimension,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -22,6 +22,7 @@ from hits.services.errors import Conflict, Refused
 from hits.services.reviewing import review
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
+from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.remarks import RemarkTarget, describe_target, parse_remarks, remark_rows
 from validation.selectors import training, worker_status
@@ -64,9 +65,7 @@ def training_queue(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def training_answer(request: HttpRequest, project: Project, assignment_id: int) -> HttpResponse:
     """Save the answer, pay, grant “trained” if ready, and show the next attempt."""
-    row = training.find_attempt(project, assignment_id)
-    if row is None:
-        raise Http404("There is no such page.")
+    row = get_or_404(training.find_attempt(project, assignment_id))
     queue = training.training_queue(project, row.pk)
     following = queue.next_id if queue.current_id == row.pk else queue.current_id
     try:
@@ -101,10 +100,7 @@ def _render_queue(
     status: int = 200,
 ) -> HttpResponse:
     queue = training.training_queue(project, selected)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "people",
-        "tab": "training",
+    context: dict[str, Any] = section_context(project, "people", "training") | {
         "admin": visitor_has_role(request, project, Role.ADMIN),
         "queue": queue,
         "queue_url": reverse("training-queue", args=[project.slug]),

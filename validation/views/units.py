@@ -2,12 +2,13 @@
 
 import re
 import uuid
+from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from hits.domain.states import Purpose
@@ -18,8 +19,6 @@ from hits.forms.hourly_rate import suggest_reward
 from hits.kind import HitKind
 from hits.models import Project, UnitFile
 from hits.selectors.instructions import kind_versions
-from hits.services.errors import Refused
-from hits.services.launching import launch
 from hits.services.launching.unit_files import (
     BadUnitFile,
     build_example_file,
@@ -29,9 +28,9 @@ from hits.services.launching.unit_files import (
     save_unit_file,
 )
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
-from hits.views.batches.launch import launch_context
-from hits.views.costs import add_available_funds, refusal_context
+from hits.views.batches.launch import find_repeated_launch, launch_context, report_launched
+from hits.views.costs import add_available_funds, launch_step
+from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates
 from validation.registry import spec_of
@@ -40,6 +39,7 @@ from validation.services.units import ParsedUnits, launch_from_file, read_unit_f
 
 CHECK_LABELS = {"gold": "Gold items, %", "attention": "Attention checks, %", "repeat": "Repeated items, %"}
 
+_NOT_FROM_FILES = "Tasks of this kind cannot be launched from a file."
 _FILE_ID = re.compile(r"[0-9]{1,9}")
 
 
@@ -84,12 +84,8 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Launch the units of a file in two steps; nothing is published before the confirmation."""
     kinds = kinds_launched_from_files()
     kind_name = request.GET.get("kind")
-    kind = next((k for k in kinds if kind_name in (k.name, None)), None)
-    if kind is None:
-        raise Http404("Tasks of this kind cannot be launched from a file.")
-    earlier_batch = launch.find_launched_batch(
-        project=project, idempotency_key=read_idempotency_key(request.POST)
-    )
+    kind = get_or_404(next((k for k in kinds if kind_name in (k.name, None)), None), _NOT_FROM_FILES)
+    earlier_batch = find_repeated_launch(request, project)
     if earlier_batch is not None:
         return redirect("batch-detail", earlier_batch.pk)
     form = UnitsForm(
@@ -100,9 +96,7 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
         pool=default_pool(project) if kind.purpose is Purpose.JUDGING else None,
     )
     suggest_reward(form, project=project, kind=kind)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "batches",
+    context: dict[str, Any] = section_context(project, "batches") | {
         "kinds": kinds,
         "kind": kind,
         "form": form,
@@ -118,17 +112,15 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
             context["sent"] = file_and_units[0]
         else:
             row, units = file_and_units
-            if step == "launch":
-                launched = _launch(request, project, kind, form, row, units)
-                if isinstance(launched, HttpResponse):
-                    return launched
-                context |= refusal_context(request.POST, launched)
-                status = 400
+            refusal = launch_step(request, partial(_launch, request, project, kind, form, row, units))
+            if isinstance(refusal, HttpResponse):
+                return refusal
+            status = 400 if refusal else 200
             key = read_idempotency_key(request.POST) or uuid.uuid4().hex
             counts = form.rates.counts(len(units))
             total = len(units) + sum(counts.values())
             context |= launch_context(project, kind, form, total)
-            context |= {"idempotency_key": key, "sent": row, "check_count": sum(counts.values())}
+            context |= {"idempotency_key": key, "sent": row, "check_count": sum(counts.values())} | refusal
             return render(request, "validation/judging/units_confirm.html", context, status=status)
     return render(request, "validation/judging/units_new.html", context, status=status)
 
@@ -169,34 +161,31 @@ def _save_upload(
 
 def _launch(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: ParsedUnits
-) -> HttpResponse | Refused:
-    """Launch the units and redirect to the batch, or return the error."""
-    try:
-        batch, _ = launch_from_file(
-            project=project,
-            kind=kind,
-            units=units,
-            by=signed_in_user(request),
-            name=form.cleaned_data["name"],
-            terms=add_available_funds(form.terms),
-            rates=form.rates,
-            source={"name": row.name, "sha256": row.sha256},
-            idempotency_key=read_idempotency_key(request.POST),
-        )
-    except Refused as error:
-        return error
-    forget_balance()
-    messages.success(request, f"{batch.name} is launched; its tasks are being published.")
-    return redirect("batch-detail", batch.pk)
+) -> str:
+    """Launch the units, and return the batch's URL."""
+    batch, _ = launch_from_file(
+        project=project,
+        kind=kind,
+        units=units,
+        by=signed_in_user(request),
+        name=form.cleaned_data["name"],
+        terms=add_available_funds(form.terms),
+        rates=form.rates,
+        source={"name": row.name, "sha256": row.sha256},
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+    report_launched(request, batch)
+    return reverse("batch-detail", args=[batch.pk])
 
 
 @require_safe
 @project_page()
 def units_example(request: HttpRequest, project: Project) -> HttpResponse:
     """Download an example file of units of a kind."""
-    kind = next((k for k in kinds_launched_from_files() if k.name == request.GET.get("kind")), None)
-    if kind is None:
-        raise Http404("Tasks of this kind cannot be launched from a file.")
+    kind_name = request.GET.get("kind")
+    kind = get_or_404(
+        next((k for k in kinds_launched_from_files() if k.name == kind_name), None), _NOT_FROM_FILES
+    )
     reply = HttpResponse(
         build_example_file(project=project, kind=kind), content_type="application/jsonl; charset=utf-8"
     )

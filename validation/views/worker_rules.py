@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -15,6 +15,7 @@ from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.pages import section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.worker_rules import describe_finding, summarise_finding
 from validation.domain.qualification.worker_status import Measure, WorkerStatus
@@ -110,9 +111,7 @@ def rules_apply(request: HttpRequest, project: Project) -> HttpResponse:
 def proposal_decide(request: HttpRequest, project: Project, proposal_id: int) -> HttpResponse:
     """Accept or dismiss a proposal."""
     rows = RuleProposal.objects.select_related("rule__project", "worker")
-    proposal = rows.filter(pk=proposal_id, rule__project=project).first()
-    if proposal is None:
-        raise Http404("There is no such page.")
+    proposal = get_object_or_404(rows, pk=proposal_id, rule__project=project)
     reason = request.POST.get("reason", "")
     try:
         if request.POST.get("answer") == "accept":
@@ -136,9 +135,5 @@ def _next_url(request: HttpRequest, project: Project) -> str:
 
 
 def _base_context(request: HttpRequest, project: Project) -> dict[str, Any]:
-    return {
-        "project": project,
-        "section": "people",
-        "tab": "rules",
-        "admin": visitor_has_role(request, project, Role.ADMIN),
-    }
+    admin = visitor_has_role(request, project, Role.ADMIN)
+    return section_context(project, "people", "rules") | {"admin": admin}

@@ -1,10 +1,9 @@
 """The workers of a project: the list, and one page per worker with status and history."""
 
 import re
-from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
@@ -14,6 +13,7 @@ from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.services.workers import demographics
 from hits.views.access import project_page
+from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, WorkerStatus
 from validation.selectors import training, worker_rules, worker_status, workers
@@ -38,10 +38,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
     found = _NUMBER.fullmatch(search)
     # Text that is not a number finds no worker.
     number = (int(found[1]) if found else 0) if search.strip() else None
-    context = {
-        "project": project,
-        "section": "people",
-        "tab": "workers",
+    context = section_context(project, "people", "workers") | {
         "admin": visitor_has_role(request, project, Role.ADMIN),
         "workers": workers.worker_page(
             project, status=selected, number=number, page=request.GET.get("page", "1")
@@ -59,13 +56,12 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
     """Show one worker's status, figures and history, and forms to change the status."""
     worker = _get_worker(project, worker_id)
     admin = visitor_has_role(request, project, Role.ADMIN)
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "people",
-        "tab": "workers",
+    current = worker_status.current_status(worker, project)
+    context = section_context(project, "people", "workers") | {
         "admin": admin,
         "worker": worker,
-        "current": worker_status.current_status(worker, project),
+        "current": current,
+        "reinstatement_options": worker_status.reinstatement_options(worker, project, current),
         "figures": compute_figures(worker, project),
         "judges_pairs": has_pairs(project),
         "evidence": worker_evidence(worker, project),
@@ -74,9 +70,6 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "waiting_attempt": training.unanswered_attempts(project).filter(worker=worker).first(),
         "has_demographics": admin and Demographics.objects.filter(project=project, worker=worker).exists(),
     }
-    context["reinstatement_options"] = worker_status.reinstatement_options(
-        worker, project, context["current"]
-    )
     return render(request, "validation/workers/worker.html", context)
 
 
@@ -131,7 +124,4 @@ def worker_forget(request: HttpRequest, project: Project, worker_id: int) -> Htt
 
 
 def _get_worker(project: Project, worker_id: int) -> Worker:
-    worker = workers.find_worker(project, worker_id)
-    if worker is None:
-        raise Http404("There is no such page.")
-    return worker
+    return get_or_404(workers.find_worker(project, worker_id))

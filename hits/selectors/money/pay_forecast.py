@@ -14,9 +14,10 @@ def forecast_launch_pay(
     project: Project,
     kind: HitKind,
     reward_cents: int,
-    bonus_cents: int,
+    *,
     redundancy: int,
     units: int,
+    bonus_cents: int = 0,
 ) -> PayForecast:
     """Return what a batch of ``units`` × ``redundancy`` is likely to pay per hour; one query.
 

@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hits import registry
-from hits.domain.money.cost_table import cost_table
 from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState
 from hits.domain.units.redundancy import MAX_ASSIGNMENTS
 from hits.forms import PageForm, read_idempotency_key, typed_cost_cents
@@ -23,7 +22,7 @@ from hits.services.launching.terms import MAX_REDUNDANCY
 from hits.views.access import batch_page
 from hits.views.balance import account_balance, forget_balance
 from hits.views.batches.batches import run_service
-from hits.views.costs import cost_context, refusal_context
+from hits.views.costs import estimate_context, refusal_context
 from hits.views.pages import batch_context
 from hits.views.users import signed_in_user
 
@@ -100,14 +99,13 @@ def _confirmation_context(batch: Batch, redundancy: int, days: int) -> dict[str,
     units = batch.units.count()
     units_label = f"{units} {registry.get_kind(batch.kind).unit_word[units != 1]}"
     rewards_label = f"Rewards, {units_label} × {redundancy} worker{'s' if redundancy != 1 else ''}"
-    return cost_context(
+    return estimate_context(
         project=batch.project,
         batch=batch,
-        cost=cost_table(
-            cost, rewards=rewards_label, reward_cents=batch.reward_cents, bonus_cents=batch.bonus_cents
-        ),
-        held_cents=cost.held_cents,
-        max_cents=cost.max_cents,
+        estimate=cost,
+        rewards=rewards_label,
+        reward_cents=batch.reward_cents,
+        bonus_cents=batch.bonus_cents,
     ) | {"is_requested": True, "redundancy": redundancy, "days": days, "max_cents": cost.max_cents}
 
 

@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hits import registry
-from hits.domain.money.cost_table import cost_table
 from hits.domain.states import Purpose
 from hits.domain.units.redundancy import slice_sizes
 from hits.forms import BatchTermsForm, LaunchForm, PhotoOptions, read_idempotency_key
@@ -25,7 +24,7 @@ from hits.services.errors import Refused
 from hits.services.launching import launch, launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import forget_balance
-from hits.views.costs import add_available_funds, cost_context, refusal_context
+from hits.views.costs import add_available_funds, estimate_context, refusal_context
 from hits.views.users import signed_in_user
 
 
@@ -38,9 +37,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     context: dict[str, Any] = {"project": project, "section": "batches", "kinds": kinds, "kind": kind}
     if kind is None:
         return render(request, "hits/batches/batch_new.html", context)
-    launched_batch = launch.find_launched_batch(
-        project=project, idempotency_key=read_idempotency_key(request.POST)
-    )
+    launched_batch = find_repeated_launch(request, project)
     if launched_batch is not None:
         return redirect("batch-detail", launched_batch.pk)
     photos = _photo_options(project, kind)
@@ -95,26 +92,21 @@ def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units:
     cost_estimate = launch_estimate.estimate_cost(kind=kind, terms=terms, units=units)
     units_label = f"{units} {kind.unit_word[units != 1]}"
     rewards = f"Rewards, {units_label} × {each} worker{'' if each == 1 else 's'}"
-    return cost_context(
+    return estimate_context(
         project=project,
-        cost=cost_table(cost_estimate, rewards=rewards, reward_cents=reward, bonus_cents=bonus),
-        held_cents=cost_estimate.held_cents,
-        max_cents=cost_estimate.max_cents,
+        estimate=cost_estimate,
+        rewards=rewards,
+        reward_cents=reward,
+        bonus_cents=bonus,
         batch_cap_cents=terms.budget_cap_cents,
     ) | {
-        "estimate": cost_estimate,
         "terms": terms,
         "eligibility": form.eligibility_summary,
         "unit_scope": form.unit_scope_label,
         "units": units,
         "parts": slice_sizes(each),
         "forecast": forecast_launch_pay(
-            project=project,
-            kind=kind,
-            reward_cents=reward,
-            bonus_cents=bonus,
-            redundancy=each,
-            units=units,
+            project, kind, reward, redundancy=each, units=units, bonus_cents=bonus
         ),
     }
 
@@ -135,10 +127,20 @@ def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchF
     return redirect_to_launched(request, batch, len(units))
 
 
+def find_repeated_launch(request: HttpRequest, project: Project) -> Batch | None:
+    """Return the batch that an equal request, such as a double click, launched before, or ``None``."""
+    key = read_idempotency_key(request.POST)
+    return launch.find_launched_batch(project=project, idempotency_key=key)
+
+
+def report_launched(request: HttpRequest, batch: Batch, tasks: str = "its tasks are") -> None:
+    """Show the message that a batch is launched; ``tasks`` may say how many tasks it has."""
+    messages.success(request, f"{batch.name} is launched; {tasks} being published.")
+
+
 def redirect_to_launched(request: HttpRequest, batch: Batch, units: int) -> HttpResponse:
     """Report that a batch of ``units`` units is launched, and redirect to it."""
     forget_balance()
     tasks = units * len(slice_sizes(batch.redundancy))
-    tasks_message = "its only task is" if tasks == 1 else f"its {tasks} tasks are"
-    messages.success(request, f"{batch.name} is launched; {tasks_message} being published.")
+    report_launched(request, batch, "its only task is" if tasks == 1 else f"its {tasks} tasks are")
     return redirect("batch-detail", batch.pk)

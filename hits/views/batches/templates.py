@@ -13,7 +13,6 @@ from django.views.decorators.http import require_http_methods
 
 from hits import registry
 from hits.domain.answers.text import parse_row_number
-from hits.domain.money.cost_table import cost_table
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
@@ -25,10 +24,10 @@ from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, upl
 from hits.models import Project, TaskTemplate
 from hits.selectors.templates import KIND, find_template, list_templates
 from hits.services.errors import Refused
-from hits.services.launching import launch, launch_estimate, template_launch
+from hits.services.launching import launch_estimate, template_launch
 from hits.views.access import project_page
-from hits.views.batches.launch import redirect_to_launched
-from hits.views.costs import add_available_funds, cost_context, refusal_context
+from hits.views.batches.launch import find_repeated_launch, redirect_to_launched
+from hits.views.costs import add_available_funds, estimate_context, refusal_context
 from hits.views.pages import get_or_404
 from hits.views.task_pages.template_frame import frame_policy, framed_document
 from hits.views.users import signed_in_user
@@ -63,9 +62,7 @@ def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
 def template_detail(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
     """Check a page with its rows, then launch over them; nothing is published before the confirmation."""
     template = _get_template(project, template_id)
-    launched_batch = launch.find_launched_batch(
-        project=project, idempotency_key=read_idempotency_key(request.POST)
-    )
+    launched_batch = find_repeated_launch(request, project)
     if launched_batch is not None:
         return redirect("batch-detail", launched_batch.pk)
     context: dict[str, Any] = {"project": project, "section": "batches", "template": template}
@@ -164,14 +161,13 @@ def _cost_context(project: Project, form: TemplateLaunchForm, rows: int) -> dict
     cost_estimate = launch_estimate.estimate_cost(kind=registry.get_kind(KIND), terms=terms, units=rows)
     rows_label = f"{rows} row{'' if rows == 1 else 's'} × {each} worker{'' if each == 1 else 's'}"
     rate = cents_per_hour(reward, form.listing.expected_seconds) or 0
-    return cost_context(
+    return estimate_context(
         project=project,
-        cost=cost_table(cost_estimate, rewards=f"Rewards, {rows_label}", reward_cents=reward, bonus_cents=0),
-        held_cents=cost_estimate.held_cents,
-        max_cents=cost_estimate.max_cents,
+        estimate=cost_estimate,
+        rewards=f"Rewards, {rows_label}",
+        reward_cents=reward,
         batch_cap_cents=terms.budget_cap_cents,
     ) | {
-        "estimate": cost_estimate,
         "terms": terms,
         "listing": form.listing,
         "hosts": form.host_names,

@@ -28,6 +28,7 @@ from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import Measure
 from validation.registry import spec_of
 from validation.selectors import quality, worker_rules
+from validation.selectors.ratings import read_judgments
 from validation.services.judging import RoundPlan, launch_review
 
 REVIEW, LIKERT = "observation_review", "likert_comparison"
@@ -364,4 +365,6 @@ def test_rejected_work_is_no_evidence(work: Work, project: Project) -> None:
     hit = Hit.objects.filter(unit__batch=batch)[0]
     work.answered(hit, "J", review(), status=AssignmentStatus.REJECTED)
     assert worker_rules.measure_series(project, Measure.PACE_SHARE) == {}
-    assert quality.live_evidence(project, REVIEW) == {}
+    answers = read_judgments(project=project, kind=REVIEW, roles=None)
+    spec = spec_of(REVIEW)
+    assert collect_evidence(answers, expected={}, originals={}, spec=spec, floor_seconds=1) == {}

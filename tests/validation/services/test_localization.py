@@ -279,7 +279,7 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
         assert row.shown == {"arm": arm, **kind.shown(unit, row.attempt.assignment_id, arm)}
     assert {first.attempt.arm, second.attempt.arm} == {0, 1}
     assert first.shown["regions"] == second.shown["regions"][::-1]
-    found = selectors.baseline_score(work.project)
+    found = selectors.load_baseline(work.project)[1]
     assert (found.accuracy, found.images, found.matchings) == (75.0, 1, 2)
     rows, _ = selectors.load_baseline(work.project)
     inferences = selectors.inference_rows(unit, rows)
@@ -301,6 +301,6 @@ def test_photos_taken_down_are_left_out(work: Work, image: Image) -> None:
     hit = Hit.objects.get(unit__batch=batch)
     rows = [{"inference": one, "region": region} for one, region in hit.unit.payload["truth"].items()]
     work.answered(hit, "J1", {"matches": rows})
-    assert selectors.baseline_score(work.project).images == 1
+    assert selectors.load_baseline(work.project)[1].images == 1
     Image.objects.update(taken_down_at="2026-01-01T00:00Z")
-    assert selectors.baseline_score(work.project).images == 0
+    assert selectors.load_baseline(work.project)[1].images == 0

@@ -18,7 +18,6 @@ from tests.support.pages import squeezed
 from validation.domain.reports.planner import (
     PlanError,
     PrecisionTarget,
-    coefficient_items,
     coefficient_width,
     find_sample_size,
     score_interval,
@@ -107,7 +106,7 @@ def test_unreachable_width_is_refused() -> None:
 def test_coefficient_width_falls_with_the_root_of_items(pilot: int, items: int, width: float) -> None:
     found = coefficient_width(pilot_width=width, pilot_items=pilot, items=items)
     assert found == pytest.approx(width * math.sqrt(pilot / items))
-    needed = coefficient_items(pilot_width=width, pilot_items=pilot, width=found)
+    needed = math.ceil(pilot * (width / found) ** 2)
     assert abs(needed - items) <= 1
 
 

@@ -119,17 +119,6 @@ def region_iou(first: Region, second: Region) -> float:
     return float(1 - _DisjointRegions([first, second]).distances(np.array([0]), np.array([1]))[0])
 
 
-def iou_alpha(
-    ratings: Sequence[BoxRating], *, rng: np.random.Generator, max_exact_regions: int = MAX_EXACT_REGIONS
-) -> float | None:
-    """Return Krippendorff's alpha with the distance 1 - IoU of areas.
-
-    Units with one region are left out. The result is ``None`` if no unit has two regions, or if all are equal. Above
-    ``max_exact_regions`` regions, the expected distance is estimated from a million random pairs.
-    """
-    return _alpha(_RegionDistances(ratings, rng, max_exact_regions))
-
-
 def box_agreement(
     ratings: Sequence[BoxRating],
     *,

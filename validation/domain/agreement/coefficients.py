@@ -61,18 +61,6 @@ class Coefficient:
     raters: int
 
 
-def coefficient_with_interval(
-    table: RatingTable,
-    name: Statistic,
-    *,
-    rng: np.random.Generator,
-    replicates: int = 1000,
-    level: float = 0.95,
-) -> Coefficient:
-    """Return one coefficient with its interval; ``coefficients`` computes several at once and faster."""
-    return coefficients(table, [name], rng=rng, replicates=replicates, level=level)[name]
-
-
 def coefficients(
     table: RatingTable,
     names: Iterable[Statistic] = tuple(Statistic),

@@ -70,10 +70,8 @@ def pairwise_agreement(ratings: NDArray[np.floating], ranking: NDArray[np.floati
 def pairwise_accuracy(
     table: RatingTable,
     *,
-    generator: GeneratorFactory = published_generator,
     rng: np.random.Generator | None = None,
     replicates: int = 1000,
-    level: float = 0.95,
 ) -> PairwiseAccuracy:
     """Return how well raters of the same candidates predict one another's order.
 
@@ -83,11 +81,10 @@ def pairwise_accuracy(
 
     Args:
         table: items are ``(set, candidate)``; a set's candidates get the noise in the order of ``item_ids``.
-        generator: returns a new generator for the noise. rng: draws sets for the bootstrap; without ``rng``, or if
-            ``can_bootstrap`` is false, there is no interval.
-        replicates: number of bootstrap samples. level: confidence level, 0 to 1.
+        rng: draws sets for the bootstrap; without ``rng``, or if ``can_bootstrap`` is false, there is no interval.
+        replicates: number of bootstrap samples.
     """
-    agreements = _agreements_by_set(table, generator)
+    agreements = _agreements_by_set(table)
     values = np.array(list(agreements.values()), dtype=np.float64).reshape(-1, 2)
     by_set = {key: 100 * value for key, (value, _) in agreements.items()}
     pairs = int(values[:, 1].sum())
@@ -96,7 +93,7 @@ def pairwise_accuracy(
     mean = float(100 * values[:, 0].mean())
     low = high = None
     if rng is not None and can_bootstrap(values[:, 0]):
-        low, high = mean_interval(100 * values[:, 0], rng=rng, replicates=replicates, level=level)
+        low, high = mean_interval(100 * values[:, 0], rng=rng, replicates=replicates)
     return PairwiseAccuracy(mean, 50 + mean / 2, low, high, len(agreements), pairs, by_set)
 
 
@@ -128,7 +125,7 @@ def bootstrap_means(values: FloatArray, *, rng: np.random.Generator, replicates:
     return np.concatenate(sums) / values.size
 
 
-def _agreements_by_set(table: RatingTable, generator: GeneratorFactory) -> dict[Hashable, tuple[float, int]]:
+def _agreements_by_set(table: RatingTable) -> dict[Hashable, tuple[float, int]]:
     """Return each set's agreement, -1 to 1, and its number of ordered rater pairs, in the table's order of sets."""
     if not table.size:
         return {}
@@ -147,7 +144,7 @@ def _agreements_by_set(table: RatingTable, generator: GeneratorFactory) -> dict[
         selected = row_of[block_of] >= 0
         dense = np.full((blocks.size, int(size)), np.nan)
         dense[row_of[block_of[selected]], rank[table.items[selected]]] = table.values[table.labels[selected]]
-        _add_pairs(dense, block_set[blocks], tie_break_noise(generator(), int(size)), total, pairs)
+        _add_pairs(dense, block_set[blocks], tie_break_noise(published_generator(), int(size)), total, pairs)
     return {
         set_ids[index]: (float(total[index] / pairs[index]), int(pairs[index]))
         for index in np.flatnonzero(pairs)

@@ -35,11 +35,6 @@ class Copies:
     source: IntArray
     similarity: NDArray[np.float64]
 
-    @property
-    def is_copy(self) -> NDArray[np.bool_]:
-        """Which texts are copies."""
-        return self.source >= 0
-
 
 def normalise_text(text: str) -> str:
     """Return a text's words case-folded in NFKC, without punctuation, separated by single spaces."""

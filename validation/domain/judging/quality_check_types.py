@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -35,18 +35,13 @@ class CheckRates:
 
     def __post_init__(self) -> None:
         """Refuse rates outside 0 to ``MAX_PERCENT``."""
-        for name, percent in (("gold", self.gold), ("attention", self.attention), ("repeat", self.repeat)):
+        for name, percent in asdict(self).items():
             if not 0 <= percent <= MAX_PERCENT:
                 raise QualityCheckError(f"{name}: use 0 to {MAX_PERCENT} percent of the round")
 
     def counts(self, units: int) -> dict[CheckRole, int]:
         """Return the number of checks of each role for ``units`` own units, rounded up: a rate above 0 gives one."""
-        rates = {
-            CheckRole.GOLD: self.gold,
-            CheckRole.ATTENTION: self.attention,
-            CheckRole.REPEAT: self.repeat,
-        }
-        return {role: -(-units * percent // 100) for role, percent in rates.items()}
+        return {role: -(-units * getattr(self, role.value) // 100) for role in CheckRole}
 
     def total(self, units: int) -> int:
         """Return the number of checks of all roles for ``units`` own units."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from hits.domain.quantiles import quantile
-from validation.domain.agreement.coefficients import Coefficient, Statistic, coefficients
+from validation.domain.agreement.coefficients import Statistic, coefficients
 from validation.domain.agreement.krippendorff import Metric, coincidence_matrix, hardest_items
 from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
@@ -48,20 +48,9 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         stream: a number added to the bootstrap's seed, so that each dimension has its own random numbers.
     """
     per_label = np.bincount(table.labels, minlength=len(table.scale))
-    figures: dict[str, Any] = {
-        "labels": [[str(label), int(count)] for label, count in zip(table.scale, per_label, strict=True)],
-        "items": int(np.unique(table.items).size),
-        "ratings": table.size,
-        "raters": int(np.unique(table.raters).size),
-        "share": None,
-        "mean": None,
-        "coefficients": {},
-        "confusion": [],
-        "examples": {},
-        "hardest": [],
-    }
-    if not dimension.is_fixed:
-        figures["labels"] = []
+    labels = [[str(label), int(count)] for label, count in zip(table.scale, per_label, strict=True)]
+    items, raters = int(np.unique(table.items).size), int(np.unique(table.raters).size)
+    figures = _counts_alone(labels if dimension.is_fixed else [], items, table.size, raters)
     if not table.size or len(table.item_ids) * len(table.scale) > MAX_CELLS:
         return figures
     if dimension.scale is Scale.MULTIPLE:
@@ -71,10 +60,8 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         figures["share"] = positive_share(counts, [label in dimension.favourable for label in table.scale])
     if dimension.is_numeric:
         figures["mean"] = float(table.values[table.labels].mean())
-    rng = np.random.default_rng([SEED, stream])
     statistics = STATISTICS[dimension.scale] if dimension.is_fixed else (Statistic.PERCENT,)
-    results = coefficients(table, statistics, rng=rng, replicates=REPLICATES)
-    figures["coefficients"] = {str(key.value): _coefficient_figures(value) for key, value in results.items()}
+    figures["coefficients"] = _coefficient_figures(table, statistics, stream)
     if dimension.is_fixed:
         figures["confusion"] = coincidence_matrix(table).tolist()
         figures["examples"] = _example_items(counts, table)
@@ -82,6 +69,22 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         figures["unanimity"] = unanimity(counts)
     figures["hardest"] = hardest_item_rows(table, counts, metric_of(dimension))
     return figures
+
+
+def _counts_alone(labels: list[list[Any]], items: int, ratings: int, raters: int) -> dict[str, Any]:
+    """Return the figures of a dimension with its counts; all other figures are still empty."""
+    return {
+        "labels": labels,
+        "items": items,
+        "ratings": ratings,
+        "raters": raters,
+        "share": None,
+        "mean": None,
+        "coefficients": {},
+        "confusion": [],
+        "examples": {},
+        "hardest": [],
+    }
 
 
 def unanimity(counts: IntArray) -> dict[str, Any]:
@@ -99,16 +102,12 @@ def _label_rows(dimension: Dimension, table: RatingTable, stream: int) -> list[d
     rows = []
     for number, label in enumerate(dimension.labels):
         label_table = table.where((item_labels == str(label))[table.items])
-        rng = np.random.default_rng([SEED, stream, number])
-        results = coefficients(label_table, STATISTICS[Scale.MULTIPLE], rng=rng, replicates=REPLICATES)
         rows.append(
             {
                 "label": str(label),
                 "ticked": int(label_table.labels.sum()),
                 "ratings": label_table.size,
-                "coefficients": {
-                    str(key.value): _coefficient_figures(value) for key, value in results.items()
-                },
+                "coefficients": _coefficient_figures(label_table, STATISTICS[Scale.MULTIPLE], stream, number),
             }
         )
     return rows
@@ -123,23 +122,21 @@ def text_figures(dimension: Dimension, rows: Iterable[JudgmentRow], spec: Judgin
         if name == dimension.name and str(label).strip()
     ]
     lengths = sorted(len(text.split()) for _, text in texts)
+    items, raters = {row.item for row, _ in texts}, {row.rater for row, _ in texts}
+    median_words = quantile(lengths, 0.5) if lengths else None
+    return _counts_alone([], len(items), len(texts), len(raters)) | {"median_words": median_words}
+
+
+def _coefficient_figures(
+    table: RatingTable, statistics: Iterable[Statistic], *streams: int
+) -> dict[str, dict[str, Any]]:
+    """Return the coefficients by name as plain data; ``streams`` are added to the bootstrap's seed."""
+    rng = np.random.default_rng([SEED, *streams])
+    results = coefficients(table, statistics, rng=rng, replicates=REPLICATES)
     return {
-        "labels": [],
-        "items": len({row.item for row, _ in texts}),
-        "ratings": len(texts),
-        "raters": len({row.rater for row, _ in texts}),
-        "share": None,
-        "mean": None,
-        "coefficients": {},
-        "confusion": [],
-        "examples": {},
-        "hardest": [],
-        "median_words": quantile(lengths, 0.5) if lengths else None,
+        name.value: {key: plain_number(value) for key, value in asdict(result).items()}
+        for name, result in results.items()
     }
-
-
-def _coefficient_figures(coefficient: Coefficient) -> dict[str, Any]:
-    return {key: plain_number(value) for key, value in asdict(coefficient).items()}
 
 
 def plain_number(value: Any) -> Any:

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from validation.domain.agreement.pairwise import can_bootstrap
+from validation.domain.agreement.pairwise import can_bootstrap, mean_interval
 from validation.domain.judging.spec import JudgedLabel, Label
 
 MIN_PAIRS = 3  # Hessel et al. 2022 §4.2: with fewer, guessing is right too often
 MAX_PAIRS = 10  # letters A to J; people can hardly distinguish more regions on one photo
 REPLICATES = 1000
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +81,12 @@ def score_matchings(
     *,
     rng: np.random.Generator,
     replicates: int = REPLICATES,
-    level: float = LEVEL,
 ) -> BaselineScore:
     """Return the accuracy of ``answers``, averaged over images, with its bootstrap interval.
 
     Args:
         truths: by item, inference id -> region id. Answers about other items are left out.
-        rng: draws the bootstrap's images. replicates: number of draws. level: confidence level, 0 to 1.
+        rng: draws the bootstrap's images. replicates: number of draws.
     """
     correct: dict[str, list[int]] = {}
     raters = set()
@@ -100,7 +98,9 @@ def score_matchings(
         raters.add(row.rater)
     images = tuple(ImageScore(item, len(truths[item]), tuple(counts)) for item, counts in correct.items())
     shares = np.array([image.accuracy for image in images])
-    low, high = _interval(shares, rng, replicates, level)
+    low = high = None
+    if can_bootstrap(shares):
+        low, high = (100 * bound for bound in mean_interval(shares, rng=rng, replicates=replicates))
     return BaselineScore(
         accuracy=float(100 * shares.mean()) if images else None,
         low=low,
@@ -112,17 +112,3 @@ def score_matchings(
         chance=float(100 * np.mean([1 / image.total for image in images])) if images else None,
         by_image=images,
     )
-
-
-def _interval(
-    shares: np.ndarray, rng: np.random.Generator, replicates: int, level: float
-) -> tuple[float | None, float | None]:
-    """Return the percentile interval of the mean of ``shares`` (n,), in percent; None with too few shares."""
-    count = len(shares)
-    if not can_bootstrap(shares):
-        return None, None
-    # The mean needs only how often each share is drawn, and there are few distinct shares.
-    values, counts = np.unique(shares, return_counts=True)
-    draw_counts = rng.multinomial(count, counts / count, size=replicates)
-    low, high = np.quantile(draw_counts @ values / count, [(1 - level) / 2, (1 + level) / 2])
-    return float(100 * low), float(100 * high)

@@ -10,7 +10,7 @@ interval of the share over items.
 """
 
 from dataclasses import dataclass
-from math import ceil, inf, isfinite, sqrt
+from math import inf, isfinite, sqrt
 from statistics import NormalDist
 
 LEVEL = 0.95
@@ -124,17 +124,6 @@ def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> fl
     if pilot_items < 1 or items < 1:
         raise PlanError("pilot", "Both the pilot and the plan need at least one item.")
     return pilot_width * sqrt(pilot_items / items)
-
-
-def coefficient_items(*, pilot_width: float, pilot_items: int, width: float) -> int:
-    """Return how many items give a coefficient's interval this ``width``, by the rule of ``coefficient_width``.
-
-    Raises:
-        PlanError: the width is not above 0.
-    """
-    if width <= 0:
-        raise PlanError("width", "Use a width above 0.")
-    return max(1, ceil(pilot_items * (pilot_width / width) ** 2))
 
 
 def width_curve(target: PrecisionTarget, sample: SampleSize) -> list[tuple[int, float]]:

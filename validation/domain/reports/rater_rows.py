@@ -7,20 +7,6 @@ from typing import Any, NamedTuple
 from validation.domain.judging.ratings import JudgmentRow, RatingError
 from validation.domain.judging.spec import LABEL_SEPARATOR, Dimension, JudgingSpec, Scale
 
-COLUMNS = (
-    "kind",
-    "batch",
-    "item",
-    "dimension",
-    "label",
-    "value",
-    "rater",
-    "seconds",
-    "submitted_at",
-    "simulated",
-    "imported",
-)
-
 
 class RaterRow(NamedTuple):
     """One rating. ``item`` is the item's key; a rated part follows after a slash.
@@ -41,6 +27,9 @@ class RaterRow(NamedTuple):
     submitted_at: datetime | None
     simulated: bool
     imported: bool
+
+
+COLUMNS = RaterRow._fields
 
 
 def rater_rows(judgment: JudgmentRow, rater: str, spec: JudgingSpec) -> Iterator[RaterRow]:

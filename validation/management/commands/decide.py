@@ -5,7 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 from validation.domain.decision_rules import DecisionRule, RuleError
 from validation.registry import decidable_kinds
@@ -41,15 +41,12 @@ class Command(DeerstalkerCommand):
             "judgments": run.counts["judgments"],
             "dimensions": run.counts["dimensions"],
         }
-        if options["json"]:
-            emit_json(self, result)
-            return
-        for name, counts in run.counts["dimensions"].items():
-            self.stdout.write(
-                f"{name}: {counts['accept']} accepted, {counts['reject']} rejected, "
-                f"{counts['undecided']} undecided"
-            )
-        self.stdout.write(f"run {run.pk}{'' if decided.is_new else ', unchanged since that run'}")
+        lines = [
+            f"{name}: {counts['accept']} accepted, {counts['reject']} rejected, {counts['undecided']} undecided"
+            for name, counts in run.counts["dimensions"].items()
+        ]
+        unchanged = "" if decided.is_new else ", unchanged since that run"
+        self.report(options, result, *lines, f"run {run.pk}{unchanged}")
 
 
 def _read_rules(path: Path) -> dict[str, DecisionRule]:

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, emit_json, input_error
+from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 from validation.selectors.judging import comparison_spec
 from validation.services.leaderboard import build_leaderboard_key, write_json
@@ -39,19 +39,15 @@ class Command(DeerstalkerCommand):
         project = find_project(options["project"])
         made = build_leaderboard_key(project)
         write_json(options["out"], made.key)
-        if options["json"]:
-            result = {
-                "file": str(options["out"]),
-                "sets": made.sets,
-                "candidates": made.candidates,
-                "left_out": made.left_out,
-                "simulated": made.simulated,
-                "rehearsal": project.is_rehearsal,
-            }
-            emit_json(self, result)
-            return
+        facts = {
+            "file": str(options["out"]),
+            "sets": made.sets,
+            "candidates": made.candidates,
+            "left_out": made.left_out,
+            "simulated": made.simulated,
+            "rehearsal": project.is_rehearsal,
+        }
         mark = " (a rehearsal, not for release)" if project.is_rehearsal else ""
-        self.stdout.write(
-            f"{options['out']}{mark}: {made.sets} sets, {made.candidates} candidates; "
-            f"{made.left_out} left out, with fewer than two raters"
-        )
+        counts = f"{made.sets} sets, {made.candidates} candidates"
+        left_out = f"{made.left_out} left out, with fewer than two raters"
+        self.report(options, facts, f"{options['out']}{mark}: {counts}; {left_out}")

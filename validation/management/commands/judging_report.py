@@ -1,7 +1,6 @@
 """``manage.py judging_report --project P [--kind K] [--json] [--rows DIR]``."""
 
 from argparse import ArgumentParser
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -77,5 +76,5 @@ def _json_result(report: JudgingReport, rows: RaterRowFiles | None) -> dict[str,
             {"rank": row.rank, "worker": str(row.worker), "figures": row.figures}
             for row in report.workers.select_related("worker")
         ],
-        "rows": None if rows is None else {**asdict(rows), "made_at": rows.made_at.isoformat()},
+        "rows": None if rows is None else rows.as_row(),
     }

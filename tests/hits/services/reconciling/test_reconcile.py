@@ -32,7 +32,6 @@ from hits.models import (
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
 from hits.selectors import reconciliation
-from hits.selectors import records as collected_rows
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
@@ -218,7 +217,7 @@ def test_unmatched_work_is_paid_and_enters_no_dataset(batch: Batch, researcher: 
     assert found.cents_ours == found.cents_marketplace == 8 * 110
     assert ledger.sum_entries(batch=batch).spent == 110
     assert not Pair.objects.exists()
-    assert not list(collected_rows.judgments(kind=batch.kind, batch=batch))
+    assert not Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED).exists()
     assert not reconciliation.undecided_assignments(batch).exists()
     (past,) = reconciliation.batch_resolutions(batch)
     assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")

@@ -7,7 +7,6 @@ from tests.support.judging.agreement_tables import random_tables
 from validation.domain.agreement.coefficients import (
     Coefficient,
     Statistic,
-    coefficient_with_interval,
     coefficients,
 )
 from validation.domain.agreement.fleiss import (
@@ -51,6 +50,12 @@ def crowd(rng: np.random.Generator, items: int, follows: float) -> RatingTable:
     )
     rows = [(item, rater, int(given[item, rater])) for item in range(items) for rater in range(3)]
     return RatingTable.from_rows(rows, range(4))
+
+
+def coefficient_with_interval(
+    table: RatingTable, name: Statistic, *, rng: np.random.Generator, **options: float
+) -> Coefficient:
+    return coefficients(table, [name], rng=rng, **options)[name]
 
 
 def drawn_table(table: RatingTable, times: np.ndarray) -> RatingTable:

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from validation.domain.agreement.box_agreement import (
+    MAX_EXACT_REGIONS,
     BoxError,
     BoxRating,
     Region,
     box_agreement,
-    iou_alpha,
     iou_matrix,
     match_boxes,
     region,
@@ -51,6 +51,12 @@ def direct_alpha(rows: list[tuple[str, str, frozenset]]) -> float | None:
     observed = sum(sum(apart(a, b) for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in kept) / n
     expected = sum(apart(a, b) for a, b in permutations(values, 2)) / (n * (n - 1))
     return None if expected == 0 else 1 - observed / expected
+
+
+def iou_alpha(
+    ratings: list[BoxRating], *, rng: np.random.Generator, max_exact_regions: int = MAX_EXACT_REGIONS
+) -> float | None:
+    return box_agreement(ratings, rng=rng, replicates=0, max_exact_regions=max_exact_regions).alpha
 
 
 def random_boxes(rng: np.random.Generator, width: int, height: int) -> Boxes:
