@@ -53,9 +53,8 @@ def site(transactional_db: None, settings: Any, loaded_site: ReadyServer) -> Ite
 
 @pytest.fixture
 def worker_process(site: str) -> Iterator[None]:
-    """Run the background worker, so that what the pages queue is done."""
-    port = site.rsplit(":", 1)[1]
-    with children.workers(PORT=port):
+    """Run the background workers, so that what the pages queue is done."""
+    with children.forked_workers():
         yield
 
 

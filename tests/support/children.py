@@ -8,9 +8,11 @@ import sys
 import traceback
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+from celery.bin.celery import main as celery_main
 from django.conf import settings
 from django.db import connection, connections
 from django.test import override_settings
@@ -172,8 +174,7 @@ def workers(log: Path | None = None, **more: str) -> Iterator[list["subprocess.P
 
     Wake-ups that earlier tests left in the queue are forgotten first.
     """
-    for message in (settings.VAR_DIR / "queue" / "messages").glob("*.msg"):
-        message.unlink(missing_ok=True)
+    _forget_wakeups()
     environment = child_environment(**more)
     errors = log.open("wb") if log is not None else None
     started = [
@@ -189,6 +190,33 @@ def workers(log: Path | None = None, **more: str) -> Iterator[list["subprocess.P
             process.terminate()
         for process in started:
             stop(process)
+
+
+@contextmanager
+def forked_workers() -> Iterator[None]:
+    """Run the background workers as forks of this process: the same commands, without seconds of imports for each."""
+    _forget_wakeups()
+    started = [start(partial(_work_off_queues, command)) for command in worker_commands()]
+    try:
+        yield
+    finally:
+        for child in started:
+            with suppress(ProcessLookupError):  # it had not yet its own group
+                os.killpg(child, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+            wait(child)
+
+
+def _work_off_queues(command: list[str]) -> None:
+    os.setsid()
+    sys.argv = command[2:]
+    celery_main()
+
+
+def _forget_wakeups() -> None:
+    for message in (settings.VAR_DIR / "queue" / "messages").glob("*.msg"):
+        message.unlink(missing_ok=True)
 
 
 def stop(process: "subprocess.Popen[bytes]") -> None:
