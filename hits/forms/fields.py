@@ -42,7 +42,7 @@ class MoneyField(_DollarField):
         try:
             cents = parse_usd(text)
         except ValueError:
-            raise forms.ValidationError("Use whole cents, such as 0.46.") from None
+            raise forms.ValidationError("Enter US dollars with at most two decimals, such as 0.46.") from None
         if cents < self.min_cents:
             raise forms.ValidationError("Pay at least one cent.")
         if cents > MAX_CENTS:
@@ -65,7 +65,7 @@ class SumField(_DollarField):
         try:
             cents = parse_typed_usd(text)
         except ValueError:
-            raise forms.ValidationError("Use whole cents, such as 250.00.") from None
+            raise forms.ValidationError("Enter US dollars with at most two decimals, such as 250.00.") from None
         if cents > self.max_cents:
             raise forms.ValidationError(f"Use {format_dollars(self.max_cents)} or less.")
         return cents

@@ -81,10 +81,11 @@ def has_ended(attempt: Attempt) -> bool:
 def lost_cutoff(batch: Batch) -> datetime | None:
     """Return the opening time before which an answer that the marketplace does not show counts as lost.
 
-    Its allowed time and the grace period ended before the last synchronisation. ``None``: never synchronised.
+    Its allowed time and the grace period ended before the last synchronisation; a closed batch needs no further one.
+    ``None``: never synchronised.
     """
-    last_sync = timezone.now() if batch.state == BatchState.CLOSED else batch.synced_at
-    return None if last_sync is None else last_sync - _allowed_time(batch) - GRACE_PERIOD
+    known_until = timezone.now() if batch.state == BatchState.CLOSED else batch.synced_at
+    return None if known_until is None else known_until - _allowed_time(batch) - GRACE_PERIOD
 
 
 def _allowed_time(batch: Batch) -> timedelta:

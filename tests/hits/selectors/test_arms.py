@@ -101,6 +101,7 @@ class Day:
     seed: int
     notices: list[tuple[int, EventDocument]] = field(default_factory=list)
     events: int = 0
+    consented: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
@@ -138,7 +139,9 @@ class Day:
                 except MarketRefused:
                     continue  # has this one already
                 key = page_key(hit, task.slot.assignment_id, worker.worker_id)
-                submit.record_consent(key=key, version=1, country="US")
+                if worker.pk not in self.consented:
+                    submit.record_consent(key=key, version=1, country="US")
+                    self.consented.add(worker.pk)
                 submit.open_attempt(key)
                 if self.rng.random() < 0.3:
                     submit.open_attempt(key)  # the page is loaded anew

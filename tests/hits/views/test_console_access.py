@@ -16,6 +16,7 @@ from hits.services import instructions
 from hits.services.launching import template_launch
 from tests.support import market
 from tests.support.loop import collected, published
+from tests.support.undone import undone
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -174,40 +175,44 @@ def test_every_address_has_a_row() -> None:
     assert named - TESTED_IN_OTHER_FILES == set(rows)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_access_by_role(
-    page: Page, world: World, client: Client, annotator: User, outsider: User, researcher: User, admin: User
+    subtests: pytest.Subtests, world: World, annotator: User, outsider: User, researcher: User, admin: User
 ) -> None:
-    reply = call(client, world, page)
-    if page.name.startswith("api-"):
-        assert reply.status_code == FORBIDDEN
-    else:
-        assert reply.status_code == MOVED
-        assert reply.headers["Location"].startswith(reverse("login"))
     before = Assignment.objects.get().status
-    expected = [
-        (annotator, page.strangers if page.annotator is None else page.annotator),
-        (outsider, page.strangers),
-        (researcher, page.researcher),
-        (admin, page.admin),
-    ]
-    for user, status in expected:
-        client.force_login(user)
-        assert call(client, world, page).status_code == status, user
-        if user in {annotator, outsider}:
-            assert Assignment.objects.get().status == before, "a stranger changed something"
+    for page in PAGES:
+        with subtests.test(page.name), undone():
+            client = Client()
+            reply = call(client, world, page)
+            if page.name.startswith("api-"):
+                assert reply.status_code == FORBIDDEN
+            else:
+                assert reply.status_code == MOVED
+                assert reply.headers["Location"].startswith(reverse("login"))
+            expected = [
+                (annotator, page.strangers if page.annotator is None else page.annotator),
+                (outsider, page.strangers),
+                (researcher, page.researcher),
+                (admin, page.admin),
+            ]
+            for user, status in expected:
+                client.force_login(user)
+                assert call(client, world, page).status_code == status, user
+                if user in {annotator, outsider}:
+                    assert Assignment.objects.get().status == before, "a stranger changed something"
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.post is not None], ids=lambda page: page.name
-)
-def test_changes_require_post_and_csrf_token(page: Page, world: World, admin: User) -> None:
+def test_changes_require_post_and_csrf_token(
+    subtests: pytest.Subtests, world: World, admin: User
+) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(admin)
-    assert strict.get(world.url(page)).status_code == 405
-    reply = strict.post(world.url(page), page.post)
-    assert reply.status_code == FORBIDDEN
-    assert b"Nothing was sent" in reply.content
+    for page in PAGES:
+        if page.post is not None:
+            with subtests.test(page.name), undone():
+                assert strict.get(world.url(page)).status_code == 405
+                reply = strict.post(world.url(page), page.post)
+                assert reply.status_code == FORBIDDEN
+                assert b"Nothing was sent" in reply.content
 
 
 def test_only_admin_publishes_consent_text(

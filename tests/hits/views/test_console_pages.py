@@ -83,7 +83,7 @@ def test_launch_needs_confirmation_and_estimate_spends_nothing(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reward": "1.105"}, "Use whole cents, such as 0.46."),
+        ({"reward": "1.105"}, "Enter US dollars with at most two decimals, such as 0.46."),
         ({"reward": "0"}, "Pay at least one cent."),
         ({"reward": "2000"}, "check the decimal point"),
         ({"first": "9"}, "There are 1 photos"),

@@ -193,7 +193,7 @@ def test_invalid_terms_are_named_at_their_field(client: Client, work: Work, url:
     page = plain(reply)
     assert reply.status_code == 400
     for text in (
-        "Use whole cents",
+        "at most two decimals",
         "less than or equal to 100",
         "greater than or equal to 1",
         "No gold item is in use",

@@ -12,6 +12,7 @@ from django.urls import reverse
 from curation.models import Pair
 from hits.models import AuditEvent, Batch, Job, Project
 from tests.support.judging.work import Work
+from tests.support.undone import undone
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import JudgingRound
 from validation.services.judging import launch_comparison
@@ -111,41 +112,41 @@ def traces() -> tuple[int, ...]:
     return tuple(model.objects.count() for model in (AuditEvent, Job, Batch, Pair))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_opens_for_researchers_only(
-    page: Page,
-    client: Client,
+def test_pages_open_for_researchers_only(
+    subtests: pytest.Subtests,
     project: Project,
     rows: dict[str, Any],
     annotator: User,
     outsider: User,
     researcher: User,
 ) -> None:
-    address = url(page, project, rows)
-    assert call(client, page, address) == page.signed_out
     before = traces()
-    for stranger in (annotator, outsider):
-        client.force_login(stranger)
-        assert call(client, page, address) == ABSENT
-    assert traces() == before
-    client.force_login(researcher)
-    assert call(client, page, address) == page.researcher
-    if page.post is not None:
-        assert client.get(address).status_code == 405
+    for page in PAGES:
+        with subtests.test(page.name, query=page.query), undone():
+            client, address = Client(), url(page, project, rows)
+            assert call(client, page, address) == page.signed_out
+            for stranger in (annotator, outsider):
+                client.force_login(stranger)
+                assert call(client, page, address) == ABSENT
+            assert traces() == before
+            client.force_login(researcher)
+            assert call(client, page, address) == page.researcher
+            if page.post is not None:
+                assert client.get(address).status_code == 405
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page.name != "judging-ratings"], ids=lambda page: page.name
-)
 def test_post_without_csrf_token_is_refused(
-    page: Page, project: Project, rows: dict[str, Any], researcher: User
+    subtests: pytest.Subtests, project: Project, rows: dict[str, Any], researcher: User
 ) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(researcher)
     before = traces()
-    reply = client.post(url(page, project, rows), page.post or {"step": "launch"})
-    assert reply.status_code in {FORBIDDEN, 405}
-    assert traces() == before
+    for page in PAGES:
+        if page.name != "judging-ratings":
+            with subtests.test(page.name, query=page.query), undone():
+                reply = client.post(url(page, project, rows), page.post or {"step": "launch"})
+                assert reply.status_code in {FORBIDDEN, 405}
+                assert traces() == before
 
 
 def test_every_judging_url_is_in_the_table() -> None:

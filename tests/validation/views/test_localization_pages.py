@@ -125,7 +125,7 @@ def test_refused_round_shows_reason_and_keeps_input(
         ({"n": "4"}, "Use 3 or fewer, the number of photos that can be matched."),
         ({"n": "0"}, "greater than or equal to 1"),
         ({"seed": "-1"}, "greater than or equal to 0"),
-        ({"reward": "free"}, "Use whole cents"),
+        ({"reward": "free"}, "at most two decimals"),
         ({"pool": "everyone"}, "Select a valid choice"),
     ],
 )

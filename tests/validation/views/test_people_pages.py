@@ -15,6 +15,7 @@ from hits.models import AuditEvent, Demographics, Hit, Image, Project, Worker
 from tests.support.judging.crowd import crowd, pair_of
 from tests.support.judging.work import Work, review
 from tests.support.pages import squeezed
+from tests.support.undone import undone
 from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.models import RuleProposal, StatusChange
@@ -81,10 +82,8 @@ def url(page: Page, project: Project, proposal: RuleProposal) -> str:
     return reverse(page.name, args=[project.slug, *keys.get(page.key, [])])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_page_opens_for_project_members_only(
-    page: Page,
-    client: Client,
+def test_pages_open_for_project_members_only(
+    subtests: pytest.Subtests,
     project: Project,
     proposal: RuleProposal,
     annotator: User,
@@ -92,24 +91,25 @@ def test_page_opens_for_project_members_only(
     researcher: User,
     admin: User,
 ) -> None:
-    address = url(page, project, proposal)
+    def call(client: Client, page: Page) -> int:
+        address = url(page, project, proposal)
+        reply = client.get(address) if page.post is None else client.post(address, page.post)
+        return int(reply.status_code)
 
-    def call() -> int:
-        return int(
-            (client.get(address) if page.post is None else client.post(address, page.post)).status_code
-        )
-
-    assert call() == MOVED  # to the sign-in
     before = (StatusChange.objects.count(), AuditEvent.objects.count())
-    for stranger in (annotator, outsider):
-        client.force_login(stranger)
-        assert call() == ABSENT
-    assert (StatusChange.objects.count(), AuditEvent.objects.count()) == before
-    for member, status in ((researcher, page.researcher), (admin, page.admin)):
-        client.force_login(member)
-        assert call() == status, member
-    if page.post is not None:
-        assert client.get(address).status_code == 405
+    for page in PAGES:
+        with subtests.test(page.name), undone():
+            client = Client()
+            assert call(client, page) == MOVED  # to the sign-in
+            for stranger in (annotator, outsider):
+                client.force_login(stranger)
+                assert call(client, page) == ABSENT
+            assert (StatusChange.objects.count(), AuditEvent.objects.count()) == before
+            for member, status in ((researcher, page.researcher), (admin, page.admin)):
+                client.force_login(member)
+                assert call(client, page) == status, member
+            if page.post is not None:
+                assert client.get(url(page, project, proposal)).status_code == 405
 
 
 def test_rows_of_another_project_are_not_found(

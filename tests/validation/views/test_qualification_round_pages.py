@@ -165,7 +165,7 @@ def test_qualification_round_is_launched_in_two_steps(
         ({"assignments": "0"}, "greater than or equal to 1"),
         ({"photos": []}, "Tick 3, 6, 9"),
         ({"assignments": "1"}, "more photo sets than applicants"),
-        ({"reward": "free"}, "Use whole cents"),
+        ({"reward": "free"}, "at most two decimals"),
         ({"countries": "US, Narnia"}, "“Narnia” is not a country"),
         ({"exam_needed": "2"}, "The exam has 1 question."),
         ({"q1_right": "3"}, "enter the number of the correct choice"),

@@ -345,7 +345,7 @@ def test_admin_changes_the_caps_and_an_event_records_it(
     assert trail[1].data["budget_cap_cents_before"] == 100_000
     slip = client.post(url, {"target": "18", "cap": "12,50", "threshold": "50"})
     assert slip.status_code == 400
-    assert "Use whole cents, such as 250.00." in squeezed(slip)
+    assert "Enter US dollars with at most two decimals, such as 250.00." in squeezed(slip)
     client.post(reverse("batch-cap", args=[batch.pk]), {"cap": "0.99"})
     batch.refresh_from_db()
     assert batch.budget_cap_cents == 99
