@@ -20,7 +20,7 @@ from hits.models import Project
 PREDICTIONS = "test_set_predictions.zip"
 COMPARISON_MEMBER = "test_set_predictions/comparison.npy"
 COMPARISON_KEY = "comparison_answer_key.json"
-SHORTCUT = "shortcut"  # in the options of a baseline
+SHORTCUT_OPTION = "shortcut"  # key in a baseline's options: the input that it uses instead of the image
 DEFAULT_SETS = {"boxes": MAX_BOXES, "chunk": CHUNK_SIZE, "min_inferences": MIN_INFERENCES, "seed": 0}
 """The default options of evaluation sets."""
 
@@ -80,7 +80,7 @@ def baseline_evaluations(
     version: DatasetVersion, split: str, shortcut: str, seed: int
 ) -> "QuerySet[Evaluation]":
     """Return a version's evaluations of a shortcut with a random seed, newest first."""
-    named = {f"options__{SHORTCUT}": shortcut, "options__seed": seed}
+    named = {f"options__{SHORTCUT_OPTION}": shortcut, "options__seed": seed}
     rows = evaluations(version.project).filter(version=version, split=split, texts="inference", **named)
     return rows.filter(source=EvaluationSource.BASELINE.value)
 

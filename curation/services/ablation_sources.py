@@ -16,7 +16,7 @@ from curation.scorer.config import TINY
 from curation.scorer.recipes import Recipe, RecipeKind
 from curation.scorer.texts import TextKind
 from curation.selectors.ablations import SETTINGS_THAT_CHANGE_NO_RESULT, evaluation_recipes, is_same_run
-from curation.selectors.evaluations import SHORTCUT, proposal_run_number
+from curation.selectors.evaluations import SHORTCUT_OPTION, proposal_run_number
 
 SHORTCUTS: Mapping[RecipeKind, tuple[Shortcut, ...]] = {
     RecipeKind.RANDOM: (Shortcut.RANDOM,),
@@ -117,7 +117,7 @@ def _matches_recipe(recipe: Recipe, evaluation: Evaluation) -> bool:
         return False
     if recipe.kind in SHORTCUTS:
         is_baseline = evaluation.source == EvaluationSource.BASELINE
-        return is_baseline and evaluation.options.get(SHORTCUT) in SHORTCUTS[recipe.kind]
+        return is_baseline and evaluation.options.get(SHORTCUT_OPTION) in SHORTCUTS[recipe.kind]
     if not recipe.needs_scorer:
         return recipe.name in evaluation_recipes(evaluation)
     if evaluation.scorer is None or evaluation.scorer.version_id != evaluation.version_id:
@@ -145,7 +145,7 @@ def _training_recipe(recipe: Recipe) -> Recipe | None:
 def _evaluation_distance(recipe: Recipe, evaluation: Evaluation, default_splits: Splits) -> Distance:
     """Return an evaluation's distance from the row's recipe; less is closer."""
     if recipe.kind in SHORTCUTS:
-        return 0, SHORTCUTS[recipe.kind].index(Shortcut(evaluation.options[SHORTCUT]))
+        return 0, SHORTCUTS[recipe.kind].index(Shortcut(evaluation.options[SHORTCUT_OPTION]))
     if evaluation.scorer is not None:
         return _scorer_distance(recipe, evaluation.scorer, default_splits)
     return 0, int(evaluation.options.get("encoder") != recipes.default_model())
@@ -176,7 +176,7 @@ def _changed_settings(recipe: Recipe, scorer: Scorer) -> dict[str, Any]:
 
 def _evaluation_key(evaluation: Evaluation) -> tuple[Any, ...]:
     """Return what an evaluation measured: equal keys differ only in additional measures."""
-    named = (evaluation.options.get(name) for name in ("encoder", SHORTCUT, "seed"))
+    named = (evaluation.options.get(name) for name in ("encoder", SHORTCUT_OPTION, "seed"))
     return evaluation.scorer_id, *named
 
 

@@ -14,7 +14,7 @@ from curation.scorer import recipes
 from curation.scorer.recipes import BATCH_CURVE, COLUMN_MEASURES, COLUMNS, Recipe, RecipeKind
 from curation.selectors.ablations import evaluation_recipes
 from curation.selectors.evaluations import (
-    SHORTCUT,
+    SHORTCUT_OPTION,
     finished_evaluations,
     has_default_options,
     proposal_run_number,
@@ -177,7 +177,7 @@ def _describe_older_boxes(evaluation: Evaluation, evaluations: Iterable[Evaluati
 def _describe_untrained_shortcut(recipe: Recipe, evaluation: Evaluation) -> list[str]:
     """Describe a text-only baseline that was not trained, unlike the paper's."""
     second_choices = SHORTCUTS.get(recipe.kind, ())[1:]
-    if evaluation.options.get(SHORTCUT) not in second_choices:
+    if evaluation.options.get(SHORTCUT_OPTION) not in second_choices:
         return []
     return ["cosines with the clue itself, no ridge regression"]
 

@@ -13,7 +13,7 @@ from curation.families.sherlock.evaluation_plan import ALL, SetOptions, resolve_
 from curation.features.encoder import POOLED_ENCODER
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Scorer
 from curation.records import InvalidInput
-from curation.selectors.evaluations import SHORTCUT
+from curation.selectors.evaluations import SHORTCUT_OPTION
 from curation.selectors.jobs import EVALUATE
 from curation.selectors.scorers import scorer_by_encoder
 from curation.services.options import check_at_least, check_one_of
@@ -179,7 +179,9 @@ def request_baseline_evaluation(
             raise Refused(f"texts: {LABELS[shortcut]} ranks inferences only; use {INFERENCE}")
         chosen = replace(chosen, proposals=0)  # a proposed box has no clue to read
     label = chosen.label or (f"{LABELS[shortcut]} (seed {seed})" if seed else LABELS[shortcut])
-    subject = _EvaluationSubject(EvaluationSource.BASELINE, label, {SHORTCUT: shortcut.value, "seed": seed})
+    subject = _EvaluationSubject(
+        EvaluationSource.BASELINE, label, {SHORTCUT_OPTION: shortcut.value, "seed": seed}
+    )
     return _request(project, by, version, split, chosen, subject, queue=queue)
 
 

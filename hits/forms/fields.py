@@ -65,7 +65,9 @@ class SumField(_DollarField):
         try:
             cents = parse_typed_usd(text)
         except ValueError:
-            raise forms.ValidationError("Enter US dollars with at most two decimals, such as 250.00.") from None
+            raise forms.ValidationError(
+                "Enter US dollars with at most two decimals, such as 250.00."
+            ) from None
         if cents > self.max_cents:
             raise forms.ValidationError(f"Use {format_dollars(self.max_cents)} or less.")
         return cents

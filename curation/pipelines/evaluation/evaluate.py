@@ -27,7 +27,7 @@ from curation.pipelines.evaluation.evaluate_shortcuts import shortcut_scores
 from curation.pipelines.evaluation.evaluate_vectors import EncodingSetup, encoder_scores
 from curation.pipelines.evaluation.evaluation_files import Scores, interval_generator, save_evaluation
 from curation.records import InvalidInput
-from curation.selectors.evaluations import SHORTCUT, count_known_pairs
+from curation.selectors.evaluations import SHORTCUT_OPTION, count_known_pairs
 from curation.services.evaluations import evaluation_set_options
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
@@ -81,7 +81,7 @@ def _compute_scores(
     options = evaluation.options
     match evaluation.source:
         case EvaluationSource.BASELINE:
-            shortcut = Shortcut(options[SHORTCUT])
+            shortcut = Shortcut(options[SHORTCUT_OPTION])
             scores, facts = shortcut_scores(sets, shortcut, seed=options["seed"], progress=progress)
             return _to_float32(scores), facts
         case EvaluationSource.PREDICTIONS:

@@ -11,7 +11,12 @@ from curation.evaluation.measures import MEASURES, Measure, get_count, get_figur
 from curation.evaluation.retrieval import chance_figures
 from curation.models import Evaluation, EvaluationSource
 from curation.scorer.recipes import BERTSCORE
-from curation.selectors.evaluations import SHORTCUT, changed_options, has_default_options, proposal_run_number
+from curation.selectors.evaluations import (
+    SHORTCUT_OPTION,
+    changed_options,
+    has_default_options,
+    proposal_run_number,
+)
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation.evaluation_charts import DotPlot, NamedFigures
 from hits.charts.chart import Chart
@@ -297,7 +302,7 @@ BASELINE_MEANINGS = {
 
 def baseline_meaning(evaluation: Evaluation) -> str:
     """Return what a high figure of a baseline means, or an empty string for models."""
-    return BASELINE_MEANINGS.get(str(evaluation.options.get(SHORTCUT, "")), "")
+    return BASELINE_MEANINGS.get(str(evaluation.options.get(SHORTCUT_OPTION, "")), "")
 
 
 FACTS = {

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 MAX_BYTES = 65_536
 MAX_EVENTS = 100
 _DOC_ID = re.compile(r"[!-~]{1,80}")
-_ENTITY = re.compile(r"[A-Z0-9]{1,64}")
+_MTURK_ID = re.compile(r"[A-Z0-9]{1,64}")
 _KIND = re.compile(r"[A-Za-z]{1,40}")
 _YEARS = range(2000, 3000)
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
@@ -79,8 +79,8 @@ def parse_event(row: Any) -> MarketEvent | None:
         return None
     kind, hit_id = _text(row, "EventType"), _text(row, "HITId")
     assignment_id = _text(row, "AssignmentId")
-    known = _KIND.fullmatch(kind) and _ENTITY.fullmatch(hit_id)
-    if not known or (assignment_id and not _ENTITY.fullmatch(assignment_id)):
+    known = _KIND.fullmatch(kind) and _MTURK_ID.fullmatch(hit_id)
+    if not known or (assignment_id and not _MTURK_ID.fullmatch(assignment_id)):
         return None
     try:
         at = datetime.strptime(_text(row, "EventTimestamp"), _TIME_FORMAT).replace(tzinfo=UTC)

@@ -201,9 +201,7 @@ def test_page_access_by_role(
                     assert Assignment.objects.get().status == before, "a stranger changed something"
 
 
-def test_changes_require_post_and_csrf_token(
-    subtests: pytest.Subtests, world: World, admin: User
-) -> None:
+def test_changes_require_post_and_csrf_token(subtests: pytest.Subtests, world: World, admin: User) -> None:
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(admin)
     for page in PAGES:

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from validation.domain.agreement.fleiss import fleiss_of_profiles, percent_of_profiles
+from validation.domain.agreement.fleiss import agreement_share_of_profiles, fleiss_of_profiles
 from validation.domain.agreement.krippendorff import alpha_interval, alpha_nominal, alpha_ordinal
 from validation.domain.agreement.label_profiles import (
     FloatArray,
@@ -40,7 +40,7 @@ _STATISTIC_FUNCTIONS: dict[Statistic, WeightedCoefficient] = {
     Statistic.ALPHA_ORDINAL: alpha_ordinal,
     Statistic.ALPHA_INTERVAL: alpha_interval,
     Statistic.FLEISS: fleiss_of_profiles,
-    Statistic.PERCENT: percent_of_profiles,
+    Statistic.PERCENT: agreement_share_of_profiles,
 }
 
 

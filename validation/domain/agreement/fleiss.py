@@ -35,15 +35,15 @@ def fleiss_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
         / np.maximum(1, items)[:, None]
     )
     by_chance = np.where((shares > 0).sum(axis=1) > 1, (shares**2).sum(axis=1), 1.0)
-    return one_minus_ratio(1 - percent_of_profiles(profiles, weights), 1 - by_chance)
+    return one_minus_ratio(1 - agreement_share_of_profiles(profiles, weights), 1 - by_chance)
 
 
 def percent_agreement(table: RatingTable) -> float | None:
     """Return the mean over items of the share of their pairs that agree, 0 to 1; ``None`` without a pair."""
-    return coefficient_of_table(table, percent_of_profiles)
+    return coefficient_of_table(table, agreement_share_of_profiles)
 
 
-def percent_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
+def agreement_share_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
     """Return the mean share of agreeing pairs over pairable items, 0 to 1: (B,) for weights (B, P)."""
     weights = weights * profiles.pairable
     share = profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1))

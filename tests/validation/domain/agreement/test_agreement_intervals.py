@@ -10,10 +10,10 @@ from validation.domain.agreement.coefficients import (
     coefficients,
 )
 from validation.domain.agreement.fleiss import (
+    agreement_share_of_profiles,
     fleiss_kappa,
     fleiss_of_profiles,
     percent_agreement,
-    percent_of_profiles,
 )
 from validation.domain.agreement.krippendorff import (
     Metric,
@@ -38,7 +38,7 @@ WEIGHTED = {
     Statistic.ALPHA_ORDINAL: alpha_ordinal,
     Statistic.ALPHA_INTERVAL: alpha_interval,
     Statistic.FLEISS: fleiss_of_profiles,
-    Statistic.PERCENT: percent_of_profiles,
+    Statistic.PERCENT: agreement_share_of_profiles,
 }
 
 
