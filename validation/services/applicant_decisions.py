@@ -59,7 +59,9 @@ def request_applicant_decisions(
         Conflict: a job is queued or running already, or no applicant is ready.
     """
     if not _ready_applicants(qualification_round):
-        raise Conflict("No applicant is ready: every pair needs all its grades, and a fail needs a remark.")
+        raise Conflict(
+            "No applicant is ready: every pair needs all its grades, and an applicant who does not pass needs a note."
+        )
     return jobs.enqueue(
         task=ANSWER_TASK,
         title=f"Decide about the applicants of {qualification_round.batch.name}"[:160],

@@ -230,10 +230,13 @@ def _check_round(judging_round: JudgingRound) -> None:
     if judging_round.follows_id is not None:
         raise Refused("follow-up: this batch is a follow-up of another round; open that round")
     if not judging_round.max_redundancy or not judging_round.ask_budget_cents:
-        raise Refused("follow-up: this round has no follow-ups; set more workers per item and a budget first")
+        raise Refused(
+            "follow-up: this round has no follow-ups; set the maximum workers per item and a budget first"
+        )
     if judging_round.batch.environment != current_environment().name:
         raise Refused(
-            f"follow-up: this round is on {judging_round.batch.environment}, and {current_environment().name} is set"
+            f"follow-up: this round is on {judging_round.batch.environment}, "
+            f"but this site uses {current_environment().name}"
         )
 
 

@@ -104,7 +104,7 @@ def _clean_title(name: str) -> str:
     try:
         return clean_line(name[:MAX_NAME_LENGTH], maximum=MAX_NAME_LENGTH)
     except TextError as error:
-        raise BadFile(f"name: it {error}") from error
+        raise BadFile(f"name: {error}") from error
 
 
 def _parse(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[ParsedJudgment]:

@@ -182,7 +182,7 @@ def add_gold_item(
     item = spec.item(unit.payload)
     field = f"payload__{spec.item_field}"
     if GoldItem.objects.filter(project=batch.project, kind=batch.kind, **{field: item}).exists():
-        raise Conflict("This is a gold item already; change its right labels there.")
+        raise Conflict("This is a gold item already; change its expected answers on the page Gold items.")
     author = unit.excluded_workers.order_by("pk").first()
     row = GoldItem.objects.create(
         project=batch.project,

@@ -43,7 +43,10 @@ class RuleForm(PageForm):
     )
     positive = forms.MultipleChoiceField(label="Counts as positive")
     k = forms.IntegerField(
-        min_value=1, max_value=MAX_REDUNDANCY, label="k", help_text="Positive judgments that accept an item."
+        min_value=1,
+        max_value=MAX_REDUNDANCY,
+        label="k",
+        help_text="Positive judgments that an item needs to be accepted.",
     )
     of = forms.IntegerField(
         min_value=1,
@@ -56,7 +59,7 @@ class RuleForm(PageForm):
         min_value=0.5,
         max_value=1,
         label="Probability",
-        help_text="Items are accepted from this posterior probability, 0.5 to 1. For weighted decisions.",
+        help_text="For the weighted method: posterior probability from which an item is accepted, 0.5 to 1.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     at_least = forms.IntegerField(

@@ -15,7 +15,9 @@ from validation.selectors import quality
 MAX_LINKS = 12  # links per row
 MAX_QUOTE_LENGTH = 60  # characters of a quoted text
 _ALL_COMPARED_NOTE = "pairs that copy no earlier text, exactly or nearly"
-_EXACT_COMPARED_NOTE = "of the newest pairs; near copies are searched only among the worker’s own texts"
+_EXACT_COMPARED_NOTE = (
+    "newest pairs that copy no earlier text; near copies are searched only among the worker’s own texts"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Ev
         count, total = figures.get(key) or (0, 0)
         return EvidenceRow(name, count, total, note, links[-MAX_LINKS:])
 
-    yield build_row("Agreement", "agreement", "labels of other workers on the same items that are equal", ())
+    yield build_row(
+        "Agreement", "agreement", "other workers’ labels on the same items that equal this worker’s", ()
+    )
     for name, key, note in (
         ("Gold items", "gold", "items with a known answer, answered as expected"),
         ("Attention checks", "attention", "checks answered as expected"),
@@ -98,7 +102,7 @@ def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
     longest = max(runs, key=lambda run: run["length"])
     share = f"{100 * longest['share']:.0f}%"
     longest_run = f"{longest['length']} × {_run_label(spec, longest)}"
-    return f"{note}; the longest is {longest_run}, given in {share} of all answers"
+    return f"{note}; the longest run is {longest_run}, an answer that makes up {share} of all answers"
 
 
 def _run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:

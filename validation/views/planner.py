@@ -54,7 +54,7 @@ class PlannerForm(PageForm):
     )
     rate = forms.FloatField(
         label="Expected share",
-        help_text="Percentage of pairs that pass.",
+        help_text="Percentage of pairs that most judges find acceptable.",
         min_value=0,
         max_value=MAX_PERCENT,
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),

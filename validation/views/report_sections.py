@@ -122,7 +122,7 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
         share, (title, note) = found.get("share"), dimension.share_heading or ("", "")
         if share and share["percent"] is not None:
             undecided = f"; {share['undecided']:,} undecided" if share["undecided"] else ""
-            note = f"{note}{undecided}. {_describe_interval(share, unit='%')}"
+            note = f"{note}{undecided}; {_describe_interval(share, unit='%')}"
             counts = f"{share['count']:,} of {share['of']:,}"
             tiles.append(_tile(title, f"{share['percent']:.1f}%", counts, note))
         if dimension.is_numeric and found.get("ratings") and found["mean"] is not None:
@@ -137,7 +137,12 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
         )
         note = "Candidate pairs that two raters put in the same order. Chance is 50%."
         tiles.append(
-            _tile("Same order", f"{pairwise['accuracy']:.1f}%", f"of {pairwise['pairs']:,} rankings", note)
+            _tile(
+                "Same order",
+                f"{pairwise['accuracy']:.1f}%",
+                f"over {pairwise['pairs']:,} ordered pairs of raters",
+                note,
+            )
         )
     baseline = figures.get("baseline")
     if baseline and baseline["accuracy"] is not None:
@@ -174,7 +179,7 @@ def box_facts(boxes: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if boxes["f1"] is not None:
         facts.append(("F1 of boxes with IoU over .5", f"{boxes['f1']:.3f}"))
     if boxes["estimated"]:
-        facts.append(("Expected disagreement", "estimated from a million pairs"))
+        facts.append(("Expected disagreement", "estimated from a million random pairs of regions"))
     return facts
 
 

@@ -11,8 +11,8 @@ from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.models import WorkerRule
 
 MEASURE_LABELS = {
-    Measure.ACCEPTABLE_SHARE: "Validated pairs that most judges find reasonable",
-    Measure.BOXES_SHARE: "Validated pairs whose boxes most judges find appropriate",
+    Measure.ACCEPTABLE_SHARE: "Judged pairs that most judges find reasonable",
+    Measure.BOXES_SHARE: "Judged pairs whose boxes most judges find appropriate",
     Measure.APPROVED_SHARE: "Decided submissions that were approved",
     Measure.CENTS_PER_HOUR: "Median pay per hour of active time (high pay means rushed work)",
     Measure.GOLD_SHARE: "Gold items answered as expected",

@@ -53,7 +53,7 @@ def test_trainers_answer_is_on_the_work_page_until_it_is_read(
     assert subject in line.inner_text()
     check_sizes(page, f"work with a message, {locale}", [(width, "light")])
     line.get_by_role("link").click()
-    page.get_by_text("Clue of 1: Which cup?").wait_for()
+    page.get_by_text("Clue of observation 1: Which cup?").wait_for()
     assert page.locator("article h2").inner_text() == subject
     page.goto("/work/")
     assert page.locator("[data-unread]").count() == 0

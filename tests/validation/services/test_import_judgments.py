@@ -217,7 +217,10 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
         ({"rater": "R" * 201}, "row 2, rater: use a name of at most 200 visible characters"),
         ({"simulated": "1"}, "row 2, simulated: the rating is simulated; import it into a rehearsal project"),
         ({"simulated": True}, "row 2, simulated"),
-        ({"dimension": "boxes"}, "row 2, dimension: 'boxes' is not one of likert_comparison; use rating"),
+        (
+            {"dimension": "boxes"},
+            "row 2, dimension: 'boxes' is not a dimension of likert_comparison; use rating",
+        ),
         ({"kind": "observation_review"}, "row 2, kind: 'observation_review'; this import takes"),
         ({"seconds": "-3"}, "row 2, seconds: '-3' is not a time"),
         ({"seconds": "nan"}, "row 2, seconds"),

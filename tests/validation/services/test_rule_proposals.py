@@ -262,8 +262,8 @@ def test_a_rule_is_previewed_before_it_is_saved(
         "proposes": "paused",
     }
     page = client.post(url, values | {"step": "preview"}).content.decode()
-    assert "This rule would now propose 1 of 4 workers." in page
-    assert "4 of them have enough items" in page
+    assert "This rule would now make a proposal about 1 of 4 workers." in page
+    assert "4 of the 4 have enough items" in page
     assert "1 of the last 5 (20%)" in page
     assert not WorkerRule.objects.exists()
     assert client.post(url, values | {"step": "save"}).status_code == 302

@@ -368,7 +368,7 @@ def test_round_page_warns_of_failing_applicant_without_note(
     grade(found, applied(work, found, "A"), researcher, reasonable=2)
     client.force_login(researcher)
     page = squeezed(client.get(reverse("qualification-round", args=[work.project.slug, found.pk])))
-    assert "would not pass and has no grader’s note" in page
+    assert "</b> applicant would not pass and has no grader’s note" in page
     assert "Add a note" in page
     assert "applicant…" not in page
     reply = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)

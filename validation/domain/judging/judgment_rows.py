@@ -67,6 +67,6 @@ def validate_id(value: str, where: str) -> str:
         )
     if not value.isprintable() or value != value.strip() or "/" in value or value in {".", ".."}:
         raise JudgmentFileError(
-            f"{where}: {value!r} is not an id; use visible characters, no slash, and no spaces around them"
+            f"{where}: {value!r} is not an id; use visible characters, no slash, and no space at either end"
         )
     return value

@@ -108,7 +108,7 @@ def _gold_checks(
     usable = [(item, payload) for item, payload in adapted if payload is not None]
     if not usable:
         raise QualityCheckError(
-            "gold: no active gold item looks like the units of this round; add gold items, or use 0"
+            "gold: no active gold item can be adapted to the units of this round; add gold items, or use 0"
         )
     # A gold item that is also an item of the round would be shown twice.
     round_items = {spec.item(unit.payload) for unit in units}

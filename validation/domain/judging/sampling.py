@@ -99,7 +99,7 @@ class Selection:
         if self.method is SelectionMethod.WORKERS and not self.workers:
             raise SelectionError("workers", "name at least one worker")
         if self.method is SelectionMethod.STRATIFIED and self.stratify_by is None:
-            raise SelectionError("strata", f"divide by one of {', '.join(Stratum)}")
+            raise SelectionError("strata", f"stratify by one of {', '.join(Stratum)}")
 
     def as_row(self) -> dict[str, Any]:
         """Return the selection as plain data that JSON can hold."""

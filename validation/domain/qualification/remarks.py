@@ -57,14 +57,14 @@ def parse_remarks(fields: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
 
 
 def describe_target(target: RemarkTarget, letters: str = "") -> str:
-    """Return a target as text: “The whole attempt”, “Observation 2”, “Clue of 2”, “Box 2b”."""
+    """Return a target as text: “The whole attempt”, “Observation 2”, “Clue of observation 2”, “Box 2b”."""
     if target.observation is None:
         return "The whole attempt"
     if target.part is None:
         return f"Observation {target.observation}"
     if target.box is not None:
         return f"Box {letters or f'{target.box} of observation {target.observation}'}"
-    return f"{target.part.capitalize()} of {target.observation}"
+    return f"{target.part.capitalize()} of observation {target.observation}"
 
 
 def remark_rows(

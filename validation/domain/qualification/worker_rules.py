@@ -80,15 +80,15 @@ def describe_finding(figures: Mapping[str, Any]) -> str:
     measure, n, count = Measure(figures["measure"]), figures["n"], figures["count"]
     limit = figures["below"]
     if measure is Measure.CENTS_PER_HOUR:
-        tasks = f"median of your last {n} tasks" if n > 1 else "pay of your last task"
+        tasks = f"median pay of your last {n} tasks" if n > 1 else "pay of your last task"
         return (
             f"The {tasks} is ${figures['value'] / 100:.2f} per hour of active time, over ${limit / 100:.2f}: "
             "careful work takes longer."
         )
     verb = "was" if count == 1 else "were"
     description = {
-        Measure.ACCEPTABLE_SHARE: f"Most judges found {count} of your last {n} validated pairs reasonable",
-        Measure.BOXES_SHARE: f"Most judges found the boxes of {count} of your last {n} validated pairs appropriate",
+        Measure.ACCEPTABLE_SHARE: f"Most judges found {count} of your last {n} judged pairs reasonable",
+        Measure.BOXES_SHARE: f"Most judges found the boxes of {count} of your last {n} judged pairs appropriate",
         Measure.APPROVED_SHARE: f"{count} of your last {n} decided submissions {verb} approved",
         Measure.GOLD_SHARE: f"{count} of your last {n} answers to tasks with a known answer {verb} right",
         Measure.ATTENTION_SHARE: f"{count} of your last {n} answers to tasks with an obvious answer {verb} right",

@@ -107,7 +107,8 @@ def _split_item(item: str, spec: JudgingSpec, where: str) -> tuple[str, str]:
 def _parse_label(name: str, label: str, spec: JudgingSpec, where: str) -> Any:
     if name not in spec.dimensions_by_name:
         raise JudgmentFileError(
-            f"{where}, dimension: {name!r} is not one of {spec.name}; use {', '.join(spec.dimensions_by_name)}"
+            f"{where}, dimension: {name!r} is not a dimension of {spec.name}; "
+            f"use {', '.join(spec.dimensions_by_name)}"
         )
     dimension = spec.dimension(name)
     if dimension.scale is Scale.TEXT:

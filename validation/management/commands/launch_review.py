@@ -23,7 +23,7 @@ SEED_RANGE = 1_000_000  # random default seeds are below this
 class Command(DeerstalkerCommand):
     """Launch a review round of selected pairs, and publish it before returning."""
 
-    help = "Send accepted pairs to judges; default: all pairs that were not sent yet."
+    help = "Send approved pairs to judges; default: all approved pairs that were not sent yet."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -43,9 +43,9 @@ class Command(DeerstalkerCommand):
             help="who can judge; default: qualified workers if the project has a qualification round, else anyone",
         )
         for role, help_text in (
-            ("gold", "gold items to mix in, in percent of the pairs; see Judging, Gold items"),
-            ("attention", "attention checks to mix in, in percent of the pairs"),
-            ("repeat", "repeated pairs to mix in, in percent of the pairs"),
+            ("gold", "gold items to mix in, in percent of the pairs; default: 0"),
+            ("attention", "attention checks to mix in, in percent of the pairs; default: 0"),
+            ("repeat", "repeated pairs to mix in, in percent of the pairs; default: 0"),
         ):
             parser.add_argument(f"--{role}", type=int, default=0, metavar="PERCENT", help=help_text)
         parser.add_argument(
@@ -58,7 +58,11 @@ class Command(DeerstalkerCommand):
             help="ask one more judge at a time about undecided pairs, up to N workers per item",
         )
         parser.add_argument(
-            "--ask-budget-cents", type=int, default=0, metavar="CENTS", help="budget of all these follow-ups"
+            "--ask-budget-cents",
+            type=int,
+            default=0,
+            metavar="CENTS",
+            help="budget for all judgments that --max-redundancy adds",
         )
         parser.add_argument(
             "--reward-cents", type=int, metavar="CENTS", help="reward per judgment; default: the kind's"
@@ -106,14 +110,20 @@ def _add_selection_options(parser: ArgumentParser) -> None:
     selection = parser.add_mutually_exclusive_group()
     selection.add_argument("--sample", type=int, metavar="N", help="a random sample of N pairs")
     selection.add_argument(
-        "--worker", action="append", default=[], help="all pairs of the author W-…; repeat for several"
+        "--worker",
+        action="append",
+        default=[],
+        help="all pairs of the author W-…; repeat the option for several authors",
     )
     selection.add_argument(
         "--stratify", choices=[by.value for by in Stratum], help="a stratified sample; “worker” is the author"
     )
     parser.add_argument("--each", type=int, metavar="N", help="with --stratify: N pairs from each stratum")
     parser.add_argument(
-        "--total", type=int, metavar="N", help="with --stratify: N pairs in total, in proportion"
+        "--total",
+        type=int,
+        metavar="N",
+        help="with --stratify: N pairs in total, in proportion to the strata",
     )
     parser.add_argument("--seed", type=int, help="seed of the sample; default: a new one, which is printed")
     parser.add_argument("--again", action="store_true", help="include pairs that were sent to judges before")

@@ -51,9 +51,16 @@ class Command(DeerstalkerCommand):
             "--limit", type=int, default=10, help="training: maximum number of images; default: 10"
         )
         parser.add_argument(
-            "--needed", type=int, default=PassRule().needed, help="required reasonable pairs of 9; default: 8"
+            "--needed",
+            type=int,
+            default=PassRule().needed,
+            help="reasonable pairs, out of 9, that an applicant needs to pass; default: 8",
         )
-        parser.add_argument("--exam", type=Path, help="JSON file: [{text, choices, right (from 1)}, …]")
+        parser.add_argument(
+            "--exam",
+            type=Path,
+            help="JSON file: list of {text, choices, right}; right is the number of the correct choice, from 1",
+        )
         parser.add_argument(
             "--exam-needed", type=int, default=0, help="required correct answers of the exam; default: 0"
         )

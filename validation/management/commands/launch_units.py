@@ -22,7 +22,7 @@ class Command(DeerstalkerCommand):
     """Launch the units of a file, all or none, and publish them before returning."""
 
     help = (
-        "Launch units of any kind from a file, one JSON object per line. A text photo:NAME refers to the photo with "
+        "Launch units of one kind from a file, one JSON object per line. A text photo:NAME refers to the photo with "
         "that file name or SHA-256. All lines are checked before the launch."
     )
 
@@ -41,7 +41,7 @@ class Command(DeerstalkerCommand):
                 type=int,
                 default=0,
                 metavar="PERCENT",
-                help=f"{role} quality checks, in percent of the units (0 to 50; default 0), for judging kinds",
+                help=f"quality checks of type {role}, in percent of the units, 0 (default) to 50; judging kinds only",
             )
         parser.add_argument(
             "--name", default="", help="name of the batch; shown to workers in the task's description"

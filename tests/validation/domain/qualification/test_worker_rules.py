@@ -82,12 +82,12 @@ def test_finding_is_new_after_newer_items() -> None:
         (
             Measure.ACCEPTABLE_SHARE,
             votes(39, 11),
-            "Most judges found 39 of your last 50 validated pairs reasonable (78%)",
+            "Most judges found 39 of your last 50 judged pairs reasonable (78%)",
         ),
         (
             Measure.BOXES_SHARE,
             votes(1, 2),
-            "Most judges found the boxes of 1 of your last 3 validated pairs appropriate (33.3%)",
+            "Most judges found the boxes of 1 of your last 3 judged pairs appropriate (33.3%)",
         ),
         (
             Measure.APPROVED_SHARE,
