@@ -64,7 +64,7 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
         ],
         reference_lines=[ReferenceLine(y=svg_pixels(plot.y(target)))],
         labels=[*plot.end_labels(ends), *beyond],
-        note="▲ marks values beyond the axis, with their figure." if beyond else "",
+        note="▲ marks a value beyond the axis; the number is that value." if beyond else "",
         table=Table(
             (by.capitalize(), "Median, $/h", "Mean, $/h"),
             [
@@ -135,7 +135,8 @@ def pay_ranges(spreads: Sequence[RateSpread], *, target: int) -> PayRanges:
             end_label=f"▶ {row.upper_quartile / 100:,.0f}" if row.upper_quartile > top else "",
             kind="range",
             summary=(
-                f"Half between ${row.lower_quartile / 100:.2f} and ${row.upper_quartile / 100:.2f} an hour, "
+                f"Half of the submissions between ${row.lower_quartile / 100:.2f} and "
+                f"${row.upper_quartile / 100:.2f} an hour, "
                 f"median ${row.median / 100:.2f}, target ${target / 100:.2f}"
             ),
         )

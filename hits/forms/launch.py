@@ -133,7 +133,8 @@ class BatchTermsForm(PageForm):
         redundancy_field.label = f"Workers per {unit}"
         redundancy_field.help_text = (
             "Number of different workers. "
-            f"Above {MAX_ASSIGNMENTS}, each {unit} is split into several tasks: 12 into 9 and 3."
+            f"Above {MAX_ASSIGNMENTS}, each {unit} is published as several tasks: "
+            "for 12 workers, one for 9 and one for 3."
         )
         unit_scope_field.label = f"Repeated {unit}"
         unit_scope_field.choices = [
@@ -152,10 +153,10 @@ class BatchTermsForm(PageForm):
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from None
         if not codes:
-            raise forms.ValidationError("Enter countries, such as US, CA, or choose all.")
+            raise forms.ValidationError("Enter countries, such as US, CA, or choose “All”.")
         if len(codes) > MAX_LOCALES:
             raise forms.ValidationError(
-                f"{len(codes)} countries; enter at most {MAX_LOCALES}, or choose all."
+                f"{len(codes)} countries; enter at most {MAX_LOCALES}, or choose “All”."
             )
         return codes
 

@@ -23,8 +23,8 @@ class ProjectMoneyForm(PageForm):
     )
     threshold = SumField(
         max_cents=2**31 - 1,
-        label="Ask to type the amount above",
-        help_text="US dollars. Launches, extensions and top-ups that can cost more ask for the exact amount.",
+        label="Confirmation threshold",
+        help_text="US dollars. A launch, extension or top-up that can cost more asks for the exact cost.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:

@@ -20,7 +20,7 @@ class ProjectForm(PageForm):
         max_length=60,
         required=False,
         label="Short name",
-        help_text="Used in addresses and commands, such as street-scenes. Empty: derived from the name.",
+        help_text="Used in addresses and commands, for example street-scenes. Empty: derived from the name.",
     )
     is_rehearsal = forms.BooleanField(
         required=False,
@@ -30,7 +30,7 @@ class ProjectForm(PageForm):
     family = forms.ChoiceField(
         required=False,
         label="Dataset family",
-        help_text="Contents and export format of its versions. You can change it until the first version.",
+        help_text="Contents and export format of the versions. You can change it until the first version.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

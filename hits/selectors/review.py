@@ -106,7 +106,7 @@ class AssignmentReview:
         shown = dict((submission.shown if submission else None) or {})
         arm = shown.pop(_ARM, None)
         # Reports count orders from 1.
-        number = [] if arm is None else [EvidenceRow("Number of the order", str(arm + 1))]
+        number = [] if arm is None else [EvidenceRow("Display order", str(arm + 1))]
         return number + [EvidenceRow(f"{row.label} on the page", row.value) for row in answer_rows(shown)]
 
     @property

@@ -432,7 +432,7 @@ def test_soft_block_applies_to_batches_without_requirements(
     assert batch_refusals(worker, batch) == []
     _decided(project, worker, WorkerAction.GRANT, Pool.EXCLUDED)
     (reason,) = batch_refusals(worker, batch)
-    assert reason.startswith("You get no new tasks of this project since ")
+    assert reason.startswith("You get no new tasks of this project. This was decided on ")
     assert reason.endswith(": Why")
     _decided(project, worker, WorkerAction.REVOKE, Pool.EXCLUDED)
     assert batch_refusals(worker, batch) == []

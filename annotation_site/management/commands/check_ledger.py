@@ -21,7 +21,7 @@ MAX_NAMED = 20  # bonuses in a line; --json names all
 class Command(DeerstalkerCommand):
     """Compare the marketplace's entries with its balances, and our ledger with the marketplace's."""
 
-    help = "Check that both ledgers and all balances agree to the cent; exit status 1 if they differ."
+    help = "Check that our ledger, the marketplace's and all balances agree to the cent; exits with 1 if not."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""
@@ -29,7 +29,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--book-bonuses",
             action="store_true",
-            help="first post the bonuses that scripts sent with the account's key to our ledger; sends nothing",
+            help="first post to our ledger bonuses that scripts sent with the account's key; pays nothing",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -29,7 +29,10 @@ from annotation_site.workers import worker_commands
 class Command(BaseCommand):
     """Set up and serve the demo. ``--once`` plays all stages and prints one line of JSON."""
 
-    help = "Serve a rehearsal project with sample photos. --once (or DEMO_ONCE=1) plays it without a person."
+    help = (
+        "Serve a rehearsal project with sample photos. "
+        "--once (or DEMO_ONCE=1) plays the whole demo without a person."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags; each also has an environment variable, for make."""

@@ -41,7 +41,7 @@ DEFAULT_THREADS = 40
 class Command(BaseCommand):
     """Run gunicorn and two Celery workers as processes: a light one with the beat, and a heavy one."""
 
-    help = "Serve both origins and run the background workers, until Ctrl C."
+    help = "Serve the console and the task pages and run the background workers, until Ctrl C."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the flags."""

@@ -18,7 +18,7 @@ from hits.services.images.media_check import (
 class Command(DeerstalkerCommand):
     """Compare every stored file with its row."""
 
-    help = "Compare all files of the media folder with their rows. Exits with 1 if a file is faulty."
+    help = "Compare all files of the media folder with their database rows. Exits with 1 if a file is faulty."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""

@@ -21,11 +21,13 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--short-name", default="", help="used in addresses and commands; default: derived from NAME"
         )
-        parser.add_argument("--admin", help="account that becomes its admin; superusers always are")
+        parser.add_argument(
+            "--admin", help="account that becomes the project's admin; superusers always have that role"
+        )
         parser.add_argument(
             "--family",
             default=DEFAULT_FAMILY,
-            help=f"dataset family of its versions: {', '.join(family_names())}",
+            help=f"dataset family of the project's versions: {', '.join(family_names())}",
         )
         parser.add_argument(
             "--rehearsal",

@@ -37,7 +37,7 @@ class Command(DeerstalkerCommand):
         )
         parser.add_argument("--seed", type=int, default=1, help="seed of --random; default 1")
         parser.add_argument("--split", default="", help="only photos of this split")
-        parser.add_argument("--source", default="", help="only photos from this collection")
+        parser.add_argument("--source", default="", help="only photos of this source")
         parser.add_argument(
             "--again", action="store_true", help="include photos that a batch of this kind already used"
         )

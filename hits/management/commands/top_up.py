@@ -24,10 +24,13 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("batch", type=int)
         parser.add_argument(
-            "--target-cents", type=int, metavar="N", help="target per hour; default: the project's"
+            "--target-cents", type=int, metavar="N", help="target per hour, in cents; default: the project's"
         )
         parser.add_argument(
-            "--confirm-cents", type=int, metavar="N", help="total with fees, if the command asks for it"
+            "--confirm-cents",
+            type=int,
+            metavar="N",
+            help="total in cents with fees, if the command asks for it",
         )
         parser.add_argument("--dry-run", action="store_true", help="print the proposal and pay nothing")
 

@@ -148,7 +148,10 @@ def _requirement_reason(row: BatchRequirement, holdings: WorkerHoldings) -> str:
     decided_on = f"{decision.decided_at:%-d %B %Y}" if decision is not None else ""
     absent = Comparator(row.comparator) is Comparator.DOES_NOT_EXIST
     if absent:
-        return f"This task is for workers without {qualification.name!r}, which you hold since {decided_on}."
+        return (
+            f"This task is for workers without {qualification.name!r}, "
+            f"which you have held since {decided_on}."
+        )
     if decision is not None and decision.action == WorkerAction.REVOKE:
         return f"{qualification.name!r} was taken back on {decided_on}: {decision.reason}"
     return f"This task needs {qualification.name!r}. {qualification.description}"
@@ -161,4 +164,4 @@ def _is_exclusion(decision: WorkerDecision) -> bool:
 
 def _exclusion_reason(decision: WorkerDecision) -> str:
     decided_on = f"{decision.decided_at:%-d %B %Y}"
-    return f"You get no new tasks of this project since {decided_on}: {decision.reason}"
+    return f"You get no new tasks of this project. This was decided on {decided_on}: {decision.reason}"

@@ -62,8 +62,9 @@ def compensate_submission(
                 action=WorkerAction.GRANT,
                 pool=Pool.COMPENSATION,
                 value=worker.pk,
-                reason=f"You did “{task}” on {stored}, and your answer was lost. “{kind.title}” is only for "
-                f"you: it appears in your list within a few minutes and pays {format_dollars(cents)}.",
+                reason=f"You did “{task}” on {stored}, and your answer was lost. The task “{kind.title}” is "
+                "only for you: it appears in your list within a few minutes and "
+                f"pays {format_dollars(cents)}.",
                 by=by,
             )
             launched, _ = launch_batch(
@@ -99,8 +100,8 @@ def _check_submission(submission: Submission, note: str) -> None:
         raise Conflict("This submission has a decision already.")
     if not is_lost(submission):
         raise Refused(
-            "The marketplace may still list this submission: its time and one more hour are not over, or it arrived "
-            "in the meantime. Compare again later."
+            "The marketplace may still list this submission: at the last check its allowed time and one "
+            "more hour were not over, or it arrived in the meantime. Compare again later."
         )
     if worker_holdings(worker, hit.unit.batch.project).block is not None:
         raise Refused(f"{worker} is blocked and sees no tasks on the marketplace: lift the block first.")

@@ -53,7 +53,7 @@ def check_caps(*, project: Project, more_cents: int, batch: Batch | None = None)
             project.budget_cap_cents,
             committed_cents(project=project),
             more_cents,
-            "take less, or ask a project admin to raise the cap on the Money page",
+            "reduce the cost, or ask a project admin to raise the cap on the Money page",
         )
     if batch is not None and batch.budget_cap_cents is not None:
         _check_cap(
@@ -61,7 +61,7 @@ def check_caps(*, project: Project, more_cents: int, batch: Batch | None = None)
             batch.budget_cap_cents,
             committed_cents(project=project, batch=batch),
             more_cents,
-            "take less, or raise the batch's cap on the Money page",
+            "reduce the cost, or raise the batch's cap on the Money page",
         )
 
 
@@ -74,7 +74,7 @@ def check_batch_cap(*, max_cents: int, cap_cents: int | None) -> None:
     if cap_cents is not None and max_cents > cap_cents:
         raise Refused(
             f"budget cap: this can cost {format_dollars(max_cents)}, and the cap is "
-            f"{format_dollars(cap_cents)}; take less, or raise the cap"
+            f"{format_dollars(cap_cents)}; reduce the cost, or raise the cap"
         )
 
 
@@ -132,7 +132,7 @@ def check_funds(*, available_cents: int, needed_cents: int) -> None:
         raise Refused(
             f"insufficient funds: {format_dollars(needed_cents)} will be held and the account has "
             f"{format_dollars(available_cents)}, {format_dollars(needed_cents - available_cents)} too little; "
-            "add funds on the page Marketplace accounts or with manage.py deposit, or take fewer tasks"
+            "add funds on the page Marketplace accounts or with manage.py deposit, or reduce the cost"
         )
 
 
@@ -155,12 +155,12 @@ def check_confirmation(
             return
         raise Refused(
             f"cost: {format_dollars(confirmed_cents)} was confirmed, and the maximum cost is "
-            f"{format_dollars(max_cents)}; confirm that sum, or none"
+            f"{format_dollars(max_cents)}; confirm that sum, or leave the confirmation out"
         )
     reason = (
         f"{required.label} pays real people with real money"
         if required.is_live
-        else f"this is more than {format_dollars(required.above_cents)}, the limit of {project.name} for untyped sums"
+        else f"this is more than {format_dollars(required.above_cents)}, the project's confirmation threshold"
     )
     raise ConfirmationRequired(
         f"{reason}; type the maximum cost, {format_usd(required.cents)}, to continue", required.cents

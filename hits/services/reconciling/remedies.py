@@ -42,7 +42,7 @@ def resolve_assignment(
         raise Refused("This assignment matches now: decide on it in the review queue.")
     if remedy is Remedy.COMPENSATE:
         raise Refused(
-            "remedy: the marketplace lists this assignment, so approve it instead of a compensation"
+            "remedy: the marketplace lists this assignment, so approve it instead of compensating for it"
         )
     try:
         with transaction.atomic():
@@ -97,7 +97,7 @@ def republish_hit(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
     batch = hit.unit.batch
     _check_missing(hit)
     if hit.assignments.exists():
-        raise Refused("This task has submissions, so it cannot be published again. Write it off instead.")
+        raise Refused("This task has submissions, so it cannot be published again. Give it up instead.")
     if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published.")
     generation = hit.generation + 1

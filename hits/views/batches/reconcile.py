@@ -122,7 +122,7 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
 def _compensation_cost(batch: Batch, submission: Submission) -> dict[str, Any]:
     owed = reconciliation.owed_cents(submission)
     fee = current_environment().fees.fee_cents(owed, 1)  # a launch of today, with today's fees
-    cost = (CostRow("Reward", owed, 1, owed), CostRow("Fee on it", fee))
+    cost = (CostRow("Reward", owed, 1, owed), CostRow("Fee on the reward", fee))
     return cost_context(project=batch.project, cost=cost, held_cents=owed + fee, max_cents=owed + fee) | {
         "owed_cents": owed,
         "max_cents": owed + fee,
@@ -163,7 +163,7 @@ def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> st
         return "The task is published again."
     if act == "give-up":
         remedies.write_off_hit(hit=hit, by=by)
-        return "The task is written off, and its hold in our ledger is released."
+        return "The task is given up, and its hold in our ledger is released."
     raise Refused("Choose an action for the task.")
 
 
@@ -200,11 +200,13 @@ def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submissi
         cost = typed_cost_cents(request.POST)
         compensation.compensate_submission(submission=submission, note=note, by=by, confirmed_cents=cost)
         owed, worker = format_dollars(reconciliation.owed_cents(submission)), submission.attempt.worker
-        message = f"{worker} gets a task that pays {owed} within a minute or two, and a message about it."
+        message = f"Within a minute or two, {worker} gets a task that pays {owed}, and a message about it."
         messages.success(request, message)
     elif remedy is Remedy.KEEP:
         remedies.keep_submission(submission=submission, note=note, by=by)
         messages.success(request, _REMEDY_MESSAGES[remedy])
     else:
-        raise Refused("The marketplace shows no submission here to decide on.")
+        raise Refused(
+            "The marketplace does not list this submission: compensate the worker, or keep it without paying."
+        )
     return redirect("batch-reconcile", batch.pk)

@@ -65,7 +65,7 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
 def _cost_table(proposal: TopUpProposal) -> CostTable:
     return (
         CostRow("Top-ups", proposal.cents, proposal.submission_count),
-        CostRow("Fees on them", proposal.fee_cents),
+        CostRow("Fees on top-ups", proposal.fee_cents),
         CostRow("Total", proposal.total_cents, is_total=True),
     )
 

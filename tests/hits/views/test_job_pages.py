@@ -61,7 +61,7 @@ def test_job_page_shows_subjobs_log_and_result(researcher_client: Client, whole:
     assert f'data-job-log="{JobLine.objects.last().pk}"' in page
     assert f'action="{reverse("job-cancel", args=[whole.pk])}"' in page
     assert f'action="{reverse("job-resume", args=[whole.pk])}"' not in page
-    assert "<dt>Attempts</dt><dd>2</dd>" in page
+    assert "<dt>Runs</dt><dd>2</dd>" in page
 
 
 def test_subjob_links_its_parent_and_cannot_be_resumed(researcher_client: Client, whole: Job) -> None:

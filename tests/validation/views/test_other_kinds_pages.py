@@ -46,7 +46,7 @@ def test_submission_page_shows_exact_answer_and_shown_order(
     page = text_of(client, "assignment-detail", Assignment.objects.get().pk)
     assert "<b>rain</b>" in page
     assert f"Words on the page: {', '.join(submission.shown['words'])}" in page
-    assert f"Number of the order: {submission.shown['arm'] + 1}" in page
+    assert f"Display order: {submission.shown['arm'] + 1}" in page
     assert "<th>Shown</th>" in page
     assert "Filled in" not in page
 
