@@ -17,12 +17,12 @@ STATE_LABELS = {
 def describe_limits(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
     """Describe the limits of the comparison: the datasets differ, and some models differ."""
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
-    started = f", from {', '.join(models)}" if models else ""
+    started = f", with models trained from {', '.join(models)}" if models else ""
     return (
         f"Our figures are of {version.name}, {split or 'all splits'}{started}. The published figures are of the test "
         "set of Sherlock (comparison: also of its validation set). Datasets differ, and some models differ. Compare "
         "the order of rows, not the values. Ranks and P@1 also depend on how many texts are ranked at a time, about "
-        "990 in the paper."
+        "990 in Hessel et al. 2022."
     )
 
 

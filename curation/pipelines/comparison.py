@@ -171,12 +171,12 @@ def _select_pairs(project: Project, options: RoundOptions) -> list[Pair]:
     choices = SelectionFilter(project, Pair.TYPE, selection, record_types=(Pair.TYPE,))
     pairs = [pair for pair in accepted_pairs(project) if choices.exclusion_reason(pair) is None]
     if not pairs and not selection.is_everything:
-        raise Refused("observations: the selection contains no approved pair; select more")
+        raise Refused("pairs: the selection contains no approved pair; select more")
     if options.split:
         pairs = [pair for pair in pairs if parse_split(pair.image.split) == parse_split(options.split)]
     if not pairs:
         where = f" in the split {options.split}" if options.split else ""
-        raise Refused(f"observations: no pair is approved{where} yet; approve submissions first")
+        raise Refused(f"pairs: none is approved{where} yet; approve submissions first")
     return pairs
 
 

@@ -224,7 +224,7 @@ def _log_marks(marks: MarkCounts | None, progress: Progress) -> None:
         )
     if marks.marked_though_offered_again:
         progress.log(
-            f"{marks.marked_though_offered_again} marked although they had been made available again before"
+            f"{marks.marked_though_offered_again} set aside although they had been offered again before"
         )
 
 

@@ -165,7 +165,8 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
     encoder = _load_encoder(options.encoder, options.precision, options.crop)
     if (encoder.name[:80], encoder.revision[:120]) != (row.encoder, row.revision):
         raise Refused(
-            f"{row.encoder}: this worker has {encoder.revision}, the set was made by {row.revision}; start again"
+            f"{row.encoder}: this worker process has {encoder.revision}, "
+            f"but the set was begun with {row.revision}; start again"
         )
     objects = _load_objects(row.project, options, folder.items(rows))
     try:

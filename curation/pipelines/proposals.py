@@ -146,8 +146,8 @@ def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> N
     detector = _get_detector(run)
     if detector.revision[: proposal_services.MAX_REVISION_LENGTH] != run.revision:
         raise Refused(
-            f"run {run.pk}: this worker has {detector.name} {detector.revision}, "
-            f"and the run started with {run.revision}; give all workers the same, or start a new run"
+            f"run {run.pk}: this worker process has {detector.name} {detector.revision}, "
+            f"but the run started with {run.revision}; give all processes the same model, or start a new run"
         )
 
     def detect(batch: Sequence[Image]) -> tuple[dict[int, list[BoxRow]], list[_UnreadablePhoto]]:

@@ -54,7 +54,8 @@ def measure_baseline(
         and (pair_count := len(pairs_of_other_splits(version, split))) < MIN_TRAINING_PAIRS
     ):
         progress.log(
-            f"{LABELS[shortcut]}: other splits have {pair_count} pairs; {MIN_TRAINING_PAIRS} are needed"
+            f"{LABELS[shortcut]}: the other splits have {pair_count} pairs to train on; "
+            f"it needs {MIN_TRAINING_PAIRS}"
         )
         return None, False
     row = _find_existing(version, split, shortcut, seed) or request_baseline_evaluation(

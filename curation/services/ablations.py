@@ -131,7 +131,7 @@ def request_ablations(
     count = len(selected_recipes(options))
     return jobs.enqueue(
         task=ABLATIONS,
-        title=f"Make {count} row{'s' * (count != 1)} of the paper’s tables for {version.name}",
+        title=f"Make {count} row{'s' * (count != 1)} of the published tables for {version.name}",
         project=version.project,
         by=by,
         exclusive_key=f"ablations:{version.pk}",

@@ -240,7 +240,7 @@ def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) ->
     if not states.update(state=DuplicateRunState.UNDONE, decided_at=timezone.now()):
         run.refresh_from_db()
         if run.state == DuplicateRunState.PREVIEW:
-            raise Conflict("its photos were not set aside yet")
+            raise Conflict("the photos of this run were not set aside yet")
         return 0
     run.refresh_from_db()
     current = duplicates.kept_image_ids(run.project)

@@ -59,9 +59,7 @@ def request_error_analysis(
         what = _WITHOUT_SCORES[evaluation.source]
         raise Refused(f"evaluation: is of {what}; choose an evaluation of a model")
     if not evaluation.path:
-        raise Refused(
-            "evaluation: has no scores of single candidates, as for baselines over texts; choose one of a model"
-        )
+        raise Refused("evaluation: has no scores of single candidates; choose an evaluation of a model")
     if not images:
         raise Refused(
             "evaluation: has no comparison task; seal a version with a judged comparison round and evaluate on it"

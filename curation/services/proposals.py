@@ -50,7 +50,7 @@ class ProposalOptions:
             raise Refused(str(error)) from error
         if not 1 <= self.limit <= MAX_BOXES:
             raise Refused(
-                f"limit: {self.limit} is not within 1 to {MAX_BOXES}; the paper takes {DEFAULT_LIMIT}"
+                f"limit: {self.limit} is not within 1 to {MAX_BOXES}; Hessel et al. (2022) take {DEFAULT_LIMIT}"
             )
         if self.suppress_over is not None and not 0 < self.suppress_over <= 1:
             raise Refused(

@@ -164,7 +164,7 @@ _TITLES = {
 
 def _check_file(name: str, value: str, file: str) -> None:
     if (value == FROM_FILE) != bool(file):
-        needed = "name the file to read" if value == FROM_FILE else f"a file is read with {FROM_FILE} alone"
+        needed = "name the file to read" if value == FROM_FILE else f"leave the file out, or use {FROM_FILE}"
         raise Refused(f"{name}: {value}; {needed}")
 
 

@@ -108,7 +108,7 @@ class SourceScan:
             InvalidInput: ``named``, such as "the lists name", the first name, the problem and the hint.
         """
         if names and self._when_missing is MissingPolicy.REFUSE:
-            raise InvalidInput(f"{named} {min(names)}, which {problem} ({len(names)} such); {hint}")
+            raise InvalidInput(f"{named} {min(names)}, which {problem} ({len(names)} such in all); {hint}")
         self.leave_out(reason, len(names))
 
     def make_plan(

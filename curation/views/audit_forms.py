@@ -149,5 +149,5 @@ class AuditForm(PageForm):
 
 def _published_size(codebook: Codebook) -> str:
     if codebook.pairs_per_split:
-        return f" ({codebook.pairs_per_split} of each split in the paper)"
-    return f" ({codebook.pairs} in the paper)" if codebook.pairs else ""
+        return f" ({codebook.pairs_per_split} of each split in Hessel et al. 2022)"
+    return f" ({codebook.pairs} in Hessel et al. 2022)" if codebook.pairs else ""

@@ -176,7 +176,7 @@ def _share_table(row: CodeFigures) -> Table:
     rows: list[list[Cell]] = []
     for value in row.values:
         rows.append(_share_row(value))
-        notes = [f"Paper: {one.words}" for one in value.published]
+        notes = [f"Published: {one.words}" for one in value.published]
         if len(value.by_split) > 1:
             notes.append(" · ".join(_split_share(split, share) for split, share in value.by_split.items()))
         rows += [[Cell(note=note, span=4, kind="beneath")] for note in notes]

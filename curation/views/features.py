@@ -37,7 +37,7 @@ SUBJECT_LABELS = {
 ENCODER_LABELS = {
     DEFAULT_ENCODER: "Label sentence: photos and texts, not CLIP",
     POOLED_ENCODER: "EfficientNet-lite0: photos only, for near-duplicates",
-    PUBLISHED_CLIP: "CLIP ViT-B/32, fetched from its hub",
+    PUBLISHED_CLIP: "CLIP ViT-B/32, fetched from the Hugging Face hub",
 }
 PRECISION_LABELS = {"auto": "bf16 if supported", "fp32": "fp32", "bf16": "bf16"}
 CROP_LABELS = {

@@ -56,7 +56,7 @@ class DedupForm(PageForm):
 
     source = choice_field(
         "Photos",
-        help_text="The paper clustered Visual Genome only. Marks of other photos are kept.",
+        help_text="Hessel et al. (2022) clustered Visual Genome only. Marks of other photos are kept.",
         required=False,
     )
     cuts: ClassVar[Mapping[str, str]] = {"distance": "distance", "share": "fraction", "clusters": "clusters"}
@@ -65,7 +65,7 @@ class DedupForm(PageForm):
     )
     share = float_field(
         "Photos to keep, %",
-        "The others are set aside, however different they are. The paper kept 80K of 108K, 74 %.",
+        "The others are set aside, however different they are. Hessel et al. (2022) kept 80K of 108K, 74 %.",
         low=0.1,
         high=PERCENT,
         required=False,
@@ -75,7 +75,7 @@ class DedupForm(PageForm):
         "Cosine distance",
         "Photos at most this far apart (1 − cosine) form a group. Leave empty for near copies only: "
         f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
-        "with CLIP. For Ward it is the height of a merge: for two photos, the root of twice their distance.",
+        "with CLIP. For Ward it is the height of a merge: for two photos, the square root of twice their distance.",
         low=0,
         required=False,
     )
@@ -155,7 +155,7 @@ class RoundForm(PageForm):
     encoders: ClassVar[Sequence[str]] = (DEFAULT_ENCODER, PUBLISHED_CLIP)
     min_candidates = integer_field(
         "Minimum candidates",
-        "Pairs with fewer plausible candidates get no set. The paper’s minimum is 20.",
+        "Pairs with fewer plausible candidates get no set. The minimum of Hessel et al. (2022) is 20.",
         low=1,
         high=10_000,
         initial=MIN_CANDIDATES,
@@ -291,14 +291,14 @@ class ComparisonForm(QualityChecksForm):
         "attention": "A set with candidates of an unrelated photo.",
         "repeat": "The same set again.",
     }
-    units = integer_field("How many", low=1)
-    show_clue = checkbox("Show the clue", "What the author saw there.")
+    units = integer_field("Sets to launch", low=1)
+    show_clue = checkbox("Show the clue", "What the pair’s author saw in the region.")
     show_reference = checkbox(
         "Show the reference inference",
-        "What the author concluded. It is not rated, and may influence judges.",
+        "What the pair’s author concluded. Judges do not rate it, but it may influence them.",
     )
     per_page = choice_field(
-        "Statements per page",
+        "Candidates per page",
         [(number, str(number)) for number in reversed(PAGE_SIZES)],
         "Five leave more room for the photo on a phone.",
         required=False,

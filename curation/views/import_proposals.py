@@ -38,7 +38,7 @@ class ProposalFileForm(PageForm):
     layout = choice_field("Box format", LAYOUT_LABELS)
     limit = integer_field(
         "Boxes per photo",
-        "The best ones are kept. The paper takes 100.",
+        "The best ones are kept. Hessel et al. (2022) take 100.",
         low=1,
         high=MAX_BOXES,
         initial=DEFAULT_LIMIT,

@@ -67,7 +67,7 @@ class LeakageForm(PageForm):
     )
     limit = integer_field(
         "Pairs to keep",
-        "The most similar ones; all are counted.",
+        "Only the most similar pairs are kept for review; all pairs are counted.",
         low=1,
         high=services.MAX_PAIRS,
         initial=services.LeakageOptions().limit,

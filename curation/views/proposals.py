@@ -56,7 +56,11 @@ class RunForm(PageForm):
         max_length=110,
     )
     limit = integer_field(
-        "Boxes per photo", "The paper takes 100.", low=1, high=services.MAX_BOXES, initial=DEFAULT_LIMIT
+        "Boxes per photo",
+        "Hessel et al. (2022) take 100.",
+        low=1,
+        high=services.MAX_BOXES,
+        initial=DEFAULT_LIMIT,
     )
 
     def clean(self) -> dict[str, Any]:

@@ -148,9 +148,9 @@ def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
     )
     measure = "greatest" if options.get("diversity") == Diversity.MAX else "mean"
     return (
-        f"Each is {comparison} the gold, was kept by both de-duplications, and is in no earlier set. The most "
-        f"plausible comes first; each next one has the greatest value, {options.get('weight', 5):g} × plausibility − "
-        f"{measure} similarity to those before it."
+        f"Each candidate is {comparison} the gold, was kept by both de-duplications, and is in no earlier set. "
+        f"The most plausible comes first; each next one has the greatest value, {options.get('weight', 5):g} × "
+        f"plausibility − {measure} similarity to those before it."
     )
 
 

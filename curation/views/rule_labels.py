@@ -55,7 +55,7 @@ class Rule:
 RULES: Mapping[str, Rule] = {
     "strictness": Rule(
         "More plausible than the gold",
-        "The paper drops lower scores, and says that this drops the gold inference too, so copies of it are dropped.",
+        "The paper says that dropping lower scores drops the gold inference too. So by default, ties are dropped.",
         {Strictness.ABOVE: "Strictly above", Strictness.AT_LEAST: "At least as high, ties are kept"},
     ),
     "same_image": Rule(
@@ -109,7 +109,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "verbatim_cap": Rule(
         "When copies of a text are limited",
-        "Before the check, only the first few copies are candidates; when sampled, all are, up to the limit.",
+        "Before the check: only the first copies are candidates. When sampled: all are, until the limit is reached.",
         {VerbatimCap.BEFORE_FLOOR: "Before the minimum is checked", VerbatimCap.AT_SAMPLING: "When sampled"},
     ),
     "weight": Rule(

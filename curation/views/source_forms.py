@@ -78,7 +78,7 @@ class ImportForm(PageForm):
     licence = text_field(
         "Licence", "Stored and shown with every photo.", required=False, max_length=MAX_LICENCE_LENGTH
     )
-    skip_missing = checkbox("Skip missing pictures")
+    skip_missing = checkbox("Skip missing images")
     dry_run = forms.BooleanField(required=False)
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
@@ -211,7 +211,7 @@ class VcrForm(ImportForm):
     source = Source.VCR
     min_entities = integer_field(
         "Minimum entities",
-        f"Pictures with fewer are left out. The paper uses {MIN_ENTITIES}.",
+        f"Images with fewer entities are left out. Hessel et al. (2022) use {MIN_ENTITIES}.",
         low=0,
         initial=MIN_ENTITIES,
     )
@@ -228,7 +228,8 @@ class VcrForm(ImportForm):
     def folder_label(self, found: FoundCollection) -> str:
         """Return a folder's label, with the splits of its annotation files."""
         splits = [split for split in SPLITS if f"{split}.jsonl" in found.files]
-        splits_text = f"splits {', '.join(splits)}" if splits else "no annotation files: all are train"
+        without_files = "no annotation files: all images become train"
+        splits_text = f"splits {', '.join(splits)}" if splits else without_files
         return f"{super().folder_label(found)} ({splits_text})"
 
     def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> CollectionSpec:

@@ -112,15 +112,15 @@ def import_commands(project: Project) -> list[ImportCommand]:
     return [
         ImportCommand(
             "Visual Genome",
-            "The folder has VG_100K, VG_100K_2 and image_data.json. The splits are a published list of image ids; "
-            "without one, all images become train.",
+            "The folder has VG_100K, VG_100K_2 and image_data.json. The splits come from a published list of image "
+            "ids; without one, all images become train.",
             f"manage.py import_visual_genome FOLDER --project {project.slug} --splits densecap_splits.json "
             "--regions region_descriptions.json",
         ),
         ImportCommand(
             "VCR",
-            "The folder has vcr1images and the three annotation files, which give the splits. Only pictures that "
-            f"VisualCOMET annotates, with at least {MIN_ENTITIES} entities.",
+            "The folder has vcr1images and the three annotation files, which give the splits. The command imports "
+            f"only images that VisualCOMET annotates and that have at least {MIN_ENTITIES} entities.",
             f"manage.py import_vcr FOLDER --project {project.slug} --allowed train_annots.json "
             f"--allowed val_annots.json --allowed test_annots.json --min-entities {MIN_ENTITIES}",
         ),

@@ -20,7 +20,7 @@ NEAR_COPY_COSINE = 0.8
 COPIES_SHOWN = 8
 SIZES_SHOWN = 12
 TAKEN_DOWN = "(its photo was taken down)"
-PAPER_HARMLESS = "The paper’s share is 89%."  # Hessel et al. 2022, appendix A.4
+PAPER_HARMLESS = "The share of Hessel et al. (2022) is 89%."  # Hessel et al. 2022, appendix A.4
 COHERENCE_NOTE = (
     "Coherence is the mean NPMI of a topic’s ten most probable words: −1 if they never share a text, 0 by chance, 1 "
     "if they only occur together. Short texts rarely hold two of them, so expect low values. Perplexity compares "
@@ -345,13 +345,13 @@ def _caption_summary(project: Project, row: TextAnalysis) -> Section:
     if result.get("without"):
         found.append(("Pairs without a caption to compare", f"{result['without']:,}"))
     if result.get("unmatched"):
-        found.append(("Photos of the file that are not here", f"{result['unmatched']:,}"))
+        found.append(("Photos of the file that are not in the project", f"{result['unmatched']:,}"))
     return Section(
         "Clues and inferences against captions",
         chart=charts.caption_chart(result),
         facts=found,
         after="Clues name what is visible, so they should be close to captions. Inferences should be further "
-        "away. The paper finds the same for 2,000 images.",
+        "away. Hessel et al. (2022) find the same for 2,000 images.",
     )
 
 

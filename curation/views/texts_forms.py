@@ -72,7 +72,8 @@ class DuplicatesForm(AnalysisForm):
     )
     share = integer_field(
         "Texts to keep, %",
-        "Texts are joined until this share of groups is left, even if they differ. Default and paper: 80.",
+        "Texts are joined until there are this many groups per 100 texts, even if the texts of a group differ. "
+        "Default 80, as in Hessel et al. (2022).",
         low=1,
         high=PERCENT,
         initial=80,
@@ -86,7 +87,7 @@ class DuplicatesForm(AnalysisForm):
     linkage = choice_field("Linkage", [(linkage.value, linkage.value.capitalize()) for linkage in Linkage])
     cap = integer_field(
         "Copies to keep",
-        "Exact copies of one text that stay. Default and paper: 3.",
+        "Exact copies of one text that stay. Default 3, as in Hessel et al. (2022).",
         low=1,
         high=100,
         initial=3,
@@ -164,7 +165,7 @@ class ToxicityForm(AnalysisForm):
     )
     top = integer_field(
         "Texts to review per split",
-        "The texts with the highest scores. Default and paper: 50.",
+        "The texts with the highest scores. Default 50, as in Hessel et al. (2022).",
         low=1,
         high=texts.MAX_QUEUED,
         initial=50,
@@ -225,7 +226,10 @@ class CaptionsForm(AnalysisForm):
     )
     most = integer_field("Maximum captions per pair", low=1, high=50, initial=5)
     images = integer_field(
-        "Photos", "Drawn at random; 0 takes all. Default and paper: 2,000.", low=0, initial=2_000
+        "Photos",
+        "Drawn at random; 0 takes all. Default 2,000, as in Hessel et al. (2022).",
+        low=0,
+        initial=2_000,
     )
 
     def clean(self) -> dict[str, Any]:

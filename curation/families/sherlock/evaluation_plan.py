@@ -122,7 +122,8 @@ class SplitSets:
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
-                f"private share: {percent} % of {len(ordered)} photos is {count}; leave one private and one public"
+                f"private share: {percent} % of {len(ordered)} photos is {count}; "
+                "keep at least one private and one public"
             )
         private = set(ordered[:count])
         pairs = {pair.instance_id for chunk in self.chunks for pair in chunk if pair.image.url in private}

@@ -209,7 +209,7 @@ def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
     lines = _read_lines(folder, SEAL)
     seal = _Seal(header=next(lines)[1])
     if seal.header.get("rehearsal") != manifest.get("rehearsal"):
-        raise BrokenExport(f"{MANIFEST}: rehearsal differs from the checksum list; the manifest was changed")
+        raise BrokenExport(f"{MANIFEST}: its “rehearsal” is not that of {SEAL}; the manifest was changed")
     seal.add(line for _, line in lines)
     return seal
 
@@ -239,7 +239,7 @@ def _check_pair(record: Any, location: str, seal: _Seal) -> None:
     if not seal.has_image(record["inputs"]["image"]["url"]):
         raise BrokenExport(f"{location} ({key}) shows an image that is not in the checksum list")
     if not seal.mark_found(str(key)):
-        raise BrokenExport(f"{location} ({key}): the pair files have a row twice; export the version again")
+        raise BrokenExport(f"{location} ({key}) is in the pair files twice; export the version again")
 
 
 def _records(folder: Path, name: str) -> Iterator[Any]:

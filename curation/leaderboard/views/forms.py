@@ -75,7 +75,7 @@ class NewBoardForm(BoardForm):
     rows = choice_field("Sealed version and split")
     proposals = choice_field(
         "Proposed boxes for localization",
-        help_text="Used in addition to the true boxes: up to 100 per photo, as published.",
+        help_text="Scored in addition to the true boxes: up to 100 per photo, as in the published task.",
         required=False,
     )
     photos = choice_field(
@@ -85,7 +85,7 @@ class NewBoardForm(BoardForm):
             (photos.ALL_PHOTOS, "All of them (we may redistribute them)"),
             (photos.NO_PHOTOS, "None of them"),
         ],
-        "Other photos are listed with their source’s address and sha256.",
+        "Other photos are listed with their sha256, and with their source address if it is known.",
         required=False,
     )
 

@@ -46,7 +46,7 @@ class Command(JobCommand):
         )
         add("--steps", type=int, default=0, help="maximum steps of each training run; 0 means all epochs")
         add("--epochs", type=int, default=0, help="epochs of each training run; 0 means as published")
-        add("--batch-size", type=int, default=0, help="batch size of the rows that do not vary it")
+        add("--batch-size", type=int, default=0, help="batch size of the rows that do not vary batch size")
         add("--chunk-size", type=int, default=0, help="pairs in memory at once (gradient caching)")
         add("--seed", type=int, default=0, help="seed of all random choices (0)")
         add("--show", action="store_true", help="only print the tables")

@@ -39,9 +39,10 @@ class Command(JobCommand):
             "--encoder",
             type=absolute_encoder,
             default="",
-            help="encoder of the images, such as clip:<folder>",
+            help="encoder of the images, such as clip:<folder>; default: efficientnet-lite0",
         )
-        add("--shown", type=int, default=12, help="mistakes per gallery (12)")
+        shown_help = "mistakes to list of each kind, false positives and false negatives (12)"
+        add("--shown", type=int, default=12, help=shown_help)
         add("--seed", type=int, default=0, help="seed of folds and intervals (0)")
 
     def request(self, *, queue: bool, **options: Any) -> Job:

@@ -38,7 +38,7 @@ class Command(JobCommand):
         )
         add("--encoder", type=absolute_encoder, default="", help=encoders)
         add_selection(parser)
-        add("--seed", type=int, default=0, help="seed of all random choices")
+        add("--seed", type=int, default=0, help="seed of all random choices (0)")
         add_rules(parser)
         soft = parser.add_argument_group("soft de-duplication")
         keep_help = "which member of a cluster to keep"

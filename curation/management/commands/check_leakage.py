@@ -26,8 +26,10 @@ class Command(JobCommand):
         super().add_arguments(parser)
         add = parser.add_argument
         add("--project", default="", help="the project's short name")
-        add("--threshold", type=float, default=DEFAULTS.threshold, help="minimum cosine of a pair")
-        add("--limit", type=int, default=DEFAULTS.limit, help="number of most similar pairs to keep")
+        threshold_help = f"minimum cosine of a pair; default: {DEFAULTS.threshold:g}"
+        add("--threshold", type=float, default=DEFAULTS.threshold, help=threshold_help)
+        limit_help = f"number of most similar pairs to keep; default: {DEFAULTS.limit}"
+        add("--limit", type=int, default=DEFAULTS.limit, help=limit_help)
         both = "what is compared: image vectors and published ids, or equal files and published ids"
         names = [compare.value for compare in CompareBy]
         add("--compare", choices=names, default=DEFAULTS.compare, help=both)

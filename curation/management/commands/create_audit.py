@@ -32,7 +32,7 @@ class Command(DeerstalkerCommand):
         add("--seed", type=int, default=0, help="seed of the sample (0)")
         add("--split", help="sample only this split")
         add("--analysis", type=int, help="number of the analysis whose scores rank the pairs, for --how top")
-        add("--readers", type=int, default=2, help="readers of each pair, 1 to 5")
+        add("--readers", type=int, default=2, help="readers of each pair, 1 to 5 (2)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the codebook, sample the pairs, and print their number."""

@@ -34,7 +34,7 @@ class Command(DeerstalkerCommand):
         add = parser.add_argument
         add("name")
         add("--out", required=True, type=Path, help="a new or empty folder")
-        families = f"must be the project's family, the default; one of {', '.join(family_names())}"
+        families = f"must be the project's family (the default); one of {', '.join(family_names())}"
         add("--format", default="", help=families)
         add("--project", help="required if several projects have a version with this name")
         regions = "also write a picture of each comparison set's photo with its region highlighted"

@@ -26,7 +26,8 @@ class Command(JobCommand):
         add("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         add("--project", default="", help="the project's short name")
         add("--layout", choices=LAYOUTS, default="auto", help="the meaning of a box's four bare numbers")
-        add("--limit", type=int, default=DEFAULT_LIMIT, help="maximum boxes per photo (the best ones)")
+        limit_help = f"maximum boxes per photo (the best ones); default: {DEFAULT_LIMIT}"
+        add("--limit", type=int, default=DEFAULT_LIMIT, help=limit_help)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""

@@ -22,7 +22,7 @@ class Command(JobCommand):
 
     help = (
         "Encode a project's images, or the regions or texts of its approved pairs, as shards of vectors below the "
-        "media folder. A stopped or killed job resumes at the first missing shard. Running workers share the work."
+        "media folder. A stopped or killed job resumes at the first missing shard. Worker processes share the work."
     )
     tasks = (FEATURES,)
 

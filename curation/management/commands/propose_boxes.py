@@ -24,9 +24,13 @@ class Command(JobCommand):
         super().add_arguments(parser)
         add = parser.add_argument
         add("--project", default="", help="the project's short name")
-        add("--detector", type=absolute_model, default=CLASSICAL, help="classical, or hf:<hub id or folder>")
-        add("--limit", type=int, default=DEFAULT_LIMIT, help="boxes per photo")
-        suppress = "drop a box whose IoU with a higher-scoring box is above this (non-maximum suppression)"
+        detectors = "classical (default), or hf:<hub id or folder>"
+        add("--detector", type=absolute_model, default=CLASSICAL, help=detectors)
+        add("--limit", type=int, default=DEFAULT_LIMIT, help=f"boxes per photo; default: {DEFAULT_LIMIT}")
+        suppress = (
+            "drop a box whose IoU with a higher-scoring box is above this (non-maximum suppression); "
+            "default: no box is dropped"
+        )
         add("--suppress-over", type=float, metavar="IOU", help=suppress)
         add(
             "--measure",

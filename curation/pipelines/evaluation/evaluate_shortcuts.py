@@ -61,7 +61,8 @@ def shortcut_scores(
     others = pairs_of_other_splits(sets.version, sets.split)
     if shortcut is Shortcut.TEXT_TRAINED and len(others) < MIN_TRAINING_PAIRS:
         raise InvalidInput(
-            f"{LABELS[shortcut]}: other splits have {len(others)} pairs; {MIN_TRAINING_PAIRS} are needed"
+            f"{LABELS[shortcut]}: the other splits have {len(others)} pairs to train on; "
+            f"it needs {MIN_TRAINING_PAIRS}"
         )
     encoder = sentences or sentence_encoder()
     texts = _TextVectors.encode(sets, others, encoder, progress)

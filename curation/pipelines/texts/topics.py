@@ -114,7 +114,7 @@ def _count_words(name: str, texts: Sequence[str], options: TopicOptions) -> Word
         counts = csr_matrix(vectorizer.fit_transform(texts))
     except ValueError as error:  # scikit-learn: the vocabulary is empty
         raise Refused(
-            f"{name}: no word is in {options.least_texts} of {len(texts)} texts; lower that number"
+            f"{name}: no word is in at least {options.least_texts} of {len(texts)} texts; lower this minimum"
         ) from error
     words = vectorizer.get_feature_names_out()
     if len(words) < options.topics:

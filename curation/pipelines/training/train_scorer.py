@@ -138,7 +138,7 @@ def summarise_scorer(scorer: Scorer) -> dict[str, Any]:
 def _describe_start(counts: dict[str, int]) -> str:
     message = (
         f"Training on {counts['train_pairs']} pairs of {counts['train_images']} photos, validating with "
-        f"{counts['val_pairs']} pairs of {counts['val_images']}"
+        f"{counts['val_pairs']} pairs of {counts['val_images']} photos"
     )
     left_out = counts.get("left_out_pairs", 0)
     return f"{message}; {left_out} pairs omitted, since their photos were taken down" if left_out else message

@@ -271,8 +271,8 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
     figures = evaluation.figures
     labels = {
         "model": evaluation.label,
-        "human": "One annotator, judged by the other",
-        "oracle": "Mean of both annotators",
+        "human": "One judge, measured against the other",
+        "oracle": "Mean of both judges",
         "random": "Random",
     }
     rows = [

@@ -39,7 +39,7 @@ REGION_LABELS = {
     RegionMode.HIDE: "Hidden (only context)",
     RegionMode.POSITION_ONLY: "Position only",
 }
-TEXT_LABELS = {"inference": "Inferences", "clue": "Clues (table 4 of the paper)"}
+TEXT_LABELS = {"inference": "Inferences", "clue": "Clues (Hessel et al. 2022, table 4)"}
 PREDICTOR_LABELS = {
     "image": "Features of the image",
     "text": "Mean vector of the inferences",

@@ -33,9 +33,9 @@ TEXT_MODE_LABELS = {
     TextMode.MULTITASK: "Both, distinguished by a prefix",
 }
 MODEL_LABELS = {
-    PUBLISHED_MODEL: "CLIP ViT-B/16, fetched from its hub (the paper’s)",
-    "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32, fetched from its hub",
-    "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14, fetched from its hub",
+    PUBLISHED_MODEL: "CLIP ViT-B/16, fetched from the Hugging Face hub (Hessel et al. 2022)",
+    "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32, fetched from the Hugging Face hub",
+    "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14, fetched from the Hugging Face hub",
     TINY: "Tiny (random weights, for a dry run)",
 }
 SPLIT_LABELS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos without a split"}
@@ -107,7 +107,7 @@ class TrainingForm(PageForm):
     grayscale = float_field("Share of greyscale pictures", low=0, high=1, initial=DEFAULTS.grayscale)
     val_share = float_field(
         "Photos held for validation, %",
-        "If one split is used for both. Whole photos, chosen at random.",
+        "Only if one split is used for training and validation. Whole photos are chosen at random.",
         low=1,
         high=90,
         initial=int(PERCENT * VAL_SHARE),

@@ -121,7 +121,7 @@ def _data_rows(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
             pairs, images = splits[f"{part}_pairs"], splits.get(f"{part}_images", 0)
             facts.append((label, f"{pairs:,} pairs of {images:,} photos"))
     if splits.get("left_out_pairs"):
-        facts.append(("Left out", f"{splits['left_out_pairs']:,} pairs, their photos were taken down"))
+        facts.append(("Left out", f"{splits['left_out_pairs']:,} pairs whose photos were taken down"))
     return facts
 
 

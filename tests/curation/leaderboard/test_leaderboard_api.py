@@ -334,5 +334,5 @@ def test_an_entry_is_withdrawn_on_its_page_with_its_teams_key_alone(
         assert words.replace("’", "&#x27;") in refused.text
     assert not EntryWithdrawal.objects.exists()
     done = client.post(place, {"key": team[1]}, follow=True)
-    assert "Its team withdrew the submission" in done.text
+    assert "The team withdrew the submission" in done.text
     assert "See the entry in the table" not in done.text

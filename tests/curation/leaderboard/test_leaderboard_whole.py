@@ -360,5 +360,5 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
 
 
 def test_a_share_that_leaves_nothing_is_refused(work: Work, pairs: list[Pair], capsys: Any) -> None:
-    with pytest.raises(CommandError, match="3 photos is 0; leave one private"):
+    with pytest.raises(CommandError, match="3 photos is 0; keep at least one private"):
         made(work, capsys, "--private-share", "1")

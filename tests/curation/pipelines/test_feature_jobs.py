@@ -206,7 +206,7 @@ def test_a_worker_with_another_model_refuses_the_shard(work: Work, pixels: Pixel
     current_app.tasks[job.task](job.pk)
     pixels.revision = "2"
     job.refresh_from_db()
-    assert "this worker has 2, the set was made by 1" in jobs.run_in_process(job=job).error
+    assert "this worker process has 2, but the set was begun with 1" in jobs.run_in_process(job=job).error
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,7 @@ class TestParts:
         _, (part,) = split_into_subjobs(project)
         detector(FixedBoxDetector("2"))
         pipeline._load_detector.cache_clear()
-        assert "this worker has classical 2, and the run started with 1" in run_subjob(part).error
+        assert "this worker process has classical 2, but the run started with 1" in run_subjob(part).error
         assert not ImageProposals.objects.exists()
 
     def test_replaced_weights_are_reloaded(

@@ -506,7 +506,7 @@ def test_a_sample_of_photos_repeats_by_its_seed(work: Work) -> None:
         (lambda: TopicOptions(seed=-1), "seed: -1"),
         (lambda: ToxicityOptions(scorer="hf:"), "scorer: 'hf:'"),
         (lambda: ToxicityOptions(scorer="file"), "scorer: file; name the file"),
-        (lambda: ToxicityOptions(file="texts/x"), "a file is read with file alone"),
+        (lambda: ToxicityOptions(file="texts/x"), "leave the file out, or use file"),
         (lambda: ToxicityOptions(top=501), "top: 501"),
         (lambda: CaptionOptions(source="web"), "source: 'web'"),
         (lambda: CaptionOptions(measure="least"), "measure: 'least'"),

@@ -86,7 +86,7 @@ def test_confirmation_shows_and_keeps_judge_page_options(
     url = reverse("comparison-round", args=[built.project.slug, built.pk])
     asked = client.post(url, VALUES | {"show_reference": "on", "per_page": "5", "step": "estimate"})
     page = squeezed(asked)
-    assert "Judges see the region, the reference inference and 5 statements at a time." in page
+    assert "Judges see the region, the reference inference and 5 candidates at a time." in page
     carried = {
         name: asked.context["form"][name].value() for name in ("show_clue", "show_reference", "per_page")
     }

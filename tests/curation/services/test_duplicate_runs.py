@@ -156,7 +156,7 @@ def test_only_the_newest_preview_can_be_set_aside(work: Work, photos: list[Image
     new = found(work.project, *ANGLES)
     with pytest.raises(Conflict, match="there is a newer de-duplication; use that preview"):
         services.set_aside_duplicates(run=old)
-    with pytest.raises(Conflict, match="its photos were not set aside yet"):
+    with pytest.raises(Conflict, match="the photos of this run were not set aside yet"):
         services.undo_duplicates(run=new)
     services.set_aside_duplicates(run=new)
     with pytest.raises(Conflict, match="undo that run first"):

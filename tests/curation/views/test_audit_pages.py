@@ -188,7 +188,7 @@ class TestBeginning:
     ) -> None:
         analysis = scored(work, pairs(work, 60), [0.5 + place / 200 for place in range(60)])
         client.force_login(researcher)
-        assert "(50 of each split in the paper)" in squeezed(client.get(self.url(work.project)))
+        assert "(50 of each split in Hessel et al. 2022)" in squeezed(client.get(self.url(work.project)))
         top = {"how": "top", "analysis": str(analysis.pk), "n": "", "step": "create"}
         reply = client.post(self.url(work.project), FORM | top)
         assert reply.status_code == 400

@@ -413,7 +413,7 @@ def test_known_pairs_are_marked_with_all_figures(
         assert "Pairs known" not in text
     row = other(evaluation, provenance={"pairs_known_from_training": 80}, label="Flattered")
     shown = page(client, "evaluation", slug, row.pk)
-    assert shown.index("80 of its pairs were used to train or select this scorer") < shown.index(
+    assert shown.index("80 of the evaluated pairs were used to train or select this scorer") < shown.index(
         "<h2>Figures</h2>"
     )
     assert "Pairs known" in shown[shown.index("<h2>Figures</h2>") :]

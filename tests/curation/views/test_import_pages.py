@@ -255,7 +255,7 @@ def test_form_offers_existing_files_with_published_names_preselected(root: Path,
     text = page.sources()
     assert '<option value="genome">genome</option>' in text
     assert '<option value="genome/region_descriptions.json" selected>' in text
-    assert "Without a list of splits, all images are train." in text
+    assert "Without a list of splits, all images become train." in text
     assert '<option value="genome/image_data.json">' not in text
     made.write(root / "densecap_splits.json", {"train": [1]})
     text = page.sources()
@@ -264,7 +264,7 @@ def test_form_offers_existing_files_with_published_names_preselected(root: Path,
     made.vcr(root / "bare", FRAMES)
     text = page.sources("vcr")
     assert '<option value="vcr1">vcr1 (splits train, val)</option>' in text
-    assert '<option value="bare">bare (no annotation files: all are train)</option>' in text
+    assert '<option value="bare">bare (no annotation files: all images become train)</option>' in text
     ticks = re.findall(r'name="allowed" value="([^"]+)"[^>]*checked', text)
     assert ticks == ["lists/train_annots.json"]
 

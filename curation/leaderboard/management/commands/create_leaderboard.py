@@ -32,15 +32,15 @@ class Command(JobCommand):
         add("--split", help=f"train, val, test or {ALL}; default: test, else val")
         add("--title", default="", help="the leaderboard's title; its address is made from it")
         add("--note", default="", help="a paragraph above the table")
-        add("--daily", type=int, default=2, help="maximum submissions of a team within 24 hours")
-        add("--total", type=int, default=50, help="maximum submissions of a team in total")
+        add("--daily", type=int, default=2, help="maximum submissions of a team within 24 hours; default: 2")
+        add("--total", type=int, default=50, help="maximum submissions of a team in total; default: 50")
         runs = "number of the run of box proposals; default: the newest run, 0 for none"
         add("--proposals", type=int, metavar="RUN", help=runs)
         add(
             "--photos",
             default=photos.LICENSED_PHOTOS,
             choices=photos.PHOTO_CHOICES,
-            help="photos that teams can download: those whose licence allows copies, all, or none",
+            help="photos that teams can download: those whose licence allows copies (default), all, or none",
         )
         add(
             "--private-share",
