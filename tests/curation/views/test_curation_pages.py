@@ -347,7 +347,7 @@ def test_results_of_last_run_are_shown(client: Client, work: Work, researcher: U
     page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
     assert "<dd>108,077 of Visual Genome</dd>" in page
     assert "<dd>1,200, by decisions under Splits</dd>" in page
-    assert "<dt>Set aside although offered again before</dt> <dd>7</dd>" in page
+    assert "<dt>Set aside although offered again before</dt><dd>7</dd>" in page
 
 
 def test_the_archive_holds_the_export(
