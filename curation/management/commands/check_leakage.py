@@ -33,7 +33,7 @@ class Command(JobCommand):
         both = "what is compared: image vectors and published ids, or equal files and published ids"
         names = [compare.value for compare in CompareBy]
         add("--compare", choices=names, default=DEFAULTS.compare, help=both)
-        encoder_help = "encoder of the images; default: the project's encoder"
+        encoder_help = "encoder of the images; default: efficientnet-lite0"
         add("--encoder", type=absolute_encoder, default="", help=encoder_help)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
