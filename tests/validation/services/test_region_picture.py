@@ -136,5 +136,5 @@ def test_clue_and_reference_stand_on_the_page_only_when_asked_for(
 ) -> None:
     Unit.objects.filter(pk=unit.pk).update(payload=unit.payload | option)
     page = frame.get(reverse("hit-page", args=[unit.public_id])).content.decode()
-    for words in ("They left by boat.", "a rope", "Somebody wrote about the mark:", "Marked:"):
+    for words in ("They left by boat.", "a rope", "Somebody wrote about the marked part:", "Marked:"):
         assert (words in page) is bool(option), words
