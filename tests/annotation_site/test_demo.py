@@ -108,6 +108,7 @@ def test_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     assert "process 7 (port 8000) serves this folder already" in line
 
 
+@pytest.mark.long
 def test_serve_stops_all_processes_on_sigterm(tmp_path: Path) -> None:
     if migrated_file().is_file():
         shutil.copyfile(migrated_file(), tmp_path / "deerstalker.sqlite3")

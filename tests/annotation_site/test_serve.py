@@ -322,6 +322,7 @@ def test_site_survives_death_of_worker_and_beat(tmp_path: Path, empty_queue: Pat
         assert "Unrecoverable" not in output.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_site_stops_with_its_web_server(tmp_path: Path, empty_queue: Path) -> None:
     """Whoever runs it then starts the whole again; a worker alone answers nobody."""

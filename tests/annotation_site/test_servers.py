@@ -161,6 +161,7 @@ def _database_name() -> Iterator[str]:
             )
 
 
+@pytest.mark.long
 @pytest.mark.redis
 @pytest.mark.django_db(transaction=True)
 def test_a_job_is_done_by_a_worker_on_redis() -> None:
@@ -168,6 +169,7 @@ def test_a_job_is_done_by_a_worker_on_redis() -> None:
     _done_by_a_worker(BROKER_URL=REDIS)
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_job_with_a_lost_message_is_done() -> None:
     """The row stands and no message does: the sweeper of the embedded worker finds it."""

@@ -270,6 +270,7 @@ CONSOLE = [(path, str(found.name)) for path, found in patterns() if console(path
 OTHERS = [(path, str(found.name)) for path, found in patterns() if not console(path, str(found.name))]
 
 
+@pytest.mark.long
 @BY_METHODS
 def test_object_urls_are_for_project_members_only(world: World, methods: tuple[str, ...]) -> None:
     wrong = []
@@ -309,6 +310,7 @@ def test_object_urls_are_for_project_members_only(world: World, methods: tuple[s
     assert not wrong, "\n".join(map(str, wrong))
 
 
+@pytest.mark.long
 @BY_METHODS
 def test_worker_site_is_for_workers_and_accounts_for_superuser(
     world: World, methods: tuple[str, ...]
@@ -332,6 +334,7 @@ def test_worker_site_is_for_workers_and_accounts_for_superuser(
     assert not wrong, "\n".join(map(str, wrong))
 
 
+@pytest.mark.long
 @BY_METHODS
 def test_public_urls_ignore_session_and_never_fail(world: World, methods: tuple[str, ...]) -> None:
     """Public addresses, a page's endpoints, the requester API and hand-ins: they know nobody by a cookie alone."""

@@ -204,6 +204,7 @@ def test_preview_gives_no_page_key_and_no_worker_data(work: Work, frame: Client)
             assert (page.status_code, page.text) == (200, shown.text)
 
 
+@pytest.mark.long
 def test_round_with_quality_checks_can_be_extended_reconciled_and_closed(work: Work) -> None:
     batch = launch_with_quality_checks(work)
     judges = [market.market_worker(name) for name in ("j1", "j2", "j3")]

@@ -300,6 +300,7 @@ SEEDS = [
 STEPS = 60
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_ledgers_agree_after_any_sequence(
     seed: int, project: Project, make_image: MakeImage, plan: Plan, later: Later, settings: Any

@@ -66,6 +66,7 @@ def test_pip_install_puts_the_four_packages_with_their_files_in_place(installed:
     assert not list(installed.rglob("test_*.py"))
 
 
+@pytest.mark.long
 def test_every_example_of_the_page_runs_without_django(installed: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-c", RUN_PAGE, str(installed), str(PAGE)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)

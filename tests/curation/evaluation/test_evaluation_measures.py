@@ -371,6 +371,7 @@ def test_figures_have_the_agreed_shape() -> None:
     json.dumps([retrieval, localization, comparison], allow_nan=False)
 
 
+@pytest.mark.nightly
 def test_a_million_pairs_score_in_under_two_seconds(tmp_path: Path) -> None:
     n = 1000
     names = [hashlib.sha256(f"i{i}".encode()).hexdigest()[:32] for i in range(n)]

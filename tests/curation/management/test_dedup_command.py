@@ -72,8 +72,7 @@ def test_filters_change_nothing(features: Path, which: str) -> None:
     products = pytest.importorskip("curation.pipelines.matmul_backends")
     if which == "bf16" and not products.has_bfloat16_instructions():
         assert (
-            fails("does not multiply bfloat16", features, "--clusters", "9", "--filter", which).returncode
-            == 2
+            fails("does not support bfloat16", features, "--clusters", "9", "--filter", which).returncode == 2
         )
         return
     assert run(features, "--clusters", "222", "--filter", which) | {"seconds": 0, "peak_mib": 0} == (

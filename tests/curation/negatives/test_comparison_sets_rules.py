@@ -202,6 +202,7 @@ def build(
     )
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(given_corpus=CORPORA, options=OPTIONS, kind=st.sampled_from(["matrix", "float32", "float64"]))
 def test_every_combination_of_rules(given_corpus: Corpus, options: ComparisonSetOptions, kind: str) -> None:

@@ -70,6 +70,7 @@ def request(work: Work, clip: str) -> Job:
     return request_features(project=work.project, by=None, options=options, queue=False)
 
 
+@pytest.mark.long
 def test_job_killed_within_a_shard_resumes_to_the_same_bytes(work: Work, tmp_path: Path) -> None:
     clip = save_tiny_clip(tmp_path / "tiny")
     for seed in range(IMAGES):

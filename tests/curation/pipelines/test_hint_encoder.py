@@ -183,6 +183,7 @@ def _end(process: "subprocess.Popen[str]") -> tuple[int, str]:
     return process.returncode, stderr
 
 
+@pytest.mark.long
 def test_process_replaces_a_stale_socket_and_stops_cleanly(
     start: Callable[..., "subprocess.Popen[str]"], path: Path
 ) -> None:
@@ -269,6 +270,7 @@ def test_model_without_the_label_is_refused(tmp_path: Path) -> None:
         ContradictionEncoder(folder)
 
 
+@pytest.mark.long
 def test_process_answers_with_the_cross_encoder(
     start: Callable[..., "subprocess.Popen[str]"], path: Path, tmp_path: Path
 ) -> None:

@@ -183,6 +183,7 @@ def test_two_read_differ_settle_and_close(
     assert download.value.suggested_filename.endswith(f"audit-{audit.pk}.csv")
 
 
+@pytest.mark.long
 def test_pages_are_accessible_light_and_dark(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],

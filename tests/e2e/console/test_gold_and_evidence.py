@@ -99,6 +99,7 @@ def test_judged_unit_becomes_gold_item_by_keyboard(
     }
 
 
+@pytest.mark.long
 def test_gold_and_evidence_are_accessible_at_every_width(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],

@@ -181,6 +181,7 @@ def test_two_graders_grade_all_pairs_at_the_same_time(
     assert Grade.objects.count() == 18
 
 
+@pytest.mark.long
 def test_pages_are_accessible(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],

@@ -116,6 +116,7 @@ def test_without_scripts_the_preview_button_shows_and_publishing_works(
     assert Instructions.objects.get().body == "No *script* here."
 
 
+@pytest.mark.long
 def test_instruction_pages_have_no_axe_violations_and_do_not_overflow(
     open_editor: Callable[..., Any], project: Project, make_image: Callable[..., Image]
 ) -> None:

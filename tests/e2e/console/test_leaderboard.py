@@ -39,6 +39,7 @@ def board(site: str, project: Project) -> Leaderboard:
     return board
 
 
+@pytest.mark.long
 def test_every_page_fits_every_window(
     board: Leaderboard, admin: User, open_page: OpenPage, sign_in: Any
 ) -> None:

@@ -33,6 +33,7 @@ def batch(project: Project, make_image: Callable[..., Image]) -> Batch:
     return batch
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_and_no_table_is_cut_off(
     batch: Batch,
     open_page: Callable[..., Any],

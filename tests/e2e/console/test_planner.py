@@ -54,6 +54,7 @@ def _photo(project: Project) -> Image:
     return import_image(project=project, name="photo.png", data=picture(width=640, height=480, seed=3))[0]
 
 
+@pytest.mark.long
 def test_planner_and_decisions_are_accessible_at_every_size(
     round_: JudgingRound,
     open_page: Callable[..., Any],

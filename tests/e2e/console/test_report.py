@@ -72,6 +72,7 @@ def test_files_are_created_and_downloaded(
     assert not any(worker.worker_id in line for worker in judged.people for line in lines)
 
 
+@pytest.mark.long
 def test_report_pages_are_accessible_at_every_width(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],
@@ -108,6 +109,7 @@ def test_report_pages_are_accessible_at_every_width(
                 check_page(page, f"{state} at {width}")
 
 
+@pytest.mark.long
 def test_report_in_dark_scheme_has_enough_contrast(
     open_page: Callable[..., Any],
     sign_in: Callable[[Any, str], None],

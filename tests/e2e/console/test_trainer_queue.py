@@ -87,6 +87,7 @@ def test_remarks_work_without_script(
     settled(attempt)
 
 
+@pytest.mark.long
 def test_worker_pages_are_accessible(
     attempt: Assignment,
     project: Project,

@@ -176,6 +176,7 @@ def _opened(batch: Batch, open_page: Callable[..., Any], **window: Any) -> Any:
     return page
 
 
+@pytest.mark.long
 def test_qualification_task_is_accessible_in_each_state(batch: Batch, open_page: Callable[..., Any]) -> None:
     both = [(1280, "light"), (1280, "dark")]
     page = _opened(batch, open_page)

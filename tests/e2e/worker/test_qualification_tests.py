@@ -74,6 +74,7 @@ def look(page: Any, state: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{state} is too wide"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
 def test_every_state_of_the_pages(
     types: dict[str, QualificationType],

@@ -84,6 +84,7 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
     return market.accept(third, worker)
 
 
+@pytest.mark.long
 def test_the_worker_site(busy: market.Accepted, open_page: OpenPage, sign_in: Any) -> None:
     page = open_page()
     _look(page, "/sign-in/", "sign-in")
@@ -104,6 +105,7 @@ def test_the_worker_site(busy: market.Accepted, open_page: OpenPage, sign_in: An
     _look(page, task, "a task that was returned")
 
 
+@pytest.mark.long
 def test_the_platform_admins_pages(busy: market.Accepted, open_page: OpenPage, sign_in: Any) -> None:
     get_user_model().objects.create_superuser("root", password="a long pass phrase")
     owner = market.fund(123_456_789_00)
@@ -135,6 +137,7 @@ def _set(pair: Pair) -> SetToJudge:
     return SetToJudge("set-1", pair.instance_id, pair.image_id, pair.boxes, texts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_judging_tasks(busy: market.Accepted, project: Project, open_page: OpenPage, scheme: str) -> None:
     pairs = list(Pair.objects.order_by("pk"))

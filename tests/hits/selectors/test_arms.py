@@ -206,6 +206,7 @@ def two_orders(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(registry.get_kind("three_orders")), "is_single_attempt", False)
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("two_orders")
 def test_orders_are_balanced_despite_late_or_lost_notifications(project: Project) -> None:
@@ -224,6 +225,7 @@ def test_orders_of_two_hundred_units_are_balanced(project: Project) -> None:
     assert ends == {(2, 2): 200}
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("two_orders")
 def test_orders_are_unbalanced_if_older_attempts_stay_open(

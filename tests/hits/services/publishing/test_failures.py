@@ -510,6 +510,7 @@ def test_two_hundred_hits_over_http_through_every_fault_and_sixteen_kills(
         assert (plan.calls(CREATE), plan.calls("CreateHITType")) == (0, 0)
 
 
+@pytest.mark.long
 def test_every_fault_occurs_over_http(
     project: Project, make_image: MakeImage, plan: Plan, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,6 +181,7 @@ def _post_form(url: str, fields: dict[str, str]) -> int:
         return int(reply.status)
 
 
+@pytest.mark.long
 def test_killed_after_storing_over_http_the_answer_is_kept_and_the_retry_gets_its_id(
     project: Project, make_image: MakeImage
 ) -> None:

@@ -155,6 +155,7 @@ def _killed_rounds(project: Project, image: Image, rounds: int, count: int) -> N
     check_each_once(batch, count)
 
 
+@pytest.mark.long
 def test_publishers_killed_in_two_rounds_leave_each_hit_once(project: Project, make_image: MakeImage) -> None:
     _killed_rounds(project, make_image(1), rounds=2, count=150)
 

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.paths import ROOT
 
 SCRIPT = """
@@ -48,6 +50,7 @@ print(json.dumps({"reading": read - start, "seconds": end - start, "mib": peak, 
 """
 
 
+@pytest.mark.nightly
 def test_all_judgments_of_a_large_corpus_in_under_five_seconds_and_500_mb() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT],
