@@ -24,7 +24,7 @@ WORKER_MESSAGES = (
     _("country: choose one from the list"),
     _("The text has changed since you opened this page. Reload it and read it again."),
     _("This submission was sent before with other content. Reload the task and submit again."),
-    _("Read and accept the consent text, and say where you work from, first."),
+    _("First read and accept the consent text, and choose the country that you work from."),
     _("The request is too large; shorten the texts."),
     # hits/selectors/eligibility/eligibility.py
     _("Each worker can do this once. You have accepted or done it already."),

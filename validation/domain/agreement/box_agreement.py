@@ -179,8 +179,8 @@ class _DisjointRegions:
     def distances(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return 1 - IoU of the regions with indexes ``first[i]`` and ``second[i]`` for each i: (n,) of two (n,)."""
         distances = np.empty(first.size)
-        max_products = max(1, int(self.counts.max(initial=1))) ** 2
-        rows = max(1, _CHUNK_SIZE // max_products)
+        max_pair_count = max(1, int(self.counts.max(initial=1))) ** 2
+        rows = max(1, _CHUNK_SIZE // max_pair_count)
         for start in range(0, first.size, rows):
             chunk = slice(start, start + rows)
             distances[chunk] = self._distances(first[chunk], second[chunk])

@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-Labels = Mapping[str, str | int]
-ExpectedLabels = Mapping[str, Sequence[str | int]]
+ExpectedLabels = Mapping[str, Sequence[str | int]]  # the accepted labels of each question
 
 MAX_PERCENT = 50
 _CONTENT_WORD = re.compile(r"\w{4,}")
