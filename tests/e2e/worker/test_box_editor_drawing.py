@@ -37,7 +37,14 @@ def _points(task: Task, rng: random.Random) -> tuple[tuple[int, int], tuple[int,
     return corner(0, 0.4), corner(0.6, 1)
 
 
-@pytest.mark.parametrize("size", [(320, 240), (1920, 1080), (6000, 4000)], ids=["small", "hd", "huge"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param((320, 240), id="small", marks=pytest.mark.long),
+        pytest.param((1920, 1080), id="hd"),
+        pytest.param((6000, 4000), id="huge", marks=pytest.mark.long),
+    ],
+)
 def test_a_drag_between_two_photo_points_gives_exactly_these(
     open_task: OpenTask, open_page: Callable[..., Any], size: tuple[int, int]
 ) -> None:
