@@ -343,7 +343,9 @@ def _check_new_submission(attempt: Attempt, active_seconds: float, simulated: bo
         attempt.worker, batch.project
     )
     if asks_country or not has_consented(attempt.worker, batch.project):
-        raise NotEligible("First read and accept the consent text, and choose the country that you work from.")
+        raise NotEligible(
+            "First read and accept the consent text, and choose the country that you work from."
+        )
     _raise_if_refused(attempt.hit, country_refusals(attempt.worker, batch))
     if not math.isfinite(active_seconds) or not 0 <= active_seconds <= MAX_ACTIVE_SECONDS:
         raise Refused("active_seconds: use a number of seconds from 0 to 86,400")

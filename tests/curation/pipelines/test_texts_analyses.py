@@ -172,7 +172,7 @@ def test_too_few_words_for_topics_are_refused(work: Work) -> None:
     write(work, [("a cup", "somebody left")] * 3)
     with pytest.raises(Refused, match=r"clue: \d+ words are too few for 40 topics"):
         found(work, TopicOptions(topics=40))
-    with pytest.raises(Refused, match="clue: no word is in 900 of 6 texts"):
+    with pytest.raises(Refused, match="clue: no word is in at least 900 of 6 texts"):
         found(work, TopicOptions(topics=2, least_texts=900))
     assert not TextAnalysis.objects.exists()
 

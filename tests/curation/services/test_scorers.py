@@ -249,7 +249,7 @@ def test_a_training_makes_a_scorer(sealed: DatasetVersion) -> None:
     assert scorer.splits["train_pairs"] == 9
     assert scorer.job.result["weights_sha256"] == scorer.weights_sha256
     log_lines = list(scorer.job.lines.values_list("text", flat=True))
-    assert "Training on 9 pairs of 3 photos, validating with 3 pairs of 1" in log_lines
+    assert "Training on 9 pairs of 3 photos, validating with 3 pairs of 1 photos" in log_lines
     assert any(line.startswith("Step 4: validation loss") for line in log_lines)
 
 

@@ -174,7 +174,12 @@ def test_files_are_the_same_bytes_each_time(work: Work, tmp_path: Path) -> None:
         ("seal.jsonl", '"split":""', '"split":"x"', "seal.jsonl: its sha256"),
         ("annotators.jsonl", '"worker":"', '"worker":"0', r"annotators\.jsonl: line 1 "),
         ("statistics.json", '"pairs": 3', '"pairs": 4', "statistics.json: was changed"),
-        ("manifest.json", '"rehearsal": false', '"rehearsal": true', "manifest.json: rehearsal"),
+        (
+            "manifest.json",
+            '"rehearsal": false',
+            '"rehearsal": true',
+            "manifest.json: its “rehearsal” is not that of seal.jsonl",
+        ),
     ],
 )
 def test_a_changed_file_is_named(

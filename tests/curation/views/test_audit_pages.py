@@ -179,7 +179,7 @@ class TestBeginning:
         client.force_login(researcher)
         many = FORM | {"n": "250"}
         page = squeezed(client.post(self.url(work.project), many | {"step": "look"}))
-        assert "There are 247 fewer than requested" in page
+        assert "There are 247 pairs fewer than requested" in page
         reply = client.post(self.url(work.project), many | {"step": "create"}, follow=True)
         assert "It has all available pairs, 247 fewer than requested" in squeezed(reply)
 

@@ -316,7 +316,7 @@ def test_soft_block_applies_within_one_poll(project: Project, make_image: MakeIm
         project=project, worker=ours, action=WorkerAction.GRANT, pool=Pool.EXCLUDED, reason="Boxes.", by=None
     )
     assert _page(lagging).status_code == 403
-    with pytest.raises(NotEligible, match=r"no new tasks of this project since .*Boxes\."):
+    with pytest.raises(NotEligible, match=r"no new tasks of this project\. This was decided on .*Boxes\."):
         submit.open_attempt(_key(lagging))
     sync_live_batches()
     with pytest.raises(MarketRefused):

@@ -144,7 +144,9 @@ def test_exclusion_applies_without_a_launch_requirement_and_lets_open_work_finis
     submit_form(task, stored)
     with pytest.raises(MarketRefused):
         accept(second, worker)
-    with pytest.raises(NotEligible, match=r"no new tasks of this project since .*Nine of nine"):
+    with pytest.raises(
+        NotEligible, match=r"no new tasks of this project\. This was decided on .*Nine of nine"
+    ):
         submit.open_attempt(page_key(second, "ASOMETHING", worker.worker_id))
     _decide(project, _ours(worker), WorkerAction.REVOKE, Pool.EXCLUDED)
     assert batch_refusals(_ours(worker), second.unit.batch) == []
