@@ -1,6 +1,6 @@
 """Queries on error analyses: those of an evaluation, and their galleries with photos that are still available."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +8,7 @@ from curation.models import DatasetVersion, ErrorAnalysis, Evaluation, Part, Ver
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Image, Project
 from hits.selectors.images.images import image_facts
-
-QUERY_CHUNK_SIZE = 1000  # values per query
+from hits.selectors.records import id_chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,22 +71,15 @@ def comparison_items(version: DatasetVersion, split: str | None = None) -> dict[
 
 def _images(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
     known: dict[str, str] = {}
-    for chunk in _chunks(urls):
+    for chunk in id_chunks(sorted(urls)):
         rows = VersionImage.objects.filter(version=version, url__in=chunk)
         known |= dict(rows.values_list("url", "sha256"))
     by_hash: dict[str, Image] = {}
-    for chunk in _chunks(set(known.values())):
+    for chunk in id_chunks(sorted(set(known.values()))):
         photos = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True)
         images = photos.filter(sha256__in=chunk)
         by_hash |= {image.sha256: image for image in images}
     return {url: by_hash[sha256] for url, sha256 in known.items() if sha256 in by_hash}
-
-
-def _chunks(values: set[str]) -> Iterator[list[str]]:
-    """Split into chunks small enough for one query."""
-    ordered = sorted(values)
-    for start in range(0, len(ordered), QUERY_CHUNK_SIZE):
-        yield ordered[start : start + QUERY_CHUNK_SIZE]
 
 
 def gallery(analysis: ErrorAnalysis, name: str) -> list[GalleryItem]:

@@ -1,6 +1,6 @@
 """Queries on texts, their analyses, and people's reviews of texts."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.selectors.pairs import accepted_pairs
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Image, Job, Project
+from hits.selectors.records import id_chunks
 from validation.domain.reports.planner import Interval, score_interval
 
 CHUNK_SIZE = 5_000
@@ -42,7 +43,7 @@ def text_pairs(project: Project, split: str = "") -> list[TextPair]:
 def pair_boxes(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
     """Return the boxes of some pairs."""
     boxes: dict[int, list[dict[str, int]]] = {}
-    for chunk in _chunks(sorted(pks)):
+    for chunk in id_chunks(sorted(pks)):
         boxes |= dict(Pair.objects.filter(pk__in=chunk).values_list("pk", "fields__boxes"))
     return boxes
 
@@ -50,7 +51,7 @@ def pair_boxes(pks: Collection[int]) -> dict[int, list[dict[str, int]]]:
 def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
     """Return the alternative texts of images that have one."""
     found: dict[int, str] = {}
-    for chunk in _chunks(sorted(image_ids)):
+    for chunk in id_chunks(sorted(image_ids)):
         found |= dict(Image.objects.filter(pk__in=chunk).exclude(alt="").values_list("pk", "alt"))
     return found
 
@@ -58,7 +59,7 @@ def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
 def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the region descriptions of images that have some; detected objects are not included."""
     found: dict[int, list[dict[str, Any]]] = {}
-    for chunk in _chunks(sorted(image_ids)):
+    for chunk in id_chunks(sorted(image_ids)):
         rows = SourceRecord.objects.filter(image__in=chunk, source=Source.VISUAL_GENOME.value)
         for image, regions in rows.values_list("image_id", "regions"):
             if described := [region for region in regions if region.get("text", "").strip()]:
@@ -72,11 +73,6 @@ def image_names(project: Project) -> dict[str, int]:
     by_name = {name: pk for pk, name in named.values_list("pk", "name")}
     by_source = SourceRecord.objects.filter(image__in=named).values_list("source_id", "image_id")
     return dict(by_source) | {name.rsplit(".", 1)[0]: pk for name, pk in by_name.items()} | by_name
-
-
-def _chunks(pks: list[int]) -> Iterator[list[int]]:
-    for start in range(0, len(pks), CHUNK_SIZE):
-        yield pks[start : start + CHUNK_SIZE]
 
 
 def finished_analyses(project: Project) -> "QuerySet[TextAnalysis]":
@@ -144,7 +140,7 @@ def published_result(analysis: TextAnalysis) -> dict[str, Any]:
 
 def _instance_ids(pks: Collection[int]) -> dict[int, str]:
     found: dict[int, str] = {}
-    for chunk in _chunks(sorted(pks)):
+    for chunk in id_chunks(sorted(pks)):
         rows = Pair.objects.filter(pk__in=chunk, image__taken_down_at__isnull=True)
         found |= dict(rows.values_list("pk", "instance_id"))
     return found

@@ -43,9 +43,9 @@ TOO_WIDE = """() => [...document.querySelectorAll(".scroll-x")]
 
 def narrowest_and_widest(sizes: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     """Return a window of the least and one of the greatest width, and between them every colour scheme."""
-    narrow, wide = (
-        [size for size in sizes if size[0] == extreme(width for width, _ in sizes)] for extreme in (min, max)
-    )
+    widths = [width for width, _ in sizes]
+    narrow = [size for size in sizes if size[0] == min(widths)]
+    wide = [size for size in sizes if size[0] == max(widths)]
     chosen = max(product(narrow, wide), key=lambda pair: len({scheme for _, scheme in pair}))
     seen = {scheme for _, scheme in chosen}
     return list(dict.fromkeys([*chosen, *(size for size in sizes if size[1] not in seen)]))

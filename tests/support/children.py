@@ -201,10 +201,9 @@ def forked_workers() -> Iterator[None]:
         yield
     finally:
         for child in started:
-            with suppress(ProcessLookupError):  # it had not yet its own group
+            with suppress(ProcessLookupError):  # it has no group of its own yet, and no children
                 os.killpg(child, signal.SIGKILL)
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
+            os.kill(child, signal.SIGKILL)
             wait(child)
 
 
