@@ -27,7 +27,7 @@ from django.http import (
 )
 from django.template import loader
 
-from hits.registry import NotInstalled
+from hits.registry import PackageNotInstalled
 
 logger = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ class OutageMiddleware(Middleware):
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Answer 503 to a temporary outage, and to code that is not installed in this process."""
-        if isinstance(exception, NotInstalled):
+        if isinstance(exception, PackageNotInstalled):
             logger.error("%s", exception)
             body = loader.render_to_string("503_not_installed.html", {"message": str(exception)})
             return HttpResponse(body, status=503)

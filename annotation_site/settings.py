@@ -182,7 +182,7 @@ AXES_VERBOSE = False
 if TESTING:
     PASSWORD_HASHERS = ["tests.support.passwords.QuickHasher"]
 
-# --- Content security: nothing inline, nothing from elsewhere. HIT views loosen frame-ancestors only.
+# --- Content security: nothing inline, nothing from elsewhere. hits/views/task_pages has the policies of task pages.
 CONTENT_SECURITY_POLICY = {"DIRECTIVES": content_security_policy.console_policy(hit_origin=HIT_ORIGIN)}
 X_FRAME_OPTIONS = "DENY"
 
@@ -245,7 +245,7 @@ HINTS_NLI_MODEL = env_str("HINTS_NLI_MODEL")
 # --- Marketplace: by default the built-in one, behind the same boto3 calls.
 MTURK_ENDPOINT = env_str("MTURK_ENDPOINT", "local")
 MTURK_LIVE = env_bool("MTURK_LIVE", False)
-MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach"
+MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach_transport"
 # The two apps call each other by name, since neither imports the other.
 ATTEMPT_PROOF = "hits.marketplace.proof.is_valid_secret"
 KNOWN_COUNTRY = "hits.marketplace.proof.find_country"

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.records import InvalidInput
-from hits.domain.files.atomic_files import atomic_file, file_sha256, publish_folder, sync_to_disk
+from hits.domain.files.atomic_files import atomic_file, file_sha256, rename_folder_durably, sync_to_disk
 
 __all__ = [
     "atomic_file",
     "file_sha256",
     "partial_folder",
-    "publish_folder",
+    "rename_folder_durably",
     "sha256_if_readable",
     "sync_to_disk",
     "write_npy",
@@ -49,7 +49,7 @@ def write_text(path: Path, pieces: Iterable[str]) -> None:
 def partial_folder(folder: Path) -> Iterator[Path]:
     """Yield a hidden path beside ``folder``, in which the folder can be built; what remains there is deleted.
 
-    The caller moves the finished folder into place with ``publish_folder``, some inside a database transaction.
+    The caller moves the finished folder into place with ``rename_folder_durably``, possibly in a transaction.
     """
     partial = folder.with_name(f".{folder.name}.{uuid.uuid4().hex[:8]}.partial")
     try:

@@ -20,7 +20,7 @@ from hits.domain.answers.records import Record, RecordError
 from hits.domain.answers.review_flags import ReviewCheck, check_pace
 from hits.domain.answers.storable_json import find_unstorable
 from hits.domain.hashing import content_sha256
-from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, neutralize_images
+from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, hide_image_texts
 from hits.domain.states import Purpose
 from hits.hints.card import Card, HintRule
 
@@ -160,7 +160,7 @@ class HitKind(ABC):
 
     def page_images(self, unit: Payload, images: ImagesById) -> dict[int, ImageFacts]:
         """Return the facts of a unit's images without the texts that its page must not show (``page_facts``)."""
-        return neutralize_images(images, self.image_ids(unit), self.page_facts)
+        return hide_image_texts(images, self.image_ids(unit), self.page_facts)
 
     def subject(self, unit: Payload) -> str:
         """Return the key of a unit's subject: its first image, or its content if it has no image.
@@ -219,13 +219,13 @@ class HitKind(ABC):
         try:
             found = list(self.records(unit, answer))  # a generator is read once
             images = set(self.image_ids(unit))
-            return [self._checked_record(record, images) for record in _check_indices(found)]
+            return [self._check_record(record, images) for record in _check_indices(found)]
         except RecordError:
             raise
         except Exception as error:  # a kind may raise anything; the answers of its workers are kept anyway
             raise RecordError(f"{self.name}.records: {type(error).__name__}: {error}") from error
 
-    def _checked_record(self, record: Record, images: set[int]) -> Record:
+    def _check_record(self, record: Record, images: set[int]) -> Record:
         where = f"record {record.index}"
         if record.type not in self.record_types:
             known = ", ".join(sorted(self.record_types)) or "none"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hits.kind import HitKind
 
 
-class NotInstalled(LookupError):
+class PackageNotInstalled(LookupError):
     """A kind or family whose folder is in none of this process's packages, though rows may name it."""
 
 
@@ -38,11 +38,11 @@ def get_kind(name: str) -> "HitKind":
     """Return the kind called ``name``.
 
     Raises:
-        NotInstalled: no kind has that name; the message lists the known kinds.
+        PackageNotInstalled: no kind has that name; the message lists the known kinds.
     """
     modules = _modules()
     if name not in modules:
-        raise NotInstalled(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
+        raise PackageNotInstalled(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
     return _load(modules[name])
 
 

@@ -92,7 +92,7 @@ def reconcile_batch(progress: Progress) -> None:
     comparison = reconcile.reconcile_batch(
         batch=batch, marketplace=marketplace(), progress=progress, resume_point=progress.resume_point
     )
-    result = reconcile.summarize(comparison)
+    result = reconcile.summarize_reconciliation(comparison)
     jobs.set_result(job=progress.job, **result | {"findings": len(result["findings"])})
 
 
@@ -116,7 +116,7 @@ def process_notifications() -> None:
 
 
 @shared_task(name="hits.forget_notifications")
-def forget_notifications() -> None:
+def delete_processed_notifications() -> None:
     """Delete old notifications."""
     notifications.delete_old_notifications()
 

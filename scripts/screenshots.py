@@ -31,7 +31,7 @@ JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "ma
 PLAYED_SLUG = "played-loop-1"
 JUDGING_BATCH_NAMES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOW_SIZES = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
-_SIGN_IN_LINE = re.compile(r"(?:admin|researcher|annotator)\s+(\w+)\s+(\S+)")
+_SIGN_IN_LINE = re.compile(r"(?:admin|researcher|worker)\s+(\w+)\s+(\S+)")
 
 # Clue, inference, confidence, and boxes as left, top, right, bottom, each a share (0 to 1) of the photo's size.
 Observation = tuple[str, str, str, list[tuple[float, float, float, float]]]
@@ -104,7 +104,7 @@ def _answer_open_batch(accounts: dict[str, str]) -> None:
     for writer_index, (name, count) in enumerate((("wendy", 6), ("wilma", 2))):
         worker = ScriptedWorker(settings.PUBLIC_URL, name, accounts[name])
         try:
-            worker.work_through(
+            worker.answer_all_hits(
                 batch.name, _limit_answers(count, answers.observation_writer(writer_index, names))
             )
         except StopIteration:

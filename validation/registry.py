@@ -56,11 +56,11 @@ def record_types_of(name: str) -> tuple[str, ...]:
     """Return the types of the records that a kind collects or judges; empty if the kind no longer exists."""
     if name not in registry.kind_names():
         return ()
-    judged = spec_of(name).record_type if has_spec(name) else None
+    judged = spec_of(name).record_type if is_judging_kind(name) else None
     return (*registry.get_kind(name).record_types, *([judged] if judged else ()))
 
 
-def has_spec(name: str) -> bool:
+def is_judging_kind(name: str) -> bool:
     """Return whether ``name`` is a judging kind."""
     return name in registry.kinds_with_purpose(Purpose.JUDGING)
 

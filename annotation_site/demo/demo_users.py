@@ -74,7 +74,7 @@ def create_demo_users(*, played: bool = False) -> DemoUsers:
     if not project.memberships.filter(user=researcher).exists():
         projects.set_role(project=project, user=researcher, role=Role.RESEARCHER, by=admin)
     for name in WORKER_NAMES:
-        accounts.append(_get_account(name, "annotator", known))
+        accounts.append(_get_account(name, "worker", known))
         _create_worker(accounts[-1])
     _write_passwords(accounts)
     _deposit_funds()

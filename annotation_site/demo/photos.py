@@ -35,8 +35,8 @@ _SKLEARN = [
 def sample_photos() -> list[SamplePhoto]:
     """Return the installed photos in a fixed order."""
     folders = [
-        (_package("skimage") / "data", _SKIMAGE),
-        (_package("sklearn") / "datasets" / "images", _SKLEARN),
+        (_package_folder("skimage") / "data", _SKIMAGE),
+        (_package_folder("sklearn") / "datasets" / "images", _SKLEARN),
     ]
     return [
         SamplePhoto(name, folder / name, alt, credit, licence)
@@ -46,7 +46,7 @@ def sample_photos() -> list[SamplePhoto]:
     ]
 
 
-def _package(name: str) -> Path:
+def _package_folder(name: str) -> Path:
     # Only the folder: an import of the packages would load much that the demo does not need.
     spec = find_spec(name)
     if spec is None or spec.origin is None:

@@ -91,20 +91,20 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     writers = WORKER_NAMES[:2]
     for worker_index, name in enumerate(writers):
         _answer_batch(users, name, batch, answers.observation_writer(worker_index, names))
-    steps.approve_all(users, batch)
+    steps.approve_submissions(users, batch)
     judges = [name for name in WORKER_NAMES if name not in writers]
     report_progress("Three others review some of the pairs …")
     review, job = steps.launch_review(users)
     wait_for_job(job)
     for name in judges:
         _answer_batch(users, name, review, answers.pair_judge(name))
-    steps.approve_all(users, review)
+    steps.approve_submissions(users, review)
     report_progress("Two of them match inferences to regions …")
     matching, job = steps.launch_localization(users)
     wait_for_job(job)
     for name in judges[:2]:
         _answer_batch(users, name, matching, answers.region_matcher(name, names))
-    steps.approve_all(users, matching)
+    steps.approve_submissions(users, matching)
     report_progress(
         f"Choosing comparison sets (at least {MIN_CANDIDATES} candidates instead of the paper's 20) …"
     )
@@ -112,7 +112,7 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     wait_for_job(job)
     for name in judges[:2]:
         _answer_batch(users, name, comparison, answers.candidate_rater(name))
-    steps.approve_all(users, comparison)
+    steps.approve_submissions(users, comparison)
     report_progress("Computing the judging reports …")
     steps.compute_reports(users, wait_for_job)
     report_progress("Sealing and exporting a version …")
@@ -151,5 +151,5 @@ def welcome_message(users: DemoUsers) -> str:
 
 def _answer_batch(users: DemoUsers, name: str, batch: Batch, answer: Any) -> None:
     worker = ScriptedWorker(settings.PUBLIC_URL, name, users.password_of(name))
-    if worker.work_through(batch.name, answer) == 0:
+    if worker.answer_all_hits(batch.name, answer) == 0:
         raise PlayError(f"{name} found no task in {batch.name}")

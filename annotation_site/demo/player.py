@@ -51,7 +51,7 @@ class ScriptedWorker:
         self._frame_opener = urllib.request.build_opener()  # no cookies: the frame is cross-site
         self._sign_in(password)
 
-    def work_through(self, batch_name: str, answer: AnswerFunction) -> int:
+    def answer_all_hits(self, batch_name: str, answer: AnswerFunction) -> int:
         """Accept and answer every HIT of the batch; return how many. A group's description names its batch.
 
         ``answer`` maps the page's config to an answer.

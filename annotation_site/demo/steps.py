@@ -105,7 +105,7 @@ def launch_training(users: DemoUsers) -> tuple[Batch, Job]:
     )
 
 
-def approve_all(users: DemoUsers, batch: Batch) -> None:
+def approve_submissions(users: DemoUsers, batch: Batch) -> None:
     """Collect the submissions, approve and pay them."""
     port = marketplace()
     sync_batch(batch=batch, marketplace=port)

@@ -78,11 +78,11 @@ def write_queue(database: str) -> WriteQueue:
         return _queues.setdefault(database, WriteQueue(f"{database}-turns"))
 
 
-def _reset_all() -> None:
+def _reset_queues_after_fork() -> None:
     global _guard  # noqa: PLW0603 - a thread of the parent may hold the old one
     _guard = threading.Lock()
     for queue in _queues.values():
         queue.reset_after_fork()
 
 
-os.register_at_fork(after_in_child=_reset_all)
+os.register_at_fork(after_in_child=_reset_queues_after_fork)

@@ -32,7 +32,7 @@ def check_answers(codebook: Codebook, posted: Mapping[str, Sequence[str]]) -> Ch
         if not is_applicable(code, found.answers):
             continue
         values = [value for value in code.values if value in posted.get(code.id, ())]
-        problem = _problem(code, values, posted.get(code.id, ()))
+        problem = _describe_answer_problem(code, values, posted.get(code.id, ()))
         if problem:
             found.errors[code.id] = problem
         else:
@@ -54,7 +54,7 @@ def chosen_values(answers: Mapping[str, Any], code: str) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def _problem(code: Code, values: Sequence[str], posted: Sequence[str]) -> str:
+def _describe_answer_problem(code: Code, values: Sequence[str], posted: Sequence[str]) -> str:
     unknown = [value for value in posted if value not in code.values]
     if unknown:
         return f"{unknown[0]!r} is not one of the answers; choose one that is shown"

@@ -117,9 +117,9 @@ class Codebook:
             "intro": self.intro,
             "shows": self.shows.value,
             "codes": [_code_row(code) for code in self.codes],
-            "published": [_without_none(asdict(figure)) for figure in self.published],
+            "published": [_drop_none_values(asdict(figure)) for figure in self.published],
         }
-        return row | _without_none({"pairs": self.pairs, "pairs_per_split": self.pairs_per_split})
+        return row | _drop_none_values({"pairs": self.pairs, "pairs_per_split": self.pairs_per_split})
 
     @property
     def sha256(self) -> str:
@@ -141,5 +141,5 @@ def _code_row(code: Code) -> dict[str, Any]:
     return row
 
 
-def _without_none(row: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_none_values(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}

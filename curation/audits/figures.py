@@ -17,10 +17,10 @@ from curation.audits.answers import chosen_values
 from curation.audits.codebook import NO, YES, Code, Codebook, CodeKind, PublishedFigure
 from curation.audits.labels import ItemLabels, ItemState
 from curation.audits.sampling import SamplingMethod
-from validation.domain.agreement.coefficients import Coefficient, Statistic, coefficients
+from validation.domain.agreement.coefficients import Coefficient, CoefficientName, coefficients
 from validation.domain.agreement.cohen import GraderAgreement, confusion_matrix, grader_agreement
 from validation.domain.judging.ratings import IntArray, RatingTable
-from validation.domain.reports.planner import Interval, score_interval
+from validation.domain.reports.planner import Interval, wilson_interval
 
 COHEN_READERS = 2  # Cohen's kappa compares two readers
 
@@ -150,16 +150,16 @@ def _share(code: str, value: str, agreed: _AgreedAnswers, *, is_random: bool) ->
     answered = [answers for _, answers in agreed if code in answers]
     count = sum(value in chosen_values(answers, code) for answers in answered)
     total = len(answered)
-    return Share(count, total, score_interval(total, count / total) if is_random and total else None)
+    return Share(count, total, wilson_interval(total, count / total) if is_random and total else None)
 
 
 def _code_agreements(
     code: Code, done: Sequence[LabelledItem], rng: np.random.Generator
 ) -> list[AgreementFigures]:
     if code.kind is CodeKind.MULTIPLE:
-        return [_agreement(_choice_table(code, value, done), value, rng) for value in code.values]
+        return [_measure_agreement(_choice_table(code, value, done), value, rng) for value in code.values]
     rows = [(key, reader, values[0]) for key, reader, values in _blind_answers(code, done)]
-    return [_agreement(RatingTable.from_rows(rows, code.values), None, rng)]
+    return [_measure_agreement(RatingTable.from_rows(rows, code.values), None, rng)]
 
 
 def _choice_table(code: Code, value: str, done: Sequence[LabelledItem]) -> RatingTable:
@@ -177,14 +177,14 @@ def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hasha
     ]
 
 
-def _agreement(table: RatingTable, choice: str | None, rng: np.random.Generator) -> AgreementFigures:
-    found = coefficients(table, [Statistic.PERCENT, Statistic.ALPHA_NOMINAL], rng=rng)
+def _measure_agreement(table: RatingTable, choice: str | None, rng: np.random.Generator) -> AgreementFigures:
+    found = coefficients(table, [CoefficientName.PERCENT, CoefficientName.ALPHA_NOMINAL], rng=rng)
     pair = _rater_pair(table)
     return AgreementFigures(
         choice=choice,
         labels=tuple(str(label) for label in table.scale),
-        percent=found[Statistic.PERCENT],
-        alpha=found[Statistic.ALPHA_NOMINAL],
+        percent=found[CoefficientName.PERCENT],
+        alpha=found[CoefficientName.ALPHA_NOMINAL],
         cohen=grader_agreement(_paired_labels(table, pair)) if pair else None,
         table=confusion_matrix(table, *pair) if pair else None,
         reader_pair=pair,

@@ -129,7 +129,7 @@ def _letter_of_rank(rank: int) -> str:
     return (_letter_of_rank(rest - 1) if rest else "") + chr(ord("A") + last)
 
 
-def first_position(rank: int, readers: int, items: int) -> int:
+def reader_start_position(rank: int, readers: int, items: int) -> int:
     """Return the position, from 0, at which the reader with number ``rank`` (from 0) starts.
 
     The first ``readers`` people start at the beginning. Later ones start far from all others (at steps of the golden

@@ -47,12 +47,12 @@ def parse_codebook(text: str, name: str) -> Codebook:
     """
     if len(text.encode()) > MAX_BYTES:
         raise InvalidInput(f"{name}: over {MAX_BYTES:,} bytes; shorten the codebook")
-    return read_codebook(_load(text, name), name)
+    return codebook_from_data(_load_toml_or_json(text, name), name)
 
 
 def codebook_from_row(row: Mapping[str, Any]) -> Codebook:
     """Return the codebook that ``Codebook.as_row`` returned as JSON."""
-    return read_codebook(row, "codebook")
+    return codebook_from_data(row, "codebook")
 
 
 def builtin_codebooks() -> dict[str, Codebook]:
@@ -62,13 +62,13 @@ def builtin_codebooks() -> dict[str, Codebook]:
     return {codebook.id: codebook for codebook in found}
 
 
-def read_codebook(data: Any, name: str) -> Codebook:
+def codebook_from_data(data: Any, name: str) -> Codebook:
     """Return the codebook that is given as parsed TOML or JSON.
 
     Raises:
         InvalidInput: the codebook is invalid; the message names the field and the remedy.
     """
-    table = _Table(data, name)
+    table = _TableReader(data, name)
     codes: list[Code] = []
     for row in table.tables("codes", MAX_CODES):
         codes.append(_parse_code(row, codes))
@@ -88,11 +88,11 @@ def read_codebook(data: Any, name: str) -> Codebook:
         codes=tuple(codes),
         published=tuple(_parse_published(row, codes) for row in table.tables("published", MAX_PUBLISHED)),
     )
-    table.refuse_unknown()
+    table.refuse_unknown_fields()
     return codebook
 
 
-def _load(text: str, name: str) -> Any:
+def _load_toml_or_json(text: str, name: str) -> Any:
     try:
         return json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -103,7 +103,7 @@ def _load(text: str, name: str) -> Any:
         raise InvalidInput(f"{name}: nested too deeply; a codebook has four levels") from error
 
 
-def _parse_code(table: "_Table", earlier: Sequence[Code]) -> Code:
+def _parse_code(table: "_TableReader", earlier: Sequence[Code]) -> Code:
     kind = CodeKind(table.one_of("kind", [kind.value for kind in CodeKind]))
     code = Code(
         id=table.unique_name("id", [code.id for code in earlier]),
@@ -113,11 +113,11 @@ def _parse_code(table: "_Table", earlier: Sequence[Code]) -> Code:
         choices=_parse_choices(table, kind),
         asked_when=_parse_condition(table, earlier),
     )
-    table.refuse_unknown()
+    table.refuse_unknown_fields()
     return code
 
 
-def _parse_choices(table: "_Table", kind: CodeKind) -> tuple[Choice, ...]:
+def _parse_choices(table: "_TableReader", kind: CodeKind) -> tuple[Choice, ...]:
     rows = list(table.tables("choices", MAX_CHOICES))
     choices: list[Choice] = []
     for row in rows:
@@ -133,7 +133,7 @@ def _parse_choices(table: "_Table", kind: CodeKind) -> tuple[Choice, ...]:
     return _assign_keys(choices, table)
 
 
-def _parse_choice(row: "_Table", kind: CodeKind, earlier: Sequence[Choice]) -> Choice:
+def _parse_choice(row: "_TableReader", kind: CodeKind, earlier: Sequence[Choice]) -> Choice:
     choice = Choice(
         value=row.unique_name("value", [choice.value for choice in earlier]),
         words=row.text("words", MAX_SHORT_TEXT),
@@ -145,11 +145,11 @@ def _parse_choice(row: "_Table", kind: CodeKind, earlier: Sequence[Choice]) -> C
         raise row.error("alone", "only codes of kind multiple can have it", "leave it out")
     if choice.key and (not choice.key.isalnum() or choice.key.lower() in _RESERVED_KEYS):
         raise row.error("key", f"{choice.key!r} is not free", "use a digit or a letter other than j, k, n")
-    row.refuse_unknown()
+    row.refuse_unknown_fields()
     return choice
 
 
-def _assign_keys(choices: Sequence[Choice], table: "_Table") -> tuple[Choice, ...]:
+def _assign_keys(choices: Sequence[Choice], table: "_TableReader") -> tuple[Choice, ...]:
     """Assign digits to choices without a key, in order."""
     used = [choice.key.lower() for choice in choices if choice.key]
     if len(used) != len(set(used)):
@@ -158,7 +158,7 @@ def _assign_keys(choices: Sequence[Choice], table: "_Table") -> tuple[Choice, ..
     return tuple(choice if choice.key else replace(choice, key=next(free, "")) for choice in choices)
 
 
-def _parse_condition(table: "_Table", earlier: Sequence[Code]) -> Condition | None:
+def _parse_condition(table: "_TableReader", earlier: Sequence[Code]) -> Condition | None:
     if not table.has("asked_when"):
         return None
     inner = table.table("asked_when")
@@ -169,11 +169,11 @@ def _parse_condition(table: "_Table", earlier: Sequence[Code]) -> Condition | No
     if unknown or not values:
         found = repr(unknown[0]) if unknown else "nothing"
         raise inner.error("is", f"{found} is not a value of {code_id}", f"use {', '.join(known)}")
-    inner.refuse_unknown()
+    inner.refuse_unknown_fields()
     return Condition(code_id, tuple(values))
 
 
-def _parse_published(row: "_Table", codes: Iterable[Code]) -> PublishedFigure:
+def _parse_published(row: "_TableReader", codes: Iterable[Code]) -> PublishedFigure:
     values = {code.id: code.values for code in codes}
     code = row.one_of("code", list(values))
     figure = PublishedFigure(
@@ -187,12 +187,12 @@ def _parse_published(row: "_Table", codes: Iterable[Code]) -> PublishedFigure:
         raise row.error("of", "a count needs a total", "give both, count and of, or neither")
     if figure.count is not None and figure.of is not None and figure.count > figure.of:
         raise row.error("count", f"{figure.count} is more than its total, {figure.of}", "correct one of them")
-    row.refuse_unknown()
+    row.refuse_unknown_fields()
     return figure
 
 
 @dataclass(slots=True)
-class _Table:
+class _TableReader:
     """Validated access to a table's fields. ``path`` names it in messages; ``seen`` has the fields read so far."""
 
     data: Any
@@ -267,11 +267,11 @@ class _Table:
             raise self.error(name, f"is {_type_name(value)}", "write true or false")
         return value
 
-    def table(self, name: str) -> "_Table":
+    def table(self, name: str) -> "_TableReader":
         """Return the table with this name."""
-        return _Table(self._take(name, None), self._field_path(name))
+        return _TableReader(self._take(name, None), self._field_path(name))
 
-    def tables(self, name: str, max_count: int) -> "Iterable[_Table]":
+    def tables(self, name: str, max_count: int) -> "Iterable[_TableReader]":
         """Return the tables of a list, empty if it is missing; positions in messages start at 1."""
         rows = self._take(name, [])
         if not isinstance(rows, list):
@@ -279,10 +279,11 @@ class _Table:
         if len(rows) > max_count:
             raise self.error(name, f"has {len(rows)} entries", f"use {max_count} or fewer")
         return [
-            _Table(row, self._field_path(f"{name}[{number}]")) for number, row in enumerate(rows, start=1)
+            _TableReader(row, self._field_path(f"{name}[{number}]"))
+            for number, row in enumerate(rows, start=1)
         ]
 
-    def refuse_unknown(self) -> None:
+    def refuse_unknown_fields(self) -> None:
         """Refuse unknown fields, which are usually typing errors."""
         unknown = sorted(str(name) for name in self.data if name not in self.seen)
         if unknown:

@@ -130,7 +130,7 @@ def _draw_random(pool: Sequence[CandidatePair], recipe: SampleRecipe) -> list[Ca
         stratify_by=sampling.Stratum.SPLIT if by_split else None,
         allocation=sampling.Allocation.EQUAL,
     )
-    candidates = [sampling.Candidate(id=pair.instance_id, worker=0, split=pair.split) for pair in pool]
+    candidates = [sampling.SelectablePair(id=pair.instance_id, worker=0, split=pair.split) for pair in pool]
     chosen = {candidate.id for candidate in sampling.select_pairs(candidates, selection)}
     return [pair for pair in pool if pair.instance_id in chosen]
 

@@ -28,10 +28,10 @@ from curation.dedup.matmul_backends import MatmulBackend, NumpyFloat32Backend
 from curation.dedup.pairs import PairSearch, StageClock, TooManyPairs, plan_memory
 from curation.dedup.rows import DistinctRows, distinct_rows
 from curation.dedup.sparse import (
+    CutTooCoarse,
     MergeGoal,
     MergeResult,
     StepCounter,
-    TooCoarse,
     guess_radius,
     merge_by_distance,
     merge_by_number,
@@ -157,7 +157,7 @@ class _ClusteringTask:
             merged = self._merge(
                 rows, sample, threads, clock, DENSE_MAX_PAIR_SHARE * pair_count if allow_dense else np.inf
             )
-        except TooCoarse:
+        except CutTooCoarse:
             return self.run_dense(
                 f"a coarse cut: more than {DENSE_MAX_PAIR_SHARE:.0%} of all pairs are needed, scipy is faster"
             )

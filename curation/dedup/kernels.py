@@ -43,7 +43,7 @@ def dot(left: NDArray[np.floating], right: NDArray[np.floating]) -> float:
 
 
 @kernel()
-def inverse_lengths(rows: NDArray[np.floating], inverse: NDArray[np.float64]) -> None:
+def write_inverse_lengths(rows: NDArray[np.floating], inverse: NDArray[np.float64]) -> None:
     """Write 1 / length of each row (n, d) into (n,)."""
     for i in range(rows.shape[0]):
         inverse[i] = 1.0 / np.sqrt(dot(rows[i], rows[i]))
@@ -107,7 +107,7 @@ def cosine_distance(similarity: float, members: int, dimensions: int) -> float:
 
 
 @kernel()
-def _any_at_least(run: NDArray[np.int32], per_word: int, lowest: np.int32) -> bool:
+def _has_score_at_least(run: NDArray[np.int32], per_word: int, lowest: np.int32) -> bool:
     """Whether any score in a run of words is at least ``lowest``. The compiler vectorises loops of this form."""
     greatest = np.int32(-(2**31))
     for w in range(run.shape[0]):
@@ -121,7 +121,7 @@ def _any_at_least(run: NDArray[np.int32], per_word: int, lowest: np.int32) -> bo
 
 
 @kernel()
-def find_candidates(
+def find_candidate_pairs(
     words: NDArray[np.int32],
     per_word: int,
     lowest: np.int32,
@@ -145,7 +145,7 @@ def find_candidates(
         first = max(0, row + 1 - first_column)
         for begin in range(first // per_word, words.shape[1], SCAN_WORDS):
             end = min(begin + SCAN_WORDS, words.shape[1])
-            if not _any_at_least(row_words[begin:end], per_word, lowest):
+            if not _has_score_at_least(row_words[begin:end], per_word, lowest):
                 continue
             for w in range(begin, end):
                 if row_words[w] < lowest and (per_word == 1 or np.int32(row_words[w] << HALF) < lowest):
@@ -183,7 +183,7 @@ def filter_by_radius(
 
 
 @kernel(ANY_ORDER_MAXIMUM)
-def _greatest(scores: NDArray[np.float32], begin: int, end: int) -> np.float32:
+def _max_score(scores: NDArray[np.float32], begin: int, end: int) -> np.float32:
     greatest = np.float32(-np.inf)
     for j in range(begin, end):
         greatest = scores[j] if scores[j] > greatest else greatest
@@ -208,7 +208,7 @@ def count_distances(
         row = cosines[i]
         own_column = min(max(own[i], 0), columns)
         after_own = min(max(own[i] + 1, 0), columns)
-        greatest = max(_greatest(row, 0, own_column), _greatest(row, after_own, columns))
+        greatest = max(_max_score(row, 0, own_column), _max_score(row, after_own, columns))
         nearest[i] = min(nearest[i], np.float32(1.0) - greatest)
         for j in range(0, columns, HISTOGRAM_STEP):
             if j != own[i]:

@@ -14,7 +14,7 @@ ABSENT = -1
 AVERAGE, COMPLETE, SINGLE, WARD = 0, 1, 2, 3
 
 
-class Forest(NamedTuple):
+class ClusterForest(NamedTuple):
     """Clusters, and the pairs of clusters within the radius; a cluster is named by its smallest member.
 
     Pair p has two ends, 2p and 2p + 1. End e is in the list of one cluster, and ``other[e]`` names the other cluster
@@ -45,7 +45,7 @@ IN_HEAP, FREE_SLOTS, MERGES = 0, 1, 2
 
 
 @kernel()
-def _precedes(forest: Forest, p: int, q: int) -> bool:
+def _precedes(forest: ClusterForest, p: int, q: int) -> bool:
     """Whether pair p comes before pair q: lower distance, then lower smaller name, then lower greater name."""
     if forest.distance[p] != forest.distance[q]:
         return bool(forest.distance[p] < forest.distance[q])
@@ -56,7 +56,7 @@ def _precedes(forest: Forest, p: int, q: int) -> bool:
 
 
 @kernel()
-def _sift_up(forest: Forest, index: int) -> None:
+def _sift_up(forest: ClusterForest, index: int) -> None:
     pair = forest.heap[index]
     while index > 0:
         parent = (index - 1) >> 1
@@ -70,7 +70,7 @@ def _sift_up(forest: Forest, index: int) -> None:
 
 
 @kernel()
-def _sift_down(forest: Forest, index: int) -> None:
+def _sift_down(forest: ClusterForest, index: int) -> None:
     pair, count = forest.heap[index], forest.counts[IN_HEAP]
     while 2 * index + 1 < count:
         child = 2 * index + 1
@@ -86,13 +86,13 @@ def _sift_down(forest: Forest, index: int) -> None:
 
 
 @kernel()
-def _restore_heap(forest: Forest, pair: int) -> None:
+def _restore_heap(forest: ClusterForest, pair: int) -> None:
     _sift_up(forest, forest.heap_position[pair])
     _sift_down(forest, forest.heap_position[pair])
 
 
 @kernel()
-def _remove_pair(forest: Forest, pair: int) -> None:
+def _remove_pair(forest: ClusterForest, pair: int) -> None:
     """Remove a pair from the heap."""
     index = forest.heap_position[pair]
     forest.counts[IN_HEAP] -= 1
@@ -104,7 +104,7 @@ def _remove_pair(forest: Forest, pair: int) -> None:
 
 
 @kernel()
-def fill_forest(forest: Forest, ends: NDArray[np.int32], distances: NDArray[np.float64]) -> None:
+def fill_forest(forest: ClusterForest, ends: NDArray[np.int32], distances: NDArray[np.float64]) -> None:
     """Fill the lists and the heap of a forest with the given pairs of rows that are within its radius."""
     pair = 0
     for source in range(distances.shape[0]):
@@ -125,7 +125,7 @@ def fill_forest(forest: Forest, ends: NDArray[np.int32], distances: NDArray[np.f
 
 
 @kernel()
-def _add_end(forest: Forest, end: int, owner: int, other: int) -> None:
+def _add_end(forest: ClusterForest, end: int, owner: int, other: int) -> None:
     forest.other[end] = other
     forest.next_end[end] = forest.first[owner]
     forest.first[owner] = end
@@ -138,7 +138,7 @@ def _add_row(total: NDArray[np.float64], row: NDArray[np.floating], factor: floa
 
 
 @kernel()
-def _get_slot(forest: Forest, cluster: int) -> int:
+def _get_slot(forest: ClusterForest, cluster: int) -> int:
     """Return a cluster's row of ``sums``; a single row of the features (with its copies) gets a new one."""
     if forest.slot[cluster] == ABSENT:
         forest.counts[FREE_SLOTS] -= 1
@@ -150,7 +150,7 @@ def _get_slot(forest: Forest, cluster: int) -> int:
 
 
 @kernel()
-def _add_sums(forest: Forest, kept: int, absorbed: int) -> None:
+def _add_sums(forest: ClusterForest, kept: int, absorbed: int) -> None:
     """Add the sum of cluster ``absorbed`` to that of ``kept``; call it before their sizes change."""
     if forest.slot[kept] == ABSENT and forest.slot[absorbed] != ABSENT:
         forest.slot[kept] = forest.slot[absorbed]
@@ -178,7 +178,7 @@ def _squared_difference(
 
 
 @kernel()
-def _average_distance(forest: Forest, a: int, x: int) -> float:
+def _average_distance(forest: ClusterForest, a: int, x: int) -> float:
     """Average linkage: 1 - S_a . S_x / (|a| |x|), from the sums of unit vectors."""
     total = forest.sums[forest.slot[a]]
     if forest.slot[x] == ABSENT:  # the number of copies of the row cancels
@@ -189,7 +189,7 @@ def _average_distance(forest: Forest, a: int, x: int) -> float:
 
 
 @kernel()
-def _ward_distance(forest: Forest, a: int, x: int) -> float:
+def _ward_distance(forest: ClusterForest, a: int, x: int) -> float:
     """Ward: |a| |x| / (|a| + |x|) times the squared distance of the means (half the square of scipy's height).
 
     Integers and a single division, so that distances that tie in exact sums also tie here.
@@ -207,7 +207,7 @@ def _ward_distance(forest: Forest, a: int, x: int) -> float:
 
 
 @kernel()
-def _update_distance(forest: Forest, end: int, kept: int, other_side: float) -> None:
+def _update_distance(forest: ClusterForest, end: int, kept: int, other_side: float) -> None:
     """Set the distance of a pair from the union. other_side: from its other half, infinite beyond the radius."""
     pair, x = end >> 1, forest.other[end]
     if forest.linkage == AVERAGE:
@@ -228,14 +228,14 @@ def _update_distance(forest: Forest, end: int, kept: int, other_side: float) -> 
 
 
 @kernel()
-def _link_end(forest: Forest, end: int, owner: int) -> None:
+def _link_end(forest: ClusterForest, end: int, owner: int) -> None:
     if forest.other[end] != ABSENT:
         forest.next_end[end] = forest.first[owner]
         forest.first[owner] = end
 
 
 @kernel()
-def _join_lists(forest: Forest, kept: int, absorbed: int) -> None:
+def _join_lists(forest: ClusterForest, kept: int, absorbed: int) -> None:
     """Join the two clusters' lists, with the distances from their union."""
     kept_end, end = forest.first[kept], forest.first[absorbed]
     forest.first[kept] = forest.first[absorbed] = ABSENT
@@ -264,7 +264,7 @@ def _join_lists(forest: Forest, kept: int, absorbed: int) -> None:
 
 
 @kernel()
-def _mark_neighbours(forest: Forest, end: int) -> None:
+def _mark_neighbours(forest: ClusterForest, end: int) -> None:
     """Record for each current neighbour in a list the end that leads to it."""
     while end != ABSENT:
         if forest.other[end] != ABSENT:
@@ -273,7 +273,7 @@ def _mark_neighbours(forest: Forest, end: int) -> None:
 
 
 @kernel()
-def merge(forest: Forest, highest: float, stop: int, heights: NDArray[np.float64]) -> bool:
+def merge(forest: ClusterForest, highest: float, stop: int, heights: NDArray[np.float64]) -> bool:
     """Merge the nearest pair until ``stop`` merges are made; heights: (merges,), filled.
 
     Returns False if no pair at or below ``highest`` remains.

@@ -25,7 +25,7 @@ CHUNK_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class BlockShape:
     """The maximum shape of a block of scores."""
 
     rows: int
@@ -83,10 +83,10 @@ class MatmulBackend(Protocol):
 
     name: str
 
-    def bytes_needed(self, n: int, d: int, block: Block, threads: int) -> int:
+    def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes that n prepared rows of length d and the threads' buffers need."""
 
-    def prepare(self, rows: UnitRows, block: Block) -> PreparedMatmul:
+    def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Prepare to multiply these rows in blocks of at most this shape."""
 
 
@@ -113,11 +113,11 @@ class NumpyFloat32Backend:
 
     name = "fp32"
 
-    def bytes_needed(self, n: int, d: int, block: Block, threads: int) -> int:
+    def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes of the rounded rows and of the buffers."""
         return 4 * (n * d + threads * block.values)
 
-    def prepare(self, rows: UnitRows, block: Block) -> PreparedMatmul:
+    def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to float32."""
         return _Float32Matmul(round_rows(rows), block, float32_error(rows.d))
 
@@ -133,7 +133,7 @@ def round_rows(rows: UnitRows) -> NDArray[np.float32]:
 @dataclass(frozen=True, slots=True)
 class _Float32Matmul:
     rows: NDArray[np.float32]
-    shape: Block
+    shape: BlockShape
     error: float
     per_word: int = 1
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from curation.dedup import kernels
 from curation.dedup.kernels import ROUNDING
-from curation.dedup.matmul_backends import Block, MatmulBackend, MatmulThread, PreparedMatmul
+from curation.dedup.matmul_backends import BlockShape, MatmulBackend, MatmulThread, PreparedMatmul
 from curation.dedup.rows import DistinctRows
 from curation.dedup.thread_pool import MAX_AHEAD, ThreadPool
 from curation.records import InvalidInput
@@ -26,7 +26,7 @@ MAX_PAIRS = 2**30 - 1  # ends of pairs are 32-bit integers
 MIN_PAIRS_PER_ROW = 4
 THREAD_BUFFER_PAIRS = 2**15  # pairs that a thread finds before it computes their distances
 _BLOCK_SIZES = ((2048, 2048), (1024, 2048), (512, 1024), (256, 512), (128, 512), (32, 64))
-BLOCK_SHAPES = tuple(Block(*sizes) for sizes in _BLOCK_SIZES)
+BLOCK_SHAPES = tuple(BlockShape(*sizes) for sizes in _BLOCK_SIZES)
 STRIPS = 8  # a square block on the diagonal is cut into this many strips
 FOUND_BYTES = 16  # of a pair that a thread found, until the caller adds it
 BLOCK_SHARE = 4  # blocks in which every pair is near take at most 1 / BLOCK_SHARE of the memory
@@ -40,7 +40,7 @@ class TooManyPairs(InvalidInput):
 class MemoryPlan:
     """The division of the memory: the shape of a block of scores, and the maximum number of pairs."""
 
-    block: Block
+    block: BlockShape
     pairs: int
 
 
@@ -150,7 +150,7 @@ class NearPairs:
         self.count = kept
 
 
-def block_slices(n: int, shape: Block) -> list[tuple[slice, slice]]:
+def block_slices(n: int, shape: BlockShape) -> list[tuple[slice, slice]]:
     """Return the blocks that cover every pair with row < column once, with little below the diagonal."""
     slices = []
     for top in range(0, n, shape.rows):
@@ -230,7 +230,7 @@ class PairSearch:
         corner = (rows.start, columns.start, columns.stop - columns.start)
         ends, distances, row = [], [], 0
         while row < len(words):
-            row, found = kernels.find_candidates(
+            row, found = kernels.find_candidate_pairs(
                 words, self.scores.per_word, lowest, corner, (row, len(words)), buffers.ends
             )
             count = kernels.filter_by_radius(

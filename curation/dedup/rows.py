@@ -67,7 +67,7 @@ def distinct_rows(features: NDArray[np.floating]) -> DistinctRows:
     if len(firsts) < len(values):
         values = values[firsts]
     inverse = np.empty(len(values))
-    kernels.inverse_lengths(values, inverse)
+    kernels.write_inverse_lengths(values, inverse)
     copied = 0 if np.may_share_memory(values, features) else values.nbytes
     return DistinctRows(values, inverse, copies, groups, copied)
 

@@ -53,7 +53,17 @@ from numpy.typing import NDArray
 from curation.dedup.cuts import Linkage, Progress
 from curation.dedup.distance_sample import MAX_DISTANCE, DistanceSample
 from curation.dedup.kernels import ROUNDING
-from curation.dedup.linkage import ABSENT, AVERAGE, COMPLETE, MERGES, SINGLE, WARD, Forest, fill_forest, merge
+from curation.dedup.linkage import (
+    ABSENT,
+    AVERAGE,
+    COMPLETE,
+    MERGES,
+    SINGLE,
+    WARD,
+    ClusterForest,
+    fill_forest,
+    merge,
+)
 from curation.dedup.pairs import MemoryPlan, NearPairs, PairSearch, StageClock, TooManyPairs, block_slices
 from curation.dedup.rows import DistinctRows
 
@@ -79,7 +89,7 @@ class MergeGoal:
     highest: float = np.inf
 
 
-class TooCoarse(Exception):
+class CutTooCoarse(Exception):
     """More pairs are needed than the caller accepts."""
 
 
@@ -101,7 +111,7 @@ class StepCounter:
     def __init__(self, progress: Progress) -> None:
         self.progress, self.done, self.total = progress, 0, 0
 
-    def expect(self, steps: int) -> None:
+    def add_expected_steps(self, steps: int) -> None:
         """Add to the total number of steps."""
         self.total += steps
 
@@ -140,18 +150,18 @@ def merge_by_number(
 ) -> MergeResult:
     """Make goal.merges merges: guess the radius, verify, raise it if needed.
 
-    Raises TooManyPairs as merge_by_distance does, and TooCoarse before it uses more than max_pairs pairs.
+    Raises TooManyPairs as merge_by_distance does, and CutTooCoarse before it uses more than max_pairs pairs.
     """
     assert goal.merges is not None
     guess = radius = guess_radius(sample, goal.merges, len(search.rows))
     while True:
         if radius > guess and sample.pairs_within(radius) > max_pairs:
-            raise TooCoarse
+            raise CutTooCoarse
         collect_radius = max(radius, sample.radius_for(SPARE_FACTOR * sample.pairs_within(radius)))
         pairs = _collect_pairs(search, collect_radius, steps)
         for merge_radius in _growing_radii(pairs, radius):
             if merge_radius > guess and pairs.count_within(merge_radius) > max_pairs:
-                raise TooCoarse
+                raise CutTooCoarse
             merged = _merge_within(search.rows, pairs, merge_radius, goal, steps, search.clock)
             if merged is not None:
                 return merged
@@ -185,7 +195,7 @@ def _growing_radii(pairs: NearPairs, radius: float) -> Iterator[float]:
 
 
 def _collect_pairs(search: PairSearch, radius: float, steps: StepCounter) -> NearPairs:
-    steps.expect(len(block_slices(len(search.rows), search.plan.block)))
+    steps.add_expected_steps(len(block_slices(len(search.rows), search.plan.block)))
     return search.collect(radius, steps.step)
 
 
@@ -206,7 +216,7 @@ def _merge_within(
     highest = min(forest.radius - slack, goal.highest)
     heights = np.empty(max_merges)
     checkpoints = [*range(MERGES_PER_STEP, max_merges, MERGES_PER_STEP), max_merges]
-    steps.expect(len(checkpoints))
+    steps.add_expected_steps(len(checkpoints))
     for stop in checkpoints:
         with clock.stage("merge"):
             has_more = merge(forest, highest, stop, heights)
@@ -221,11 +231,11 @@ def _merge_within(
 
 def _build_forest(
     rows: DistinctRows, pairs: NearPairs, radius: float, merges: int, linkage: Linkage
-) -> Forest:
+) -> ClusterForest:
     """Return a forest in which every distinct row is a cluster, with room for the pairs within the radius."""
     n, capacity = len(rows), pairs.count_within(radius)
     slots = min(merges, n // 2) if linkage in SUM_LINKAGES else 0
-    return Forest(
+    return ClusterForest(
         rows=rows.values,
         inverse=rows.inverse,
         linkage=LINKAGE_CODES[linkage],

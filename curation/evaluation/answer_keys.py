@@ -101,10 +101,10 @@ def split_held_out(held_out: Collection[str]) -> list[Subset]:
         return [select_all]
     names_held_out = frozenset(held_out)
 
-    def is_held_out(names: Sequence[str]) -> NDArray[np.bool_]:
+    def held_out_mask(names: Sequence[str]) -> NDArray[np.bool_]:
         return np.fromiter((name in names_held_out for name in names), dtype=bool, count=len(names))
 
-    return [lambda names: ~is_held_out(names), is_held_out]
+    return [lambda names: ~held_out_mask(names), held_out_mask]
 
 
 def compute_figures(
@@ -135,7 +135,7 @@ def compute_subset_figures(
     chunks: list[list[TrueRanks]] = [[] for _ in subsets]
     for name in in_file_order(scores):
         key = parse_answer_key(name, keys.raw(name))
-        measured = _score_file(_restore_key_order(name, scores[name], key), key)
+        measured = _make_subset_scorer(_restore_key_order(name, scores[name], key), key)
         for index, subset in enumerate(subsets):
             comparison_rng, localization_rng, _ = generators[index]
             if isinstance(key, RetrievalKey):
@@ -150,7 +150,7 @@ def compute_subset_figures(
     return figures
 
 
-def _score_file(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any]:
+def _make_subset_scorer(scores: NDArray[np.float64], key: Key) -> Callable[[Subset], Any]:
     """Score one file; return a function that returns the results of a subset of its instances."""
     if isinstance(key, RetrievalKey):
         ranks, ids = rank_instances(scores, key), key.ids

@@ -68,7 +68,7 @@ def parse_comparison_key(raw: Mapping[str, Any]) -> ComparisonKey:
         raise InvalidInput("answer key: must have test_id_map (an object) and annotations (a list)")
     test_ids: dict[tuple[str, str], str] = {}
     for test_id, entry in test_id_map.items():
-        pair = _read_pair(test_id, entry)
+        pair = _parse_candidate_key(test_id, entry)
         if pair in test_ids:
             raise InvalidInput(f"answer key: {test_ids[pair]!r} and {test_id!r} are one candidate; keep one")
         test_ids[pair] = test_id
@@ -128,7 +128,7 @@ def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
 
 
-def _read_pair(test_id: str, entry: object) -> tuple[str, str]:
+def _parse_candidate_key(test_id: str, entry: object) -> tuple[str, str]:
     if isinstance(entry, dict):
         instance, candidate = entry.get("Input_iid"), entry.get("candidate")
         if isinstance(instance, str) and isinstance(candidate, str):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic_core import from_json
 
-from curation.evaluation.key_tables import IdColumn, read_table
+from curation.evaluation.key_tables import IdColumn, parse_pair_table
 from curation.records import InvalidInput
 
 MAX_NAMED_IDS = 3
@@ -59,7 +59,7 @@ def parse_json(data: bytes, name: str) -> Any:
 
     Raises InvalidInput if the file is not JSON, or repeats a key.
     """
-    with _garbage_collection_off():
+    with _pause_garbage_collection():
         try:
             value = from_json(data)
         except (
@@ -70,7 +70,7 @@ def parse_json(data: bytes, name: str) -> Any:
 
 
 @contextmanager
-def _garbage_collection_off() -> Iterator[None]:
+def _pause_garbage_collection() -> Iterator[None]:
     """Turn Python's garbage collector off: it would repeatedly traverse millions of new objects."""
     was_on = gc.isenabled()
     gc.disable()
@@ -94,7 +94,7 @@ def _has_every_key(value: Any, colons: int) -> bool:
 
 
 def _parse_checking_keys(data: bytes, name: str) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) != len(pairs):
             repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
@@ -102,7 +102,7 @@ def _parse_checking_keys(data: bytes, name: str) -> Any:
         return found
 
     try:
-        return json.loads(data.decode("utf-8"), object_pairs_hook=unique)
+        return json.loads(data.decode("utf-8"), object_pairs_hook=reject_repeated_keys)
     except InvalidInput:
         raise
     except (ValueError, RecursionError) as error:
@@ -131,7 +131,7 @@ def read_answer_key(path: Path) -> Mapping[str, Any]:
     Raises InvalidInput if the file is not a JSON object.
     """
     data = _read_bytes(path)
-    table = read_table(data)
+    table = parse_pair_table(data)
     if table is not None:
         return table
     key = parse_json(data, str(path))
@@ -153,7 +153,7 @@ def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
     if instance_ids is not None:
         raise InvalidInput(f"{instance_ids}: ids are for .npy predictions; {path} has its own, so omit them")
-    return scores_by_id(read_json(path), str(path))
+    return check_scores_by_id(read_json(path), str(path))
 
 
 def sorted_order(ids: Sequence[str]) -> NDArray[np.intp]:
@@ -229,7 +229,7 @@ def _order_array_scores(
     return dict(zip(ids, scores.tolist(), strict=True))
 
 
-def scores_by_id(scores: Any, name: str) -> dict[str, float]:
+def check_scores_by_id(scores: Any, name: str) -> dict[str, float]:
     """Check that parsed JSON is {id: score} and return it; ``name`` names the file in messages.
 
     Raises InvalidInput if it is not an object, or a score is not a number.

@@ -86,7 +86,7 @@ class PairTable(Mapping[str, list[str]]):
         return tuple(name.decode() for name in names.tolist()), rows.astype(np.intp), columns
 
 
-def read_table(data: bytes) -> PairTable | None:
+def parse_pair_table(data: bytes) -> PairTable | None:
     """Parse a file as a table; ``None`` if it is not a table, repeats a test id, or has ids below 8 characters."""
     opening, closing = _OPENING.match(data), _CLOSING.search(data, max(0, len(data) - _SEARCH_BYTES))
     entry = _ENTRY.match(data[: opening.end() + _SEARCH_BYTES], opening.end()) if opening else None

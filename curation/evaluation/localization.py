@@ -96,7 +96,7 @@ def parse_localization_key(raw: Mapping[str, Any]) -> LocalizationKey:
     given, proposed = _split_by_type(test_ids, entries)
     pairs: dict[str, _Pairs] = {}
     for position in given:
-        _read_pair(test_ids, position, entries[position], pairs)
+        _add_pair(test_ids, position, entries[position], pairs)
     return LocalizationKey(
         test_ids=test_ids,
         true_pairs={name: _true_pairs(name, found) for name, found in pairs.items()},
@@ -236,7 +236,7 @@ _Pairs = dict[tuple[int | str, str], tuple[int, bool]]
 """True pairs of an image while a key is read: (region, inference) -> position of the id, whether it is correct."""
 
 
-def _read_pair(
+def _add_pair(
     test_ids: Sequence[str], position: int, entry: dict[str, Any], images: dict[str, _Pairs]
 ) -> None:
     test_id = test_ids[position]

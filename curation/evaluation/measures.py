@@ -13,7 +13,7 @@ from typing import Any
 MIN_MODELS = 4  # of a correlation: three points are too often nearly on a line
 
 
-class Better(StrEnum):
+class Direction(StrEnum):
     """Whether high or low values are better."""
 
     HIGH = "high"
@@ -35,7 +35,7 @@ class Measure:
     group: str
     label: str
     short: str
-    better: Better
+    better: Direction
     count: str
     count_label: str
 
@@ -52,7 +52,7 @@ class Measure:
     @property
     def is_rank(self) -> bool:
         """Whether it is a mean rank."""
-        return self.better is Better.LOW
+        return self.better is Direction.LOW
 
     @property
     def unit(self) -> str:
@@ -70,8 +70,14 @@ _LOCALIZATION = ("localization", "Localization")
 _COMPARISON = ("comparison", "Comparison")
 
 
-def _measure(
-    name: str, task: tuple[str, str], label: str, short: str, *, key: str = "", better: Better = Better.HIGH
+def _make_measure(
+    name: str,
+    task: tuple[str, str],
+    label: str,
+    short: str,
+    *,
+    key: str = "",
+    better: Direction = Direction.HIGH,
 ) -> Measure:
     count, count_label = {
         "retrieval": ("instances", "instances"),
@@ -81,17 +87,17 @@ def _measure(
     return Measure(name, task[0], key or name, task[1], label, short, better, count, count_label)
 
 
-P_AT_1 = _measure("p_at_1", _RETRIEVAL, "P@1", "P@1")
-COMPARISON = _measure("comparison", _COMPARISON, "human agreement", "Comparison", key="model")
+P_AT_1 = _make_measure("p_at_1", _RETRIEVAL, "P@1", "P@1")
+COMPARISON = _make_measure("comparison", _COMPARISON, "human agreement", "Comparison", key="model")
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
         measure.name: measure
         for measure in (
             P_AT_1,
-            _measure("im2txt", _RETRIEVAL, "image → text", "im→txt", better=Better.LOW),
-            _measure("txt2im", _RETRIEVAL, "text → image", "txt→im", better=Better.LOW),
-            _measure("gt_accuracy", _LOCALIZATION, "true boxes", "GT box"),
-            _measure("auto_accuracy", _LOCALIZATION, "proposed boxes", "Auto box"),
+            _make_measure("im2txt", _RETRIEVAL, "image → text", "im→txt", better=Direction.LOW),
+            _make_measure("txt2im", _RETRIEVAL, "text → image", "txt→im", better=Direction.LOW),
+            _make_measure("gt_accuracy", _LOCALIZATION, "true boxes", "GT box"),
+            _make_measure("auto_accuracy", _LOCALIZATION, "proposed boxes", "Auto box"),
             COMPARISON,
         )
     }

@@ -126,7 +126,7 @@ def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -
     return dict(zip(test_ids, pairs, strict=True))
 
 
-def find_localizable(
+def find_localizable_images(
     pairs: Iterable[ObservationRecord],
     *,
     boxes: Mapping[str, Sequence[Region]],
@@ -145,7 +145,7 @@ def find_localizable(
         by_image[pair.image.url].append(pair)
     result = LocalizableImages()
     for url, all_pairs in by_image.items():
-        distinct = _distinguishable(all_pairs, result.left_out)
+        distinct = _select_distinguishable(all_pairs, result.left_out)
         if len(distinct) < min_pairs:
             distinct = []
             result.left_out["image_with_too_few_pairs_to_match"] += 1
@@ -157,7 +157,9 @@ def find_localizable(
     return result
 
 
-def _distinguishable(pairs: Sequence[ObservationRecord], left_out: Counter[str]) -> list[ObservationRecord]:
+def _select_distinguishable(
+    pairs: Sequence[ObservationRecord], left_out: Counter[str]
+) -> list[ObservationRecord]:
     texts: set[str] = set()
     regions: set[frozenset[Region]] = set()
     distinct = []

@@ -35,7 +35,7 @@ from curation.evaluation.answer_keys import (
     in_file_order,
     task_of,
 )
-from curation.evaluation.inputs import describe_ids, order_scores, parse_json, scores_by_id
+from curation.evaluation.inputs import check_scores_by_id, describe_ids, order_scores, parse_json
 from curation.evaluation.npy_scores import read_npy_scores
 from curation.records import InvalidInput
 
@@ -230,7 +230,7 @@ def _read_scores(
     name, path = info.filename, PurePosixPath(info.filename)
     if path.suffix == ".npy":
         return read_npy_scores(_read_member(archive, info, NPY_BYTES * count), name, count)
-    scores = scores_by_id(parse_json(_read_member(archive, info, JSON_BYTES * count), name), name)
+    scores = check_scores_by_id(parse_json(_read_member(archive, info, JSON_BYTES * count), name), name)
     ids = _sorted_ids(keys, path.stem)
     try:
         return order_scores(scores, ids)

@@ -8,7 +8,7 @@ from curation.features.encoder import EncoderUnavailable
 MAX_TOKENS = 128  # tokens of a pair; two typical inferences have about 40
 
 
-class ContradictionEncoder:
+class ContradictionClassifier:
     """A transformers sequence classifier from a local folder, with a label "contradiction". Nothing is downloaded."""
 
     def __init__(self, folder: Path) -> None:

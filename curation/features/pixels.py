@@ -36,7 +36,7 @@ def to_pixels(
 
 def cut_views(picture: Pillow.Image, crop: Crop, norm: Normalisation) -> torch.Tensor:
     """Return the (views, 3, side, side) bytes of one RGB image."""
-    whole = _to_bytes(picture)
+    whole = _to_byte_tensor(picture)
     if crop is Crop.PAD:
         return _resize(_pad_to_square(whole, norm), norm.side, norm.side)
     if crop is Crop.CENTRE:
@@ -49,10 +49,10 @@ def cut_views(picture: Pillow.Image, crop: Crop, norm: Normalisation) -> torch.T
 
 def scale_short_side(picture: Pillow.Image, side: int) -> torch.Tensor:
     """Scale one RGB image to the short side ``side``, uncropped: (1, 3, height, width) bytes."""
-    return _resize_short_side(_to_bytes(picture), side)
+    return _resize_short_side(_to_byte_tensor(picture), side)
 
 
-def _to_bytes(picture: Pillow.Image) -> torch.Tensor:
+def _to_byte_tensor(picture: Pillow.Image) -> torch.Tensor:
     return torch.from_numpy(np.array(picture)).permute(2, 0, 1)[None]  # (1, 3, height, width), channels last
 
 

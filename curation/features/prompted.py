@@ -48,14 +48,14 @@ class PromptedEncoder:
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dim) rows of n texts, each put into the prompt."""
-        return self._encoder.encode_texts(self._format(texts))
+        return self._encoder.encode_texts(self._insert_into_prompt(texts))
 
     def encode_clues(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, dim) rows of n clues, each put into the prompt; encoded as clues if the encoder can."""
         encode = getattr(self._encoder, "encode_clues", self._encoder.encode_texts)
-        rows: NDArray[np.float32] = encode(self._format(texts))
+        rows: NDArray[np.float32] = encode(self._insert_into_prompt(texts))
         return rows
 
-    def _format(self, texts: Sequence[str]) -> list[str]:
+    def _insert_into_prompt(self, texts: Sequence[str]) -> list[str]:
         # Not str.format: a text may contain braces.
         return [self._prompt.replace(PLACEHOLDER, text) for text in texts]

@@ -42,7 +42,7 @@ class TeamKeyAuthentication(BaseAuthentication):
         try:
             address = BaseThrottle().get_ident(request)
             team = entries.authenticate_team(board=board, key=key.strip(), address=address)
-        except entries.UnknownKey as error:
+        except entries.UnknownTeamKey as error:
             raise AuthenticationFailed(str(error)) from error
         except entries.LimitReached as error:
             raise Throttled(detail=str(error)) from error
@@ -141,7 +141,7 @@ class FileView(BoardView):
 
     def get_throttles(self) -> list[BaseThrottle]:
         """Limit photos separately, since a team downloads every photo once."""
-        return [PhotoThrottle() if board_selectors.is_photo(self.kwargs["name"]) else ReadThrottle()]
+        return [PhotoThrottle() if board_selectors.is_photo_name(self.kwargs["name"]) else ReadThrottle()]
 
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
         """Send the file."""
@@ -171,7 +171,7 @@ class TeamView(APIView):
             raise NotAuthenticated(MISSING_KEY_MESSAGE)
 
 
-class SubmissionInput(serializers.Serializer[Any]):
+class EntryInput(serializers.Serializer[Any]):
     """The fields of a submission. The content of the zip is checked when it is scored."""
 
     file = serializers.FileField(allow_empty_file=True)
@@ -214,7 +214,7 @@ class SubmissionsView(TeamView):
 
     def post(self, request: Request, slug: str) -> Response:
         """Accept a zip for scoring: 201 for a new zip, 200 for a zip that the team sent before."""
-        body = SubmissionInput(data=request.data)
+        body = EntryInput(data=request.data)
         body.is_valid(raise_exception=True)
         given = body.validated_data
         file = cast(UploadedFile, given["file"])

@@ -16,11 +16,11 @@ from curation.evaluation.localization import LocalizationKey, chance_shares
 from curation.evaluation.retrieval import RetrievalKey, chance_figures
 from curation.evaluation.submission import Submission, max_submission_bytes, read_submission, score_subsets
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.files import file_sha256, partial_folder, publish_folder
+from curation.files import file_sha256, partial_folder, rename_folder_durably
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors import boards
 from curation.leaderboard.services.boards import complete_leaderboard
-from curation.leaderboard.services.entries import entry_file, record_refused, record_scored
+from curation.leaderboard.services.entries import entry_file, record_entry_figures, record_entry_refusal
 from curation.models import ProposalRun
 from curation.records import InvalidInput
 from curation.versions import photos
@@ -29,19 +29,19 @@ from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 
-class KeyFault(Refused):
+class AnswerKeyFault(Refused):
     """An answer key is missing or damaged. This is a server fault, which does not refuse a submission."""
 
 
 class BoardKeys:
-    """A leaderboard's answer keys. A defect of a key raises KeyFault, so that no submission is refused for it."""
+    """A leaderboard's answer keys. A defect of a key raises AnswerKeyFault; no submission is refused for it."""
 
     def __init__(self, board: Leaderboard) -> None:
         self._board = board
         self._held = answer_keys.AnswerKeyFolder(boards.board_folder(board) / boards.HELD)
 
     def raw(self, name: str) -> Mapping[str, Any]:
-        """Return the key of one file. Raises KeyFault if it is missing, unreadable or incomplete."""
+        """Return the key of one file. Raises AnswerKeyFault if it is missing, unreadable or incomplete."""
         try:
             raw = self._held.raw(name)
             ids = len(raw["test_id_map"] if name == answer_keys.COMPARISON else raw)
@@ -53,11 +53,11 @@ class BoardKeys:
             )
         return raw
 
-    def public_and_private(self) -> list[answer_keys.Subset]:
+    def public_and_private_subsets(self) -> list[answer_keys.Subset]:
         """Return the subset of public photos and pairs, and the subset of private ones, if there are any.
 
         Raises:
-            KeyFault: the list of private photos is missing or damaged.
+            AnswerKeyFault: the list of private photos is missing or damaged.
         """
         try:
             kept = self._held.held_out_names()
@@ -67,11 +67,11 @@ class BoardKeys:
             raise self.key_fault("the list of private photos is missing")
         return answer_keys.split_held_out(kept)
 
-    def key_fault(self, message: str, error: Exception | None = None) -> KeyFault:
+    def key_fault(self, message: str, error: Exception | None = None) -> AnswerKeyFault:
         """Return the error for a defect of a key. Its one-line message for the organisers has no server paths."""
         found = str(error).replace(str(boards.board_folder(self._board)), self._board.path).partition(";")[0]
         detail = f" ({found})" if error else ""
-        return KeyFault(
+        return AnswerKeyFault(
             f"{message}{detail}; restore {self._board.path}/{boards.HELD} in the media folder, then resume this job"
         )
 
@@ -90,14 +90,14 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     try:
         with partial_folder(folder) as partial:
             written = _write_files(board, partial, progress)
-            counts = _list_photos(board, partial, written)
+            counts = _write_photo_list(board, partial, written)
             facts = _key_facts(partial, written) | {"photos": counts}
             _pack_archive(partial)
             if (
                 folder.exists()
             ):  # from a run that died before the leaderboard was complete, so nobody has seen it
                 shutil.rmtree(folder)
-            publish_folder(partial, folder)
+            rename_folder_durably(partial, folder)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     tasks = dict(written.expected)
@@ -112,7 +112,7 @@ def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, A
 
     Raises:
         Refused: the zip is missing, or has changed since submission.
-        KeyFault: a key is missing or damaged; the zip is kept.
+        AnswerKeyFault: a key is missing or damaged; the zip is kept.
     """
     if entry.state != EntryState.QUEUED:
         return {"state": entry.state}
@@ -123,10 +123,10 @@ def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, A
     try:
         submission = read_submission(path, file_name=entry.file_name, expected=board.tasks, keys=keys)
     except InvalidInput as defect:
-        record_refused(entry=entry, defect=_hide_server_paths(str(defect), entry))
+        record_entry_refusal(entry=entry, defect=_hide_server_paths(str(defect), entry))
         return {"state": entry.state}
     progress.advance(1)
-    record_scored(entry=entry, figures=_figures(submission, keys, board))
+    record_entry_figures(entry=entry, figures=_score_subsets_of_submission(submission, keys, board))
     progress.advance(2)
     return {"state": entry.state, "notes": list(submission.notes)}
 
@@ -141,11 +141,13 @@ def _check_stored_zip(entry: LeaderboardEntry, path: Path) -> None:
         raise Refused(f"entry {entry.pk}: its zip has changed since submission; restore the media folder")
 
 
-def _figures(submission: Submission, keys: BoardKeys, board: Leaderboard) -> dict[str, Any]:
+def _score_subsets_of_submission(
+    submission: Submission, keys: BoardKeys, board: Leaderboard
+) -> dict[str, Any]:
     """Return the figures of a valid submission. Its scores are already checked, so any failure is due to a key."""
     try:
         public, *private = score_subsets(
-            submission, keys, rng=_generator(board.sha256), subsets=keys.public_and_private()
+            submission, keys, rng=_generator(board.sha256), subsets=keys.public_and_private_subsets()
         )
     except InvalidInput as error:
         raise keys.key_fault("an answer key is damaged", error) from error
@@ -173,7 +175,7 @@ def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSe
     )
 
 
-def _list_photos(board: Leaderboard, folder: Path, written: WrittenSets) -> dict[str, int]:
+def _write_photo_list(board: Leaderboard, folder: Path, written: WrittenSets) -> dict[str, int]:
     """Write the list of photos next to the instances, and return the numbers of photos.
 
     Photos are served from the media folder: they are not stored twice, and photos taken down are no longer served.

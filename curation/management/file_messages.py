@@ -9,7 +9,7 @@ from hits.management.base import input_error, interrupt_error
 
 
 @contextmanager
-def input_errors(**files: Path | None) -> Iterator[None]:
+def convert_input_errors(**files: Path | None) -> Iterator[None]:
     """Turn InvalidInput and Ctrl-C into errors of the command: one line and an exit status.
 
     files: paths by the names that messages use, with ``_`` for a space.

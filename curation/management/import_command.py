@@ -43,9 +43,9 @@ class ImportCommand(JobCommand):
         add("--resized", action="store_true", help="accept pictures at another scale, and scale their boxes")
         add("--licence", default="", help="licence to store and show with every picture")
 
-    def owns(self, job: Job) -> bool:
+    def can_resume_job(self, job: Job) -> bool:
         """Whether a job imports this collection."""
-        return super().owns(job) and job.args["source"] == self.source
+        return super().can_resume_job(job) and job.args["source"] == self.source
 
     def collection_spec(self, **options: Any) -> CollectionSpec:
         """Return the specification of the collection to import."""

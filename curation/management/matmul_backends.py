@@ -13,7 +13,7 @@ FILTERS = ("auto", "fp32", "bf16")
 ROWS_WORTH_TORCH = 20_000
 
 
-def add_filter(parser: Any) -> None:
+def add_filter_option(parser: Any) -> None:
     """Add the option ``--filter``."""
     help_text = "precision of the matrix product that finds near pairs; changes the time, never the result"
     parser.add_argument("--filter", choices=FILTERS, default="auto", help=help_text)

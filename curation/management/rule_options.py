@@ -11,16 +11,16 @@ FLAG_NAMES = {"disqualification": "--disqualify"}
 _DEFAULTS = options.ComparisonSetOptions()
 
 
-def add_rules(parser: Any) -> None:
+def add_rule_options(parser: Any) -> None:
     """Add the options in ``NUMBER_OPTIONS`` and ``options.RULES``, with the defaults of ``ComparisonSetOptions``."""
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)
         parser.add_argument(_flag(name), type=type(default), default=default)
     for name, kind in options.RULES.items():
-        add_rule(parser, name, kind)
+        add_rule_option(parser, name, kind)
 
 
-def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
+def add_rule_option(parser: Any, name: str, kind: type[StrEnum]) -> None:
     """Add the option of a rule; its help is the first line of the rule's docstring."""
     summary = (kind.__doc__ or "").strip().splitlines()[0].replace("%", "%%")
     parser.add_argument(
@@ -32,7 +32,9 @@ def add_rule(parser: Any, name: str, kind: type[StrEnum]) -> None:
     )
 
 
-def add_soft_deduplication(parser: Any, *, keep: options.KeepRule | None = None, keep_help: str) -> None:
+def add_soft_deduplication_options(
+    parser: Any, *, keep: options.KeepRule | None = None, keep_help: str
+) -> None:
     """Add the options of soft de-duplication; ``keep`` is the default of ``--keep``."""
     parser.add_argument("--soft-share", type=float, default=options.DEFAULT_SOFT_SHARE)
     parser.add_argument("--linkage", choices=[item.value for item in Linkage], default=Linkage.AVERAGE.value)

@@ -9,7 +9,7 @@ from curation.versions.selection import Selection
 from hits.management.base import input_error
 
 
-def add_selection(parser: ArgumentParser) -> None:
+def add_selection_option(parser: ArgumentParser) -> None:
     """Add the option ``--selection``."""
     parser.add_argument(
         "--selection",

@@ -6,7 +6,7 @@ SQLite makes each of these tables anew, so their triggers are taken away before 
 import django.db.models.deletion
 from django.db import migrations, models
 
-from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.irreversible_migration import RowLossGuard
 from hits.domain.database.append_only_triggers import TriggerKeeper
 
 keeper = TriggerKeeper(
@@ -49,5 +49,5 @@ class Migration(migrations.Migration):
         migrations.AlterField("versionrow", "part", models.CharField(max_length=40)),
         migrations.AlterField("versionrow", "instance_id", models.CharField(max_length=64)),
         migrations.RunPython(keeper.put_back, keeper.take),
-        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
+        migrations.RunPython(migrations.RunPython.noop, RowLossGuard("hits_record").refuse),
     ]

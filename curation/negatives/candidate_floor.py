@@ -10,7 +10,7 @@ from curation.records import SkipReason
 MIN_CANDIDATES = 20
 
 
-class FloorWhen(StrEnum):
+class FloorTiming(StrEnum):
     """When an instance's candidates are counted: at its turn, or before any sampling."""
 
     TURN = "turn"
@@ -18,7 +18,7 @@ class FloorWhen(StrEnum):
 
 
 def find_skip_reason(
-    eligible: int, available: int, min_candidates: int, floor_when: FloorWhen, set_size: int
+    eligible: int, available: int, min_candidates: int, floor_when: FloorTiming, set_size: int
 ) -> SkipReason | None:
     """Return why an instance gets no set; ``None`` if it gets one.
 
@@ -26,7 +26,7 @@ def find_skip_reason(
         eligible: its candidates before anything is sampled. available: those that are left at its turn.
         min_candidates: the floor. floor_when: which of the two counts it applies to. set_size: inferences per set.
     """
-    counted = eligible if floor_when is FloorWhen.START else available
+    counted = eligible if floor_when is FloorTiming.START else available
     if counted >= min_candidates:
         return SkipReason.CANNOT_FILL_SET if available < set_size else None
     if eligible == 0:

@@ -21,8 +21,8 @@ from curation.negatives.options import (
     ComparisonSetOptions,
     Disqualification,
     ExecutionOptions,
-    SameImage,
-    Shortcut,
+    SameImageRule,
+    SpeedShortcut,
     Strictness,
     VerbatimCap,
 )
@@ -124,10 +124,10 @@ class CandidatePool:
         return self._image_ids[instance] if self._image_ids is not None else instance
 
     def _exclusion_key(self, instance: int) -> Hashable:
-        return self._image(instance) if self._options.same_image is SameImage.FORBIDDEN else instance
+        return self._image(instance) if self._options.same_image is SameImageRule.FORBIDDEN else instance
 
     def _find_excluded(self) -> None:
-        if self._options.same_image is SameImage.ALLOWED and self._options.strictness is Strictness.ABOVE:
+        if self._options.same_image is SameImageRule.ALLOWED and self._options.strictness is Strictness.ABOVE:
             return  # the gold inference is never above itself
         columns: dict[Hashable, list[int]] = defaultdict(list)
         for column, index in enumerate(self.ids.tolist()):
@@ -177,7 +177,7 @@ class CandidateScorer:
 
         The next blocks are scored while the caller uses one, unless columns are dropped between them.
         """
-        if self._options.shortcut is Shortcut.DROP_USED:
+        if self._options.shortcut is SpeedShortcut.DROP_USED:
             yield from self._score_dropping_used(order)
             return
         columns = self._plausibility.columns(self._pool.ids)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.negatives.candidate_floor import FloorWhen, find_skip_reason
+from curation.negatives.candidate_floor import FloorTiming, find_skip_reason
 from curation.negatives.candidates import CandidatePool, CandidateScorer, CountArray, CountedBlock, IdArray
 from curation.negatives.filters import cap_verbatim, make_mask
 from curation.negatives.greedy import TextVectors, pick_greedily
@@ -21,7 +21,7 @@ from curation.negatives.options import (
     ComparisonSetOptions,
     ExecutionOptions,
     Order,
-    Shortcut,
+    SpeedShortcut,
     VerbatimCap,
 )
 from curation.negatives.plausibility import Plausibility
@@ -196,7 +196,7 @@ class _SetBuilder:
     def run(self, order: IdArray) -> None:
         processed = 0
         for block in self.scorer.score_blocks(order):
-            if self.options.shortcut is not Shortcut.DROP_USED:
+            if self.options.shortcut is not SpeedShortcut.DROP_USED:
                 self.eligible[block.instances] = block.eligible
             for row in range(len(block.available)):
                 if self.is_exhausted:
@@ -210,9 +210,9 @@ class _SetBuilder:
     @property
     def is_exhausted(self) -> bool:
         """Whether no further instance can get a set, and the options allow an early stop."""
-        if self.options.shortcut is not Shortcut.STOP_EARLY:
+        if self.options.shortcut is not SpeedShortcut.STOP_EARLY:
             return False
-        at_turn = self.options.floor_when is FloorWhen.TURN
+        at_turn = self.options.floor_when is FloorTiming.TURN
         return self.remaining < max(self.options.size, self.options.min_candidates if at_turn else 0)
 
     def skip_rest(self, instances: IdArray) -> None:

@@ -42,7 +42,7 @@ class SoftClusters:
         return dropped
 
 
-def cluster_softly(
+def soft_deduplicate_texts(
     text_vectors: NDArray[np.floating],
     *,
     share: float = DEFAULT_SOFT_SHARE,

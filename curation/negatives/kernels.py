@@ -319,7 +319,7 @@ def scale_rows(vectors: Any, out: Any) -> None:
     """
     lanes, row_values = np.empty(vectors.shape[1] // LANES + 1), np.empty(vectors.shape[1])
     for row in range(len(vectors)):
-        greatest = _greatest(vectors[row])
+        greatest = _max_magnitude(vectors[row])
         for k in range(len(row_values)):
             row_values[k] = np.float64(vectors[row, k]) / greatest
         length = np.sqrt(dot(row_values, row_values, lanes))
@@ -328,7 +328,7 @@ def scale_rows(vectors: Any, out: Any) -> None:
 
 
 @kernel({"nnan", "nsz", "reassoc"})
-def _greatest(values: Any) -> float:
+def _max_magnitude(values: Any) -> float:
     """Return the greatest magnitude of finite values; independent of their order."""
     greatest = np.float64(0.0)
     for value in values:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from curation.negatives.candidate_floor import MIN_CANDIDATES, FloorWhen
+from curation.negatives.candidate_floor import MIN_CANDIDATES, FloorTiming
 from curation.records import InvalidInput
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -36,7 +36,7 @@ class Strictness(StrEnum):
     AT_LEAST = "at_least"
 
 
-class SameImage(StrEnum):
+class SameImageRule(StrEnum):
     """Whether inferences about other regions of the same image are candidates. Hessel et al. 2022 exclude none."""
 
     ALLOWED = "allowed"
@@ -92,7 +92,7 @@ class LengthPreference(StrEnum):
     SHORTER = "shorter"
 
 
-class Shortcut(StrEnum):
+class SpeedShortcut(StrEnum):
     """Which work is omitted to save time. No shortcut changes a set.
 
     drop_used: used inferences are not scored any more; the number of candidates at the start is then unknown, so all
@@ -126,13 +126,13 @@ class ComparisonSetOptions:
     weight: float = 5.0
     promise_weight: float = 5.0
     strictness: Strictness = Strictness.ABOVE
-    same_image: SameImage = SameImage.ALLOWED
-    floor_when: FloorWhen = FloorWhen.TURN
+    same_image: SameImageRule = SameImageRule.ALLOWED
+    floor_when: FloorTiming = FloorTiming.TURN
     order: Order = Order.GIVEN
     disqualification: Disqualification = Disqualification.GLOBAL
     verbatim_cap: VerbatimCap = VerbatimCap.BEFORE_FLOOR
     promise_length: LengthPreference = LengthPreference.LONGER
-    shortcut: Shortcut = Shortcut.NONE
+    shortcut: SpeedShortcut = SpeedShortcut.NONE
 
     def __post_init__(self) -> None:
         for name in ("size", "min_candidates", "max_verbatim"):
@@ -142,21 +142,23 @@ class ComparisonSetOptions:
             value = getattr(self, name)
             if not math.isfinite(value) or value < 0:
                 raise InvalidInput(f"{name}: {value} is no weight; give a finite number of at least 0")
-        if self.floor_when is FloorWhen.START and self.shortcut is Shortcut.DROP_USED:
+        if self.floor_when is FloorTiming.START and self.shortcut is SpeedShortcut.DROP_USED:
             raise InvalidInput("shortcut: drop_used cannot count at the start; use none or stop_early")
 
     @property
     def needs_images(self) -> bool:
         """Whether the rules need the image of every inference."""
-        return self.same_image is SameImage.FORBIDDEN or self.disqualification is Disqualification.PER_IMAGE
+        return (
+            self.same_image is SameImageRule.FORBIDDEN or self.disqualification is Disqualification.PER_IMAGE
+        )
 
 
 # The choices by the names that commands, jobs and pages use.
 RULES: dict[str, type[StrEnum]] = {
     "diversity": Diversity,
     "strictness": Strictness,
-    "same_image": SameImage,
-    "floor_when": FloorWhen,
+    "same_image": SameImageRule,
+    "floor_when": FloorTiming,
     "order": Order,
     "disqualification": Disqualification,
     "verbatim_cap": VerbatimCap,

@@ -22,7 +22,7 @@ from curation.negatives.comparison_sets import (
     FilterCounts,
     build_comparison_sets,
 )
-from curation.negatives.filters import SoftClusters, cluster_softly
+from curation.negatives.filters import SoftClusters, soft_deduplicate_texts
 from curation.negatives.options import ExecutionOptions, KeepRule
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.set_score import SetRanking
@@ -31,7 +31,7 @@ from curation.pipelines.encoders import (
     get_preprocessing,
     get_region_mode,
     get_round_encoders,
-    is_parallel,
+    is_thread_safe,
 )
 from curation.pipelines.matmul_backends import choose_matmul_backend
 from curation.pipelines.score_matmul_backends import choose_score_backend
@@ -39,7 +39,7 @@ from curation.pipelines.texts.texts_common import package_version
 from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
 from curation.selectors.pairs import accepted_pairs
-from curation.selectors.scorers import known_pairs, scorer_by_encoder
+from curation.selectors.scorers import known_pair_counts, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
 from curation.services.scorers import known_pairs_warning, scorer_provenance
 from curation.versions.selection import Selection
@@ -125,7 +125,9 @@ def _scorer_provenance(scorer: Scorer | None, options: RoundOptions) -> dict[str
     """Return the provenance of the scorer that computed plausibility, if any."""
     if scorer is None:
         return {}
-    return scorer_provenance(scorer) | {"pairs_that_scorer_knows": known_pairs(scorer, options.split)[0]}
+    return scorer_provenance(scorer) | {
+        "pairs_that_scorer_knows": known_pair_counts(scorer, options.split)[0]
+    }
 
 
 def _choose_sets(
@@ -136,7 +138,7 @@ def _choose_sets(
     steps: StepCounter,
 ) -> tuple[SoftClusters, ComparisonSetResult]:
     """De-duplicate the texts softly, then build the sets; only building counts as a stage of progress."""
-    soft = cluster_softly(
+    soft = soft_deduplicate_texts(
         sentences,
         share=options.soft_share,
         linkage=Linkage(options.linkage),
@@ -197,7 +199,7 @@ def _region_vectors(
         ids=[pair.instance_id for pair in pairs],
         encode=lambda batch: round_encoders.regions([(open_image(pair.image), pair.boxes) for pair in batch]),
         step=steps,
-        parallel=is_parallel(round_encoders),
+        parallel=is_thread_safe(round_encoders),
     )
 
 

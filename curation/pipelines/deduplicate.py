@@ -19,7 +19,7 @@ from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
-from curation.pipelines.encoders import ImageEncoder, get_image_encoder, get_preprocessing, is_parallel
+from curation.pipelines.encoders import ImageEncoder, get_image_encoder, get_preprocessing, is_thread_safe
 from curation.pipelines.matmul_backends import choose_matmul_backend
 from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
@@ -96,7 +96,7 @@ def deduplicate_images(
     encoder = encoder or get_image_encoder(options.encoder)
     vectors = _image_vectors(project, images, encoder, progress)
     clustering, clustered = _group_images(images, vectors, options, progress)
-    groups = _apply_decisions(project, clustered)
+    groups = _divide_groups_marked_different(project, clustered)
     group_rows = _describe_groups(groups, images, vectors)
     run = store_preview(
         project=project,
@@ -128,7 +128,9 @@ def deduplicate_images(
     )
 
 
-def _apply_decisions(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+def _divide_groups_marked_different(
+    project: Project, groups: Mapping[int, Sequence[int]]
+) -> dict[int, list[int]]:
     """Return the groups, divided where people decided that photos differ."""
     different = pairs_marked_different(project)
     parts = (divide_group(kept, members, different) for kept, members in groups.items())
@@ -169,7 +171,7 @@ def _image_vectors(
         ids=[str(image.pk) for image in images],
         encode=lambda few: encoder.encode_images([open_image(image) for image in few]),
         step=StepCounter(len(images), progress),
-        parallel=is_parallel(encoder),
+        parallel=is_thread_safe(encoder),
     )
 
 

@@ -156,7 +156,7 @@ def get_preprocessing(encoder: object) -> dict[str, Any]:
     return dict(getattr(encoder, "preprocessing", {}))
 
 
-def is_parallel(encoder: object) -> bool:
+def is_thread_safe(encoder: object) -> bool:
     """Whether an encoder is thread-safe, as all those of ``curation.features`` are."""
     return hasattr(encoder, "preprocessing")
 

@@ -32,7 +32,12 @@ from curation.records import InvalidInput, Region
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURE_SHARD
 from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
-from curation.services.features import FeatureOptions, features_path, plan_features, reopen_features
+from curation.services.features import (
+    FeatureOptions,
+    features_path,
+    get_or_create_feature_set,
+    reopen_features,
+)
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Image, Project
@@ -122,7 +127,7 @@ def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[Feature
         raise Refused(f"{options.description}: there are none; import or approve some first")
     hashes = [item.sha256 for item in selected.items]
     spec = make_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
-    row = plan_features(project=project, spec=spec)
+    row = get_or_create_feature_set(project=project, spec=spec)
     if cached_vectors(project, spec) is None:
         reopen_features(row=row, spec=spec)
         row.refresh_from_db()

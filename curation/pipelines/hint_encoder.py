@@ -33,7 +33,7 @@ class UnitVectorEncoder(Protocol):
         ...
 
 
-class Similarity:
+class CachedSimilarity:
     """Cosines of pairs. Vectors are cached: between two requests of a page mostly one text changes."""
 
     def __init__(self, encoder: UnitVectorEncoder, *, cache_size: int = CACHE_SIZE) -> None:

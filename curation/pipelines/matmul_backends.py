@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from curation.dedup.matmul_backends import (
     FLOAT32_ROUNDING,
     UNDERFLOW_BOUND,
-    Block,
+    BlockShape,
     MatmulBackend,
     MatmulThread,
     NumpyFloat32Backend,
@@ -37,7 +37,7 @@ BFLOAT16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16", "arm_bf16")
 HIGH_HALF = np.int32(-(2**16))  # mask of a word's 16 high bits
 # Lengths of errors are themselves summed in float32.
 LENGTH_SLACK = 1.001
-TRIAL_BLOCK, TRIAL_LENGTH, TRIAL_RUNS = Block(1024, 1024), 512, 5
+TRIAL_BLOCK, TRIAL_LENGTH, TRIAL_RUNS = BlockShape(1024, 1024), 512, 5
 
 
 def choose_matmul_backend() -> MatmulBackend:
@@ -77,11 +77,11 @@ class TorchFloat32Backend:
 
     name = "fp32"
 
-    def bytes_needed(self, n: int, d: int, block: Block, threads: int) -> int:
+    def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes of the rounded rows and of the buffers."""
         return 4 * (n * d + threads * block.values)
 
-    def prepare(self, rows: UnitRows, block: Block) -> PreparedMatmul:
+    def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to float32."""
         unit = torch.from_numpy(round_rows(rows))
         return _TorchMatmul(unit, block, 1, float32_error(rows.d), np.int32(-1))
@@ -92,11 +92,11 @@ class BFloat16Backend:
 
     name = "bf16"
 
-    def bytes_needed(self, n: int, d: int, block: Block, threads: int) -> int:
+    def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes of the rounded rows and of the buffers."""
         return 2 * ((n + 1) * d + threads * block.values)
 
-    def prepare(self, rows: UnitRows, block: Block) -> PreparedMatmul:
+    def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to bfloat16 and measure the rounding error."""
         even = rows.n + rows.n % 2  # two scores share a word: pad an odd last column
         rounded = torch.zeros((even, rows.d), dtype=torch.bfloat16)
@@ -119,7 +119,7 @@ class _TorchMatmul:
     """Prepared rows. mask: the bits of a word that a threshold keeps; lower bits are rounded down."""
 
     rows: torch.Tensor
-    shape: Block
+    shape: BlockShape
     per_word: int
     error: float
     mask: np.int32

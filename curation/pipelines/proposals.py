@@ -53,7 +53,7 @@ _DECODING_ERRORS = (
 PhotoIndex = dict[str, tuple[int, int, int]]
 
 
-def fill_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
+def fill_proposal_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
     """Run a job: read the file, or start sub-jobs for photos without boxes; measure the run when it is complete.
 
     Args:
@@ -254,7 +254,7 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
     seen: set[int] = set()
     records = unknown = 0
     sandbox.check(path)
-    entries = _known_entries(path, photos)
+    entries = _match_entries_to_photos(path, photos)
     while batch := list(islice(entries, RECORD_CHUNK_SIZE)):
         found: dict[int, list[BoxRow]] = {}
         for entry, photo in batch:
@@ -276,7 +276,7 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
     progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are about other photos")
 
 
-def _known_entries(
+def _match_entries_to_photos(
     path: Path, photos: PhotoIndex
 ) -> Iterator[tuple[ProposalEntry, tuple[int, int, int] | None]]:
     return ((entry, photos.get(entry.url)) for entry in read_entries(path))

@@ -58,7 +58,7 @@ def measure_baseline(
             f"it needs {MIN_TRAINING_PAIRS}"
         )
         return None, False
-    row = _find_existing(version, split, shortcut, seed) or request_baseline_evaluation(
+    row = _find_baseline_evaluation(version, split, shortcut, seed) or request_baseline_evaluation(
         project=version.project,
         by=progress.job.created_by,
         version=version,
@@ -75,7 +75,9 @@ def measure_baseline(
     return row, True
 
 
-def _find_existing(version: DatasetVersion, split: str, shortcut: Shortcut, seed: int) -> Evaluation | None:
+def _find_baseline_evaluation(
+    version: DatasetVersion, split: str, shortcut: Shortcut, seed: int
+) -> Evaluation | None:
     """Return the existing evaluation, if any; only random scores use proposed boxes."""
     run = newest_proposals(version) if shortcut is Shortcut.RANDOM else None
     found = baseline_evaluations(version, split, shortcut.value, seed)

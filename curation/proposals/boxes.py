@@ -29,14 +29,14 @@ def round_to_pixels(corners: FloatArray, *, width: int, height: int) -> IntArray
     return np.rint(inside).astype(np.int64)
 
 
-def find_distinct(corners: IntArray) -> NDArray[np.intp]:
+def find_distinct_boxes(corners: IntArray) -> NDArray[np.intp]:
     """Return the indices of the boxes that have an area and do not repeat an earlier box, in order."""
     with_area = np.flatnonzero((corners[:, 2] > corners[:, 0]) & (corners[:, 3] > corners[:, 1]))
     first = np.unique(corners[with_area], axis=0, return_index=True)[1]
     return with_area[np.sort(first)]
 
 
-def suppress(corners: IntArray, *, max_overlap: float, limit: int) -> NDArray[np.intp]:
+def suppress_overlaps(corners: IntArray, *, max_overlap: float, limit: int) -> NDArray[np.intp]:
     """Greedy non-maximum suppression: return the indices of up to ``limit`` boxes.
 
     corners: (k, 4), best first, each with an area. A selected box suppresses later boxes whose IoU with it is above

@@ -55,8 +55,8 @@ def describe_superpixels(labels: IntArray, channels: FloatArray) -> Superpixels:
         labels=labels,
         sizes=np.bincount(labels.ravel(), minlength=count).astype(np.float64),
         boxes=_bounding_boxes(labels, count),
-        colour=_histograms(labels, _binned(channels, COLOUR_BINS), COLOUR_BINS, count),
-        texture=_histograms(labels, _binned(_derivatives(channels), TEXTURE_BINS), TEXTURE_BINS, count),
+        colour=_histograms(labels, _bin_values(channels, COLOUR_BINS), COLOUR_BINS, count),
+        texture=_histograms(labels, _bin_values(_derivatives(channels), TEXTURE_BINS), TEXTURE_BINS, count),
         neighbours=_neighbours(labels),
     )
 
@@ -79,10 +79,10 @@ class _Grouping:
         self.count = len(regions.sizes)
         self._pixels = float(regions.labels.size)
         self._use_colour = rule is SimilarityRule.ALL
-        self._sizes = _with_spare_rows(regions.sizes)
-        self.boxes = _with_spare_rows(regions.boxes)
-        self._colour = _with_spare_rows(regions.colour)
-        self._texture = _with_spare_rows(regions.texture)
+        self._sizes = _append_spare_rows(regions.sizes)
+        self.boxes = _append_spare_rows(regions.boxes)
+        self._colour = _append_spare_rows(regions.colour)
+        self._texture = _append_spare_rows(regions.texture)
         self._adjacent: list[set[int]] = [set() for _ in range(2 * self.count - 1)]
         self._heap: list[tuple[float, int, int]] = []
         for first, second in regions.neighbours.tolist():
@@ -136,7 +136,7 @@ class _Grouping:
         return total
 
 
-def _with_spare_rows(rows: NDArray[Number]) -> NDArray[Number]:
+def _append_spare_rows(rows: NDArray[Number]) -> NDArray[Number]:
     """Return the rows of n regions, with room for n - 1 merged regions."""
     return np.concatenate([rows, np.zeros_like(rows[:-1])])
 
@@ -161,7 +161,7 @@ def _bounding_boxes(labels: IntArray, count: int) -> IntArray:
     return boxes
 
 
-def _binned(values: FloatArray, bins: int) -> IntArray:
+def _bin_values(values: FloatArray, bins: int) -> IntArray:
     """Return the bin of each value from 0 to 1."""
     return np.minimum((values * bins).astype(np.int64), bins - 1)
 

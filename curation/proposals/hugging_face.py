@@ -12,7 +12,7 @@ import torch
 from PIL import Image as Pillow
 
 from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_folder
-from curation.proposals.boxes import find_distinct, round_to_pixels, suppress
+from curation.proposals.boxes import find_distinct_boxes, round_to_pixels, suppress_overlaps
 from curation.proposals.detector import DEFAULT_LIMIT, DetectedBoxes, DetectorUnavailable
 
 
@@ -66,9 +66,9 @@ class HuggingFaceDetector:
         scores = scores[order]
         boxes = raw["boxes"].double().cpu().numpy()[order]
         corners = round_to_pixels(boxes, width=picture.width, height=picture.height)
-        selected = find_distinct(corners)  # some models repeat a box for each class
+        selected = find_distinct_boxes(corners)  # some models repeat a box for each class
         if self._suppress_over is not None:
-            kept = suppress(corners[selected], max_overlap=self._suppress_over, limit=self._limit)
+            kept = suppress_overlaps(corners[selected], max_overlap=self._suppress_over, limit=self._limit)
             selected = selected[kept]
         selected = selected[: self._limit]
         return DetectedBoxes(corners[selected], scores[selected])

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from curation.proposals.boxes import find_distinct, round_to_pixels
+from curation.proposals.boxes import find_distinct_boxes, round_to_pixels
 from curation.proposals.detector import DetectedBoxes
 from curation.records import InvalidInput
 from curation.sources.json_stream import InvalidJson, JsonReader, open_json_reader
@@ -114,7 +114,7 @@ def entry_boxes(entry: ProposalEntry, layout: Layout, size: Size, *, limit: int)
     boxes = sorted(entry.boxes, key=lambda box: -(box.score or 0.0))  # stable
     corners = np.array([_box_corners(box, layout, entry, size) for box in boxes]).reshape(-1, BOX_NUMBERS)
     rounded = round_to_pixels(corners, width=size[0], height=size[1])
-    selected = find_distinct(rounded)[:limit]
+    selected = find_distinct_boxes(rounded)[:limit]
     found = [boxes[index].score for index in selected]
     scores = np.array(found, dtype=np.float64) if True in scored else None
     return DetectedBoxes(rounded[selected], scores)

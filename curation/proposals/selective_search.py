@@ -26,7 +26,7 @@ from PIL import Image as Pillow
 from skimage.color import rgb2hsv, rgb2lab
 from skimage.segmentation import felzenszwalb
 
-from curation.proposals.boxes import find_distinct, round_to_pixels
+from curation.proposals.boxes import find_distinct_boxes, round_to_pixels
 from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT, DetectedBoxes
 from curation.proposals.grouping import SimilarityRule, describe_superpixels, group_superpixels
 from validation.domain.agreement.box_agreement import iou_matrix
@@ -85,13 +85,13 @@ class SelectiveSearch:
         pairs = zip(channels, self._segmentations, strict=True)
         labels = [_segment(values, segmentation.scale) for values, segmentation in pairs]
         corners, levels = _group_all(labels, channels)
-        corners, levels = _filter_tiny(corners, levels, small.size)
+        corners, levels = _filter_tiny_boxes(corners, levels, small.size)
         fits = [edge_fit(corners, superpixels) for superpixels in labels]
         weights = np.mean(fits, axis=0) / np.log(levels + TOP_LEVELS)
-        chosen, gains = pick_covering(corners, weights, limit=self._limit)
+        chosen, gains = pick_covering_boxes(corners, weights, limit=self._limit)
         scale = np.array([picture.width / small.width, picture.height / small.height] * 2)
         whole = round_to_pixels(corners[chosen] * scale, width=picture.width, height=picture.height)
-        kept = find_distinct(whole)
+        kept = find_distinct_boxes(whole)
         return DetectedBoxes(whole[kept], gains[kept])
 
 
@@ -108,7 +108,7 @@ def edge_fit(corners: IntArray, labels: IntArray) -> FloatArray:
     return 1.0 - straddled / np.maximum(inside.sum(axis=1), 1)
 
 
-def pick_covering(
+def pick_covering_boxes(
     corners: IntArray, weights: FloatArray, *, limit: int
 ) -> tuple[NDArray[np.intp], FloatArray]:
     """Pick up to ``limit`` boxes greedily by their gain in covered weight; return their rows and gains.
@@ -148,7 +148,9 @@ def _group_all(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tu
     return np.concatenate(boxes), np.concatenate(levels)
 
 
-def _filter_tiny(corners: IntArray, levels: FloatArray, size: tuple[int, int]) -> tuple[IntArray, FloatArray]:
+def _filter_tiny_boxes(
+    corners: IntArray, levels: FloatArray, size: tuple[int, int]
+) -> tuple[IntArray, FloatArray]:
     """Return each box once, with its level nearest to the top; tiny boxes are omitted."""
     distinct_boxes, inverse = np.unique(corners, axis=0, return_inverse=True)
     nearest = np.full(len(distinct_boxes), np.inf)

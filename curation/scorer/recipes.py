@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from curation.evaluation.measures import MEASURES, Better, Measure
+from curation.evaluation.measures import MEASURES, Direction, Measure
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
 from curation.scorer.texts import TextKind
@@ -27,7 +27,7 @@ BERTSCORE = Measure(
     group="Retrieval",
     label="BERTScore",
     short="BERTScore",
-    better=Better.HIGH,
+    better=Direction.HIGH,
     count="instances",
     count_label="instances",
 )

@@ -13,7 +13,7 @@ from curation.audits.answers import SETTLEMENT_KEY
 from curation.audits.codebook import Codebook
 from curation.audits.export import figures_document, items_document
 from curation.audits.figures import CodeFigures, LabelledItem, code_figures
-from curation.audits.labels import ItemLabels, ReaderLabel, assign_letters, first_position, order_queue
+from curation.audits.labels import ItemLabels, ReaderLabel, assign_letters, order_queue, reader_start_position
 from curation.audits.parsing import codebook_from_row
 from curation.audits.sampling import CandidatePair, SampleRecipe
 from curation.models import AnalysisKind, Audit, AuditItem, AuditLabel, AuditState, TextAnalysis
@@ -140,7 +140,7 @@ def audit_queue(audit: Audit, reader: AbstractBaseUser, position: int | None = N
     done = frozenset(item_position for item_position, readers in readers_at.items() if reader.pk in readers)
     full = {item_position for item_position, readers in readers_at.items() if len(readers) >= audit.readers}
     rank = arrivals.index(reader.pk) if reader.pk in arrivals else len(arrivals)
-    start = 1 + first_position(rank, audit.readers, len(positions))
+    start = 1 + reader_start_position(rank, audit.readers, len(positions))
     is_open = audit.state == AuditState.OPEN
     waiting = (
         order_queue(

@@ -125,7 +125,7 @@ def marked_images(project: Project) -> "QuerySet[Image]":
     return Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=False)
 
 
-def kept_image_ids(project: Project) -> dict[int, int]:
+def kept_ids_by_duplicate(project: Project) -> dict[int, int]:
     """Return the kept image of each marked image of the project, including those taken down."""
     rows = Image.objects.filter(project=project, duplicate_of__isnull=False)
     return {pk: first for pk, first in rows.values_list("pk", "duplicate_of") if first is not None}

@@ -58,7 +58,7 @@ def leakage_runs(project: Project) -> Sequence[LeakageRun]:
     return list(LeakageRun.objects.filter(project=project).select_related("created_by")[:20])
 
 
-def run_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPair]:
+def leaked_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[LeakedPair]:
     """Return a run's pairs, most similar first, each with its latest ``verdict``, or ``open``.
 
     Args:

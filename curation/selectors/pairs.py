@@ -16,7 +16,7 @@ def accepted_pairs(project: Project) -> "QuerySet[Pair]":
 
 def taken_down_pairs(project: Project) -> "QuerySet[Pair]":
     """Return the approved pairs whose photo was taken down."""
-    return records.on_taken_down_images(records.filter_confirmed(Pair.objects.all(), project, Pair.TYPE))
+    return records.filter_taken_down_records(records.filter_confirmed(Pair.objects.all(), project, Pair.TYPE))
 
 
 def pairs_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Pair]:

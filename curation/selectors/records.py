@@ -9,7 +9,7 @@ from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Project
 
 
-def describe_waiting(project: Project, record_types: Collection[str]) -> list[str]:
+def describe_unversioned_records(project: Project, record_types: Collection[str]) -> list[str]:
     """Describe what is collected but in no version: submissions waiting for review, and records of other types."""
     rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
     counts: dict[tuple[str, str], int] = {

@@ -102,7 +102,7 @@ def ancestry(scorer: Scorer) -> list[Scorer]:
     return chain
 
 
-def known_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
+def known_pair_counts(scorer: Scorer, split: str = "") -> tuple[int, int]:
     """Return the number of accepted pairs that a scorer was trained on, and the number of all accepted pairs.
 
     Pairs used for validation are counted too, since they chose its checkpoint, and so are those of its ancestors.

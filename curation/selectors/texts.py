@@ -13,7 +13,7 @@ from curation.selectors.pairs import accepted_pairs
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Image, Job, Project
 from hits.selectors.records import id_chunks
-from validation.domain.reports.planner import Interval, score_interval
+from validation.domain.reports.planner import Interval, wilson_interval
 
 CHUNK_SIZE = 5_000
 
@@ -67,7 +67,7 @@ def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, An
     return found
 
 
-def image_names(project: Project) -> dict[str, int]:
+def image_ids_by_name(project: Project) -> dict[str, int]:
     """Return the available images by the names a caption file may use: the file name, or the source's name."""
     named = Image.objects.filter(project=project, taken_down_at__isnull=True)
     by_name = {name: pk for pk, name in named.values_list("pk", "name")}
@@ -80,7 +80,7 @@ def finished_analyses(project: Project) -> "QuerySet[TextAnalysis]":
     return TextAnalysis.objects.filter(project=project, pairs__gt=0).select_related("created_by")
 
 
-def latest_by_kind(project: Project) -> dict[AnalysisKind, TextAnalysis]:
+def latest_analyses_by_kind(project: Project) -> dict[AnalysisKind, TextAnalysis]:
     """Return the newest finished analysis of each kind."""
     newest: dict[str, int] = {}
     for kind, pk in finished_analyses(project).order_by("pk").values_list("kind", "pk"):
@@ -213,7 +213,7 @@ class ReviewCounts:
     @property
     def interval(self) -> Interval | None:
         """Wilson's 95 % confidence interval of that share."""
-        return score_interval(self.read, 1 - self.concerns / self.read) if self.read else None
+        return wilson_interval(self.read, 1 - self.concerns / self.read) if self.read else None
 
 
 def count_reviews(queue: Iterable[QueuedText]) -> ReviewCounts:
@@ -223,7 +223,7 @@ def count_reviews(queue: Iterable[QueuedText]) -> ReviewCounts:
     return ReviewCounts(len(rows), len(reviews), sum(review.is_concern for review in reviews))
 
 
-def top_scores(analysis: TextAnalysis, split: str, count: int) -> list[int]:
+def top_score_ids(analysis: TextAnalysis, split: str, count: int) -> list[int]:
     """Return the keys of the highest scores in a split; ties are ordered by pair."""
     rows = TextScore.objects.filter(analysis=analysis, observation__image__split=split)
     return list(rows.order_by("-score", "observation_id", "field").values_list("pk", flat=True)[:count])

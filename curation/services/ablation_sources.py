@@ -83,7 +83,7 @@ def bound_evaluation(name: str, evaluations: Iterable[Evaluation]) -> Evaluation
     )
 
 
-def first_with_measure(measure: Measure, evaluations: Iterable[Evaluation]) -> Evaluation | None:
+def first_evaluation_with_measure(measure: Measure, evaluations: Iterable[Evaluation]) -> Evaluation | None:
     """Return the first of a row's evaluations that has a measure, if any."""
     return next((evaluation for evaluation in evaluations if _has_figure(evaluation, measure.path)), None)
 

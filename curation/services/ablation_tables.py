@@ -23,7 +23,7 @@ from curation.services.ablation_sources import (
     BOUND_PATHS,
     SHORTCUTS,
     bound_evaluation,
-    first_with_measure,
+    first_evaluation_with_measure,
     recipe_evaluations,
     recipe_scorer,
     training_differences,
@@ -184,7 +184,7 @@ def _describe_untrained_shortcut(recipe: Recipe, evaluation: Evaluation) -> list
 
 def _cells(recipe: Recipe, split: str, evaluations: Sequence[Evaluation]) -> dict[str, Cell]:
     return {
-        name: _cell(recipe, name, split, first_with_measure(measure, evaluations), measure.path)
+        name: _cell(recipe, name, split, first_evaluation_with_measure(measure, evaluations), measure.path)
         for name, measure in COLUMN_MEASURES.items()
     }
 

@@ -317,7 +317,7 @@ def _plan_sets(round: ComparisonRound, limit: int | None, page: JudgePageOptions
     if not sets:
         raise Refused(f"sets: {_explain_no_sets(round)}")
     pairs = _pairs_by_id(round.project, sets)
-    return [_set_to_judge(item, pairs, page) for item in sets]
+    return [_make_set_to_judge(item, pairs, page) for item in sets]
 
 
 def _pairs_by_id(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, Pair]:
@@ -325,7 +325,7 @@ def _pairs_by_id(project: Project, sets: Sequence[ComparisonSet]) -> dict[str, P
     return {row.instance_id: row for row in accepted_pairs(project) if row.instance_id in required}
 
 
-def _set_to_judge(item: ComparisonSet, pairs: dict[str, Pair], page: JudgePageOptions) -> SetToJudge:
+def _make_set_to_judge(item: ComparisonSet, pairs: dict[str, Pair], page: JudgePageOptions) -> SetToJudge:
     missing = [key for key in item.chosen if key not in pairs]
     if missing:
         raise Refused(

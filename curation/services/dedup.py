@@ -20,7 +20,12 @@ from curation.services.sources import SOURCE_TITLES
 from hits.models import Image, Job, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
-from hits.services.images.duplicates import add_duplicates, mark_duplicates, restore_marks, unmark_duplicate
+from hits.services.images.duplicates import (
+    add_duplicates,
+    mark_duplicates,
+    restore_duplicate_marks,
+    unmark_duplicate,
+)
 from hits.services.jobs import jobs
 
 KEEP_METHODS = ("random", "medoid", "largest", "first")
@@ -208,9 +213,9 @@ def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = Non
             raise Conflict("this run was undone; run the de-duplication again")
         return MarkCounts(**run.outcome)
     groups = {group.kept: group.members for group in duplicates.current_groups(run)}
-    before = duplicates.kept_image_ids(project)
+    before = duplicates.kept_ids_by_duplicate(project)
     marks = store_duplicate_groups(project=project, groups=groups, compared_images=run.compared_images, by=by)
-    after = duplicates.kept_image_ids(project)
+    after = duplicates.kept_ids_by_duplicate(project)
     changed = {
         str(image): [before.get(image), after.get(image)]
         for image in sorted({*before, *after})
@@ -243,10 +248,10 @@ def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) ->
             raise Conflict("the photos of this run were not set aside yet")
         return 0
     run.refresh_from_db()
-    current = duplicates.kept_image_ids(run.project)
+    current = duplicates.kept_ids_by_duplicate(run.project)
     marks = ((int(image), *sides) for image, sides in run.changed.items())
     unchanged = {image: before for image, before, after in marks if current.get(image) == after}
-    return restore_marks(project=run.project, marks=unchanged, by=by)
+    return restore_duplicate_marks(project=run.project, marks=unchanged, by=by)
 
 
 @transaction.atomic
@@ -273,7 +278,7 @@ def keep_group(*, project: Project, images: Sequence[int], by: AbstractBaseUser)
             for first, second in sorted(pairs)
         ]
     )
-    kept_ids = duplicates.kept_image_ids(project)
+    kept_ids = duplicates.kept_ids_by_duplicate(project)
     for image in images:
         if kept_ids.get(image) in known:
             unmark_duplicate(project=project, image=image, by=by)

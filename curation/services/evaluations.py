@@ -100,7 +100,7 @@ def request_evaluation(  # noqa: PLR0913 - the columns of one row, by keyword
         {"encoder": name, "region_mode": chosen.region_mode},
         scorer,
     )
-    return _request(project, by, version, split, chosen, subject, queue=queue)
+    return _create_and_queue(project, by, version, split, chosen, subject, queue=queue)
 
 
 def request_file_evaluation(
@@ -131,7 +131,7 @@ def request_file_evaluation(
         raise Refused(f"{predictions}: there is no such file; check the path")
     facts = {"predictions": str(predictions.absolute())}
     subject = _EvaluationSubject(EvaluationSource.PREDICTIONS, options.label, facts)
-    return _request(project, by, version, split, options, subject, queue=queue)
+    return _create_and_queue(project, by, version, split, options, subject, queue=queue)
 
 
 def request_judgments_evaluation(
@@ -152,7 +152,7 @@ def request_judgments_evaluation(
     if chosen.sets.texts != INFERENCE:
         raise Refused(f"texts: people judged inferences only; use {INFERENCE}")
     subject = _EvaluationSubject(EvaluationSource.JUDGMENTS, chosen.label or JUDGMENTS_LABEL, {})
-    return _request(project, by, version, split, chosen, subject, queue=queue)
+    return _create_and_queue(project, by, version, split, chosen, subject, queue=queue)
 
 
 def request_baseline_evaluation(
@@ -182,7 +182,7 @@ def request_baseline_evaluation(
     subject = _EvaluationSubject(
         EvaluationSource.BASELINE, label, {SHORTCUT_OPTION: shortcut.value, "seed": seed}
     )
-    return _request(project, by, version, split, chosen, subject, queue=queue)
+    return _create_and_queue(project, by, version, split, chosen, subject, queue=queue)
 
 
 def complete_evaluation(
@@ -213,7 +213,7 @@ def _override_options(options: EvaluationOptions, texts: str, region_mode: str) 
     )
 
 
-def _request(
+def _create_and_queue(
     project: Project,
     by: AbstractBaseUser | None,
     version: DatasetVersion,

@@ -88,7 +88,7 @@ def request_features(
     """
     chosen = options or FeatureOptions()
     chosen = replace(chosen, encoder=resolve_encoder(project, chosen.encoder))
-    count = _count(project, chosen)
+    count = _count_items(project, chosen)
     if not count:
         raise Refused(_EMPTY_MESSAGES[Subject(chosen.subject)])
     return jobs.enqueue(
@@ -116,7 +116,7 @@ def features_path(project: Project, spec: FeatureSpec) -> str:
 
 
 @transaction.atomic
-def plan_features(*, project: Project, spec: FeatureSpec) -> FeatureSet:
+def get_or_create_feature_set(*, project: Project, spec: FeatureSpec) -> FeatureSet:
     """Return the row of a set, created as incomplete if it is new."""
     row, _ = FeatureSet.objects.get_or_create(
         project=project, **_identity(spec), defaults={"path": features_path(project, spec), **_facts(spec)}
@@ -161,7 +161,7 @@ _EMPTY_MESSAGES = {
 }
 
 
-def _count(project: Project, options: FeatureOptions) -> int:
+def _count_items(project: Project, options: FeatureOptions) -> int:
     if options.subject == Subject.IMAGES:
         return len(available_images(project))
     return accepted_pairs(project).count()

@@ -135,7 +135,7 @@ def store_leaks(
     return run
 
 
-def review_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> LeakReview | None:
+def review_leaked_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) -> LeakReview | None:
     """Record a person's verdict on two images; a repeated verdict is not stored again.
 
     Raises:
@@ -159,7 +159,7 @@ def set_pair_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
     Raises:
         Refused: the image to keep is already marked as a duplicate of the other.
     """
-    review_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
+    review_leaked_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
     kept, duplicate = choose_kept_image(pair.first, pair.second)
     duplicates.add_duplicates(project=kept.project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
     duplicate.refresh_from_db()

@@ -74,7 +74,7 @@ def request_proposals(
         Conflict: a run is running.
     """
     chosen = options or ProposalOptions()
-    return _request(project, by, chosen.detector, asdict(chosen), queue=queue)
+    return _create_run_and_queue(project, by, chosen.detector, asdict(chosen), queue=queue)
 
 
 def request_proposals_import(
@@ -105,10 +105,10 @@ def request_proposals_import(
     facts: dict[str, Any] = {"file": str(path.absolute()), "layout": layout, "limit": limit}
     if allowed_folder is not None:
         facts["within"] = str(allowed_folder.absolute())
-    return _request(project, by, f"{FILE_PREFIX}{path.name}"[:120], facts, queue=queue)
+    return _create_run_and_queue(project, by, f"{FILE_PREFIX}{path.name}"[:120], facts, queue=queue)
 
 
-def _request(
+def _create_run_and_queue(
     project: Project, by: AbstractBaseUser | None, detector: str, options: dict[str, Any], *, queue: bool
 ) -> Job:
     images = Image.objects.filter(project=project, taken_down_at__isnull=True)

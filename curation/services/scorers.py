@@ -250,7 +250,7 @@ def request_scorer_import(
 
 
 @transaction.atomic
-def update_training(*, scorer: Scorer, **changes: Any) -> None:
+def merge_scorer_facts(*, scorer: Scorer, **changes: Any) -> None:
     """Merge values into a scorer's ``figures``, ``splits`` or ``environment``."""
     row = Scorer.objects.select_for_update().get(pk=scorer.pk)
     for name, facts in changes.items():
@@ -261,7 +261,7 @@ def update_training(*, scorer: Scorer, **changes: Any) -> None:
 
 def mark_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
     """Mark a scorer as ready. Idempotent."""
-    update_training(scorer=scorer, figures=dict(figures))
+    merge_scorer_facts(scorer=scorer, figures=dict(figures))
     Scorer.objects.filter(pk=scorer.pk).update(weights_sha256=weights_sha256, is_ready=True)
     scorer.refresh_from_db()
 
@@ -310,7 +310,7 @@ def scorer_provenance(scorer: Scorer) -> dict[str, Any]:
 
 def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
     """Return a warning when a scorer chooses candidates for pairs it was trained on; empty if there are none."""
-    known, pairs = scorer_selectors.known_pairs(scorer, split)
+    known, pairs = scorer_selectors.known_pair_counts(scorer, split)
     if not known:
         return ""
     amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"

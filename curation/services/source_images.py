@@ -115,17 +115,17 @@ class ImageImport:
         self._sandbox = sandbox
         self._fingerprint = _fingerprint(plan)
         self._known = imported_splits(project, self._source)
-        self._position, self._counts = self._resume()
+        self._position, self._counts = self._find_resume_point()
 
     def run(self) -> ImportCounts:
         images = self._plan.images
         self._progress.advance(self._position, total=len(images), **self._cursor())
         with ThreadPoolExecutor(DECODER_THREADS) as pool:
             for start in range(self._position, len(images), BATCH_SIZE):
-                self._process_batch(images[start : start + BATCH_SIZE], pool)
+                self._import_batch(images[start : start + BATCH_SIZE], pool)
         return self._counts
 
-    def _resume(self) -> tuple[int, ImportCounts]:
+    def _find_resume_point(self) -> tuple[int, ImportCounts]:
         """Return the position and counts of an earlier run; both are 0 if the files have changed since."""
         cursor = self._progress.job.cursor
         if cursor.get("plan") != self._fingerprint:
@@ -135,7 +135,7 @@ class ImageImport:
     def _cursor(self) -> dict[str, Any]:
         return {"plan": self._fingerprint, "position": self._position, "tally": asdict(self._counts)}
 
-    def _process_batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
+    def _import_batch(self, batch: Sequence[SourceImage], pool: ThreadPoolExecutor) -> None:
         first_new_problem = len(self._counts.problems)
         new = [image for image in batch if image.source_id not in self._known]
         old = (image for image in batch if image.source_id in self._known)
@@ -190,7 +190,7 @@ class ImageImport:
         if not image.credit and source.credit:
             image.credit = source.credit
             changed.add("credit")
-        self._save_filled(record, changed)
+        self._save_changed_fields(record, changed)
         if "regions" in changed:
             self._count_regions(fitted)
         if differing:
@@ -203,7 +203,7 @@ class ImageImport:
         else:
             self._counts.known += 1
 
-    def _save_filled(self, record: SourceRecord, changed: set[str]) -> None:
+    def _save_changed_fields(self, record: SourceRecord, changed: set[str]) -> None:
         record_fields = changed & {"regions", "facts"}
         if record_fields:
             record.save(update_fields=record_fields)
@@ -258,7 +258,7 @@ class ImageImport:
         return import_image.IncomingFile(path.name, data, description)
 
     def _store(self, opened: Sequence[_DecodedImage]) -> None:
-        fitting = [item for item in opened if self._fits(item)]
+        fitting = [item for item in opened if self._has_accepted_size(item)]
         prepared = [item.prepared for item in fitting]
         stored = import_image.store_images(project=self._project, prepared=prepared)
         described = source_labels([found[0].pk for found in stored if not isinstance(found, BadFile)])
@@ -273,10 +273,10 @@ class ImageImport:
             elif is_new or self._add_details(item.image, image):
                 described[image.pk] = f"{self._source} {item.image.source_id}"
                 self._known[item.image.source_id] = image.split
-                records.append(self._record(item, image, is_new))
+                records.append(self._make_source_record(item, image, is_new))
         SourceRecord.objects.bulk_create(records)
 
-    def _fits(self, item: _DecodedImage) -> bool:
+    def _has_accepted_size(self, item: _DecodedImage) -> bool:
         decoded = item.prepared.decoded
         if decoded is None:  # already in the project; its row has the size
             return True
@@ -308,7 +308,7 @@ class ImageImport:
         image.save(update_fields=["split", "credit", "entity_count", "source_url"])
         return True
 
-    def _record(self, item: _DecodedImage, image: Image, is_new: bool) -> SourceRecord:
+    def _make_source_record(self, item: _DecodedImage, image: Image, is_new: bool) -> SourceRecord:
         source = item.image
         fitted = fit_regions(item.regions, (source.width, source.height), (image.width, image.height))
         self._counts.new += is_new

@@ -26,7 +26,7 @@ from curation.sources.vcr import EntityCount, VcrSource, read_vcr
 from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from hits.models import Job, Project
 from hits.services import audit
-from hits.services.errors import CannotStart, Refused
+from hits.services.errors import JobCannotStart, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
 
@@ -113,7 +113,7 @@ def import_source(
     counts and the job's cursor. Repeatable: pictures the project already has are not stored again.
 
     Raises:
-        Refused: a file is invalid; the message names it, the record and the fix. CannotStart if nothing was stored.
+        Refused: a file is invalid; the message names it and the fix. JobCannotStart: nothing was stored.
         Cancelled: the job was cancelled; it can be resumed from the cursor.
     """
     try:
@@ -131,17 +131,17 @@ def import_source(
             new=counts.new,
             skipped=counts.skipped,
         )
-    return _result(spec, options, plan, counts)
+    return _summarise_import(spec, options, plan, counts)
 
 
 def _read_checked_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
-    """Read the plan. Raises CannotStart for bad input, or InvalidInput if an earlier run stored photos."""
+    """Read the plan. Raises JobCannotStart for bad input, or InvalidInput if an earlier run stored photos."""
     try:
         return _read_plan(spec, progress)
     except InvalidInput as error:
         if progress.job.done:
             raise
-        raise CannotStart(str(error)) from error
+        raise JobCannotStart(str(error)) from error
 
 
 def _read_plan(spec: CollectionSpec, progress: Progress) -> SourcePlan:
@@ -191,7 +191,7 @@ def _log_plan(plan: SourcePlan, progress: Progress) -> None:
         progress.log(f"{len(plan.notes) - MAX_LOGGED_PROBLEMS} more like these")
 
 
-def _result(
+def _summarise_import(
     spec: CollectionSpec, options: ImportOptions, plan: SourcePlan, counts: ImportCounts
 ) -> dict[str, Any]:
     return {

@@ -93,7 +93,7 @@ class ToxicityOptions:
 
     scorer: ``words``, ``hf:<folder or hub id>`` of a text classifier, or ``file`` for existing scores. label: the
     classifier's label that means toxic; empty tries common names. sample: the number of pairs of each split, 0
-    for all. top: the number of texts of each split to review. file, file_name: see ``store_file``.
+    for all. top: the number of texts of each split to review. file, file_name: see ``store_uploaded_file``.
     """
 
     scorer: str = WORD_LIST
@@ -109,7 +109,7 @@ class ToxicityOptions:
         is_model = self.scorer.startswith(MODEL_PREFIX) and len(self.scorer) > len(MODEL_PREFIX)
         if not is_model and self.scorer not in (WORD_LIST, FROM_FILE):
             raise Refused(f"scorer: {self.scorer!r}; use {WORD_LIST}, {FROM_FILE} or hf:<folder or hub id>")
-        _check_file("scorer", self.scorer, self.file)
+        _check_file_option("scorer", self.scorer, self.file)
         check_at_least("sample", self.sample, 0)
         check_at_least("top", self.top, 1)
         if self.top > MAX_QUEUED:
@@ -139,7 +139,7 @@ class CaptionOptions:
 
     def __post_init__(self) -> None:
         check_one_of("source", self.source, CAPTION_SOURCES)
-        _check_file("source", self.source, self.file)
+        _check_file_option("source", self.source, self.file)
         check_one_of("against", self.against, REGION_CHOICES)
         check_one_of("measure", self.measure, [measure.value for measure in Measure])
         check_at_least("most", self.most, 1)
@@ -162,7 +162,7 @@ _TITLES = {
 }
 
 
-def _check_file(name: str, value: str, file: str) -> None:
+def _check_file_option(name: str, value: str, file: str) -> None:
     if (value == FROM_FILE) != bool(file):
         needed = "name the file to read" if value == FROM_FILE else f"leave the file out, or use {FROM_FILE}"
         raise Refused(f"{name}: {value}; {needed}")
@@ -196,7 +196,7 @@ def request_analysis(
     )
 
 
-def store_file(*, data: bytes) -> str:
+def store_uploaded_file(*, data: bytes) -> str:
     """Store an uploaded file for a job, and return its path below the media folder.
 
     Raises:

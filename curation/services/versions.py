@@ -17,7 +17,7 @@ from curation.models import AuditLabel, DatasetVersion, VersionImage, VersionRow
 from curation.records import InvalidInput
 from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import SEAL
-from curation.selectors.records import describe_waiting
+from curation.selectors.records import describe_unversioned_records
 from curation.versions.export import ExportRefused, export_version, sealed_text
 from curation.versions.families import family_of
 from curation.versions.plan import Plan, describe_reasons
@@ -182,13 +182,13 @@ def _seal(
     """Prepare, then write in one transaction; prepare again if something changed in between."""
     project = draft.project
     for _ in range(MAX_ATTEMPTS):
-        before = project_state(project)
+        before = project_content_totals(project)
         plan = _plan_or_refuse(draft)
         _check_images(project, plan, progress)
         sealed_fields = _SealedFields(draft, plan)
         crash_point("seal.after_prepare")
         with transaction.atomic():
-            if project_state(project) != before:
+            if project_content_totals(project) != before:
                 continue
             version = create()
             _write_rows(version, plan)
@@ -233,13 +233,13 @@ def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
     if plan.exclusions:
         counts = describe_reasons(plan.exclusions, family.all_exclusion_labels())
         reasons.append(f"all {plan.exclusions.total()} approved records are excluded: {counts}")
-    reasons += describe_waiting(draft.project, family.record_types)
+    reasons += describe_unversioned_records(draft.project, family.record_types)
     if not reasons:
         return "nothing is approved yet, so there is nothing to seal"
     return f"there is nothing to seal: {'; '.join(reasons)}"
 
 
-def project_state(project: Project) -> tuple[object, ...]:
+def project_content_totals(project: Project) -> tuple[object, ...]:
     """Return sums that change whenever the possible contents of a version change."""
     approved = Assignment.objects.filter(
         hit__unit__batch__project=project, status=AssignmentStatus.APPROVED

@@ -69,7 +69,7 @@ def find_cross_pairs(
         InvalidInput: wrong shapes, a value that is not finite, or a threshold outside 0.5 to 1.
     """
     _check_inputs(vectors, splits, threshold, limit)
-    search = _Search(vectors, threshold, limit)
+    search = _CrossPairSearch(vectors, threshold, limit)
     names = np.asarray(splits, dtype=object)
     rows = {split: np.flatnonzero(names == split) for split in dict.fromkeys(splits)}
     by_splits = {}
@@ -135,7 +135,7 @@ def find_shared_keys(keys: Sequence[frozenset[str]], splits: Sequence[str]) -> l
     return [(first, second, name) for (first, second), name in sorted(pairs.items())]
 
 
-class _Search:
+class _CrossPairSearch:
     """Collects pairs block by block and keeps the best."""
 
     def __init__(self, vectors: NDArray[np.floating], threshold: float, limit: int) -> None:

@@ -80,7 +80,7 @@ class SourceScan:
         for path in paths:
             self._sandbox.check(Path(path))
 
-    def leave_out(self, reason: str, count: int = 1) -> None:
+    def count_left_out(self, reason: str, count: int = 1) -> None:
         """Count omitted images."""
         self._left_out[reason] += count
 
@@ -88,7 +88,7 @@ class SourceScan:
         """Record a missing image."""
         self._missing.append(location)
 
-    def handle_missing(self, *, problem: str, hint: str, reason: str) -> None:
+    def reject_or_count_missing(self, *, problem: str, hint: str, reason: str) -> None:
         """Reject missing images, or count them.
 
         Raises:
@@ -99,9 +99,11 @@ class SourceScan:
                 f"{self._missing[0]} {problem} ({len(self._missing)} missing in all); "
                 f"{hint}, or skip missing images"
             )
-        self.leave_out(reason, len(self._missing))
+        self.count_left_out(reason, len(self._missing))
 
-    def handle_unknown(self, names: set[str], *, named: str, problem: str, hint: str, reason: str) -> None:
+    def reject_or_count_unknown(
+        self, names: set[str], *, named: str, problem: str, hint: str, reason: str
+    ) -> None:
         """Reject names in lists that the collection does not have, or count them.
 
         Raises:
@@ -109,7 +111,7 @@ class SourceScan:
         """
         if names and self._when_missing is MissingPolicy.REFUSE:
             raise InvalidInput(f"{named} {min(names)}, which {problem} ({len(names)} such in all); {hint}")
-        self.leave_out(reason, len(names))
+        self.count_left_out(reason, len(names))
 
     def make_plan(
         self,

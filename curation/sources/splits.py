@@ -63,7 +63,7 @@ def read_names(path: Path) -> Iterator[str]:
             yield words[0]
 
 
-def read_allowed(paths: Sequence[str]) -> set[str]:
+def read_allowed_names(paths: Sequence[str]) -> set[str]:
     """Return the union of the names of all lists.
 
     Raises:

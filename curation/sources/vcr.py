@@ -38,7 +38,7 @@ from curation.sources.records import (
     SourceRegion,
 )
 from curation.sources.source_scan import SourceScan
-from curation.sources.splits import missing_list_warning, read_allowed
+from curation.sources.splits import missing_list_warning, read_allowed_names
 
 URL_PREFIX = "http://s3-us-west-2.amazonaws.com/ai2-rowanz/vcr1images/"
 IMAGES_FOLDER = "vcr1images"
@@ -102,7 +102,7 @@ class _Metadata:
     objects: tuple[SourceRegion, ...]
 
 
-def find_copy(folder: Path, named: Mapping[str, str]) -> VcrSource:
+def find_vcr_source(folder: Path, named: Mapping[str, str]) -> VcrSource:
     """Return the copy in a folder that contains ``vcr1images``, with the named annotation files by split.
 
     By default the annotation files in the folder are used. A folder without ``vcr1images`` is taken as the image
@@ -154,14 +154,14 @@ class _VcrReader:
 
     def plan(self) -> SourcePlan:
         self._scan.check_inside([*self._source.annotations.values(), *self._source.allowed, self._folder])
-        allowed = read_allowed(self._source.allowed)
+        allowed = read_allowed_names(self._source.allowed)
         named = self._read_annotations() if self._source.annotations else self._walk_folder()
         if not named:
             raise InvalidInput(f"{self._folder}: no image is named; check the folder and annotation files")
         self._check_allowed(allowed, named)
         with self._scan.raise_problems():
             images = list(self._make_images(named, allowed))
-        self._scan.handle_missing(
+        self._scan.reject_or_count_missing(
             problem=f"is missing below {self._folder}",
             hint="unpack the complete archive",
             reason="the image or its metadata is missing",
@@ -204,7 +204,7 @@ class _VcrReader:
         return named
 
     def _check_allowed(self, allowed: set[str], named: Mapping[str, _NamedImage]) -> None:
-        self._scan.handle_unknown(
+        self._scan.reject_or_count_unknown(
             allowed - set(named) - {item.image_id for item in named.values()},
             named="the lists of allowed images name",
             problem="is not among the images",
@@ -218,7 +218,7 @@ class _VcrReader:
             if selected == self._source.limit:
                 return
             if allowed and not allowed & {item.image, item.image_id}:
-                self._scan.leave_out("not in the lists of allowed images")
+                self._scan.count_left_out("not in the lists of allowed images")
                 continue
             image = None
             with self._scan.collect_problem():
@@ -237,7 +237,7 @@ class _VcrReader:
         details = _read_metadata(self._folder / item.metadata, item.metadata, item.objects)
         entities = count_entities(details.objects, self._source.count)
         if entities < self._source.min_entities:
-            self._scan.leave_out(f"fewer than {self._source.min_entities} entities")
+            self._scan.count_left_out(f"fewer than {self._source.min_entities} entities")
             return None
         facts = {"metadata": item.metadata, "img_id": item.image_id, "movie": item.movie}
         return SourceImage(

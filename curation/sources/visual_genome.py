@@ -28,7 +28,7 @@ from curation.sources import fields
 from curation.sources.json_stream import iterate_list, read_record
 from curation.sources.records import MissingPolicy, ProgressCallback, SourceImage, SourcePlan, SourceRegion
 from curation.sources.source_scan import SourceScan
-from curation.sources.splits import missing_list_warning, read_allowed, read_splits
+from curation.sources.splits import missing_list_warning, read_allowed_names, read_splits
 
 IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
 IMAGE_DATA = "image_data.json"
@@ -100,7 +100,7 @@ class _VisualGenomeReader:
         lists = [*self._source.splits.values(), *self._source.allowed]
         self._scan.check_inside([*lists, self._folder, self._image_data, *filter(None, [self._regions])])
         splits = read_splits(self._source.splits)
-        allowed = read_allowed(self._source.allowed)
+        allowed = read_allowed_names(self._source.allowed)
         present = _list_image_folders(self._folder)
         known: set[str] = set()
         images = []
@@ -118,7 +118,7 @@ class _VisualGenomeReader:
         self._check_known("the lists of splits", set(splits) - known)
         self._check_known("the lists of allowed images", allowed - known)
         selected = self._find_files(images, present)
-        return self._with_regions(selected, known)
+        return self._make_plan_with_regions(selected, known)
 
     def _records(self) -> Iterator[tuple[str, Any]]:
         any_record = False
@@ -150,10 +150,10 @@ class _VisualGenomeReader:
 
     def _is_selected(self, image_id: str, splits: Mapping[str, str], allowed: set[str]) -> bool:
         if allowed and image_id not in allowed:
-            self._scan.leave_out("not in the lists of allowed images")
+            self._scan.count_left_out("not in the lists of allowed images")
             return False
         if splits and image_id not in splits and not self._source.rest:
-            self._scan.leave_out("in no list of a split")
+            self._scan.count_left_out("in no list of a split")
             return False
         return True
 
@@ -174,7 +174,7 @@ class _VisualGenomeReader:
                 continue
             self._scan.check_inside([self._folder / path])
             selected.append(replace(image, path=str(self._folder / path), split=split))
-        self._scan.handle_missing(
+        self._scan.reject_or_count_missing(
             problem=f"is not in {' or '.join(IMAGE_FOLDERS)} below {self._folder}",
             hint="unpack both archives",
             reason="the image is missing",
@@ -182,7 +182,7 @@ class _VisualGenomeReader:
         return selected
 
     def _check_known(self, lists: str, unknown: set[str]) -> None:
-        self._scan.handle_unknown(
+        self._scan.reject_or_count_unknown(
             unknown,
             named=f"{lists} name image",
             problem=f"{self._image_data} does not list",
@@ -190,7 +190,7 @@ class _VisualGenomeReader:
             reason=f"in {lists} and not in the image data",
         )
 
-    def _with_regions(self, images: Sequence[SourceImage], known: set[str]) -> SourcePlan:
+    def _make_plan_with_regions(self, images: Sequence[SourceImage], known: set[str]) -> SourcePlan:
         locations = self._locate_regions(known) if self._regions else {}
         if self._regions:
             images = [replace(image, regions_at=locations.get(image.source_id)) for image in images]

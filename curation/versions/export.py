@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from curation.files import partial_folder, publish_folder, sha256_if_readable
+from curation.files import partial_folder, rename_folder_durably, sha256_if_readable
 from curation.models import DatasetVersion, VersionImage, VersionRow
 from curation.versions.families import family_of_version
 from curation.versions.seal import SealedImage, SealedRow, SealHeader, annotators_sha256, seal_lines
@@ -67,7 +67,7 @@ def export_version(
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
     if _is_exported(folder, version, regions=regions) and not (real and version.rehearsal):
-        return _read_written(folder)
+        return _read_export(folder)
     check_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -80,10 +80,10 @@ def export_version(
                 manifest[_LEFT_OUT_KEY] = family_of_version(version).regions_left_out(version, written)
             write_file(partial, MANIFEST, [pretty_json(manifest)])
             crash_point("export.before_rename")
-            publish_folder(partial, folder)
+            rename_folder_durably(partial, folder)
     except OSError:
         if _is_exported(folder, version, regions=regions):
-            return _read_written(folder)  # another process has just written the same export
+            return _read_export(folder)  # another process has just written the same export
         raise
     return WrittenExport(folder, version.manifest_sha256, tuple(files))
 
@@ -116,7 +116,7 @@ def _is_exported(folder: Path, version: DatasetVersion, *, regions: bool) -> boo
     return same and all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 
 
-def _read_written(folder: Path) -> WrittenExport:
+def _read_export(folder: Path) -> WrittenExport:
     manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     return WrittenExport(folder, manifest["seal"], tuple(WrittenFile(**f) for f in manifest["files"]))
 

@@ -10,7 +10,7 @@ def get_family(name: str) -> Family:
     """Return the family with this name.
 
     Raises:
-        NotInstalled: there is no such family; the message lists the known ones.
+        PackageNotInstalled: there is no such family; the message lists the known ones.
     """
     family: Family = registry.load_family(name)
     return family

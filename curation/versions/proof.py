@@ -37,7 +37,7 @@ def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None
         raise InvalidInput("seal.jsonl: does not match the manifest; the file was changed")
     seal = _read_seal(folder)
     for file in manifest["files"]:
-        part = _part_of(file["name"], parts)
+        part = _match_part(file["name"], parts)
         if part is not None:
             _check_rows(folder, file["name"], part, seal)
     missing = list(seal.rows("SELECT part, id FROM sealed WHERE found = 0 LIMIT 1"))
@@ -49,7 +49,7 @@ def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None
     return int(seal.first("SELECT count(*) FROM sealed WHERE part = ?", (parts[0],)))
 
 
-def _part_of(name: str, parts: Sequence[str]) -> str | None:
+def _match_part(name: str, parts: Sequence[str]) -> str | None:
     """Return the part of a file named ``part.jsonl`` or ``part_split.jsonl``, preferring the longest match."""
     fitting = [
         part

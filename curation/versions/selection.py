@@ -112,7 +112,7 @@ class Selection:
         )
 
 
-def first_reason(reasons: Sequence[Reason]) -> tuple[Reason, tuple[Reason, ...]]:
+def split_main_reason(reasons: Sequence[Reason]) -> tuple[Reason, tuple[Reason, ...]]:
     """Return the main reason and the others, by ``REASON_ORDER``."""
     ordered = sorted(set(reasons), key=REASON_ORDER.index)
     return ordered[0], tuple(ordered[1:])

@@ -8,12 +8,12 @@ from django.db.models import Count, Q
 from curation.audits.parsing import codebook_from_row
 from curation.models import Audit, AuditLabel
 from curation.records import InvalidInput
-from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, first_reason
+from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, split_main_reason
 from curation.versions.spool import Spool
 from hits.models import Project, Record
 from validation.domain.decision_rules import Outcome
 from validation.models import DecisionRun, ItemDecision
-from validation.registry import has_spec, spec_of
+from validation.registry import is_judging_kind, spec_of
 from validation.selectors.report import count_judgments
 
 _SCHEMA = """
@@ -50,7 +50,7 @@ class SelectionFilter:
         reasons = list(self._decision_reasons(record.instance_id))
         if record.pk in self._marked:
             reasons.append(Reason.AUDIT_CONCERN)
-        return first_reason(reasons) if reasons else None
+        return split_main_reason(reasons) if reasons else None
 
     def _decision_reasons(self, item: str) -> Iterable[Reason]:
         choice = self._decisions
@@ -85,7 +85,7 @@ def get_decision_run(project: Project, record_types: Collection[str], choice: De
     run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
     if run is None:
         raise InvalidInput(f"selection.decisions.run: the project has no decision run {choice.run}")
-    if not has_spec(run.kind):
+    if not is_judging_kind(run.kind):
         kind = f"run {run.pk} is of kind {run.kind}"
         raise InvalidInput(f"selection.decisions.run: {kind}, which is not installed here")
     spec = spec_of(run.kind)
@@ -107,7 +107,7 @@ def count_judgments_since(run: DecisionRun) -> int:
     return count_judgments(run.project, run.kind) - int(run.counts.get("judgments", 0))
 
 
-def _check_marks(audit: Audit, choice: AuditChoice) -> None:
+def _check_audit_choice(audit: Audit, choice: AuditChoice) -> None:
     """Check that the audit's codebook has the code and values, since a mistyped one would exclude nothing."""
     codes = {code.id: code.values for code in codebook_from_row(audit.codebook).codes}
     if choice.code not in codes:
@@ -126,7 +126,7 @@ def _marked_records(project: Project, choice: AuditChoice) -> set[int]:
     audit = Audit.objects.filter(project=project, pk=choice.audit).first()
     if audit is None:
         raise InvalidInput(f"selection.audits: the project has no audit {choice.audit}")
-    _check_marks(audit, choice)
+    _check_audit_choice(audit, choice)
     newest: dict[tuple[int, int], object] = {}
     rows = AuditLabel.objects.filter(item__audit=audit).order_by("pk")
     for record, reader, answers in rows.values_list("item__observation_id", "reader_id", "answers"):

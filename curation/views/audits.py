@@ -113,7 +113,7 @@ def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
     page = get_page(request, parts.items_to_discuss(labelled.items, codebook), DIFFERENCES_PER_PAGE)
     rows = selectors.items_by_position(audit, [item.position for item in page])
     queue = selectors.audit_queue(audit, signed_in_user(request))
-    context = _context(audit, codebook) | {
+    context = _audit_context(audit, codebook) | {
         "labelled": labelled,
         "pairs": len(labelled.items),
         "complete": len(labelled.items) - states[ItemState.INCOMPLETE],
@@ -130,7 +130,7 @@ def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
     return render(request, "curation/audits/audit.html", context)
 
 
-def _context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
+def _audit_context(audit: Audit, codebook: Codebook) -> dict[str, Any]:
     return tab_context(audit.project, "audits") | {
         "audit": audit,
         "codebook": codebook,
@@ -147,7 +147,7 @@ def next_audit_item(request: HttpRequest, audit: Audit) -> HttpResponse:
     if queue.position is not None:
         url = reverse("curation-audit-item", args=[audit.project.slug, audit.pk, queue.position])
         return redirect(f"{url}?saved={saved}" if (saved := _saved_position(request)) else url)
-    context = _context(audit, selectors.audit_codebook(audit)) | {"queue": queue}
+    context = _audit_context(audit, selectors.audit_codebook(audit)) | {"queue": queue}
     return render(request, "curation/audits/audit_done.html", context)
 
 
@@ -170,7 +170,7 @@ def audit_item(request: HttpRequest, audit: Audit, position: int) -> HttpRespons
     )
     label = selectors.newest_label(item, signed_in_user(request))
     answers = given if request.method == "POST" else label.answers if label else {}
-    context = _context(audit, codebook) | {
+    context = _audit_context(audit, codebook) | {
         "queue": queue,
         "position": position,
         "pair": parts.make_shown_pair(item, codebook),
@@ -233,7 +233,7 @@ def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpRespo
         return redirect("curation-audit", audit.project.slug, audit.pk)
     answers = given if request.method == "POST" else labelled_item.labels.agreed(codebook)
     settlement = labelled_item.labels.settlement
-    context = _context(audit, codebook) | {
+    context = _audit_context(audit, codebook) | {
         "position": position,
         "pair": parts.make_shown_pair(item, codebook),
         "questions": parts.questions(codebook, answers, errors, labelled_item),

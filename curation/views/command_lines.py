@@ -69,10 +69,10 @@ def _arguments(name: str, given: Values) -> list[str]:
         raise NoCommandLine
     shown = ((action, given.get(dest)) for dest, action in actions.items())
     changed = ((action, value) for action, value in shown if value not in (None, action.default))
-    return [argument for action, value in changed for argument in _option(action, value)]
+    return [argument for action, value in changed for argument in _format_option(action, value)]
 
 
-def _option(action: Action, value: Any) -> list[str]:
+def _format_option(action: Action, value: Any) -> list[str]:
     """Return an option with its values; a value that starts with a hyphen is joined to the option by ``=``."""
     if not action.option_strings:
         return [str(value)]
@@ -98,18 +98,18 @@ def _non_default_values(given: Values, defaults: Values) -> Values:
     return {name: value for name, value in given.items() if value != defaults[name]}
 
 
-def _features(job: Job) -> Values:
+def _feature_options(job: Job) -> Values:
     given = _rename_option(_options(job), "subject", "of")
     return given | {name: given[name] or None for name in ("region_mode", "text")}
 
 
-def _round(job: Job) -> Values:
+def _comparison_round_options(job: Job) -> Values:
     if job.args["options"].get("selection"):
         raise NoCommandLine  # the file of the selection was not kept
     return _options(job, encoder=job.args["encoder"], selection=None)
 
 
-def _texts(job: Job) -> Values:
+def _text_analysis_options(job: Job) -> Values:
     kind, options = AnalysisKind(job.args["kind"]), job.args["options"]
     if FROM_FILE in (options.get("scorer"), options.get("source")):
         raise NoCommandLine  # the path of the file was not kept
@@ -118,22 +118,22 @@ def _texts(job: Job) -> Values:
     return {"kind": kind.value, "project": job.project.slug, **changed}
 
 
-def _run(job: Job) -> ProposalRun:
+def _get_proposal_run(job: Job) -> ProposalRun:
     return ProposalRun.objects.get(pk=job.args["run"])
 
 
-def _is_file(run: ProposalRun) -> bool:
+def _is_imported_run(run: ProposalRun) -> bool:
     return run.detector.startswith(FILE_PREFIX)
 
 
-def _proposals(job: Job) -> Values:
-    run = _run(job)
-    names = ("file", "layout", "limit") if _is_file(run) else ("limit", "suppress_over")
-    detector = {} if _is_file(run) else {"detector": run.detector}
+def _proposal_options(job: Job) -> Values:
+    run = _get_proposal_run(job)
+    names = ("file", "layout", "limit") if _is_imported_run(run) else ("limit", "suppress_over")
+    detector = {} if _is_imported_run(run) else {"detector": run.detector}
     return _options(job, **detector, **{name: run.options.get(name) for name in names})
 
 
-def _source(job: Job) -> Values:
+def _source_import_options(job: Job) -> Values:
     given = _options(job, **job.args["wanted"])
     given.pop("within", None)
     given["strict"] = given.pop("bad_picture") == BadImageAction.STOP
@@ -144,7 +144,7 @@ def _source(job: Job) -> Values:
     return given
 
 
-def _training(job: Job) -> Values:
+def _training_options(job: Job) -> Values:
     """Return the options for another scorer with the same settings, without its name, which is taken."""
     scorer = Scorer.objects.select_related("version").get(pk=job.args["scorer"])
     return _options(
@@ -164,18 +164,18 @@ def _version_options(job: Job) -> Values:
     return _options(job, version=name, split=job.args["options"]["split"] or ALL)
 
 
-def _ablations(job: Job) -> Values:
+def _ablation_options(job: Job) -> Values:
     given = _version_options(job)
     return given | {name: ",".join(map(str, given[name])) for name in ("recipes", "batch_sizes")}
 
 
-def _shortcuts(job: Job) -> Values:
+def _shortcut_options(job: Job) -> Values:
     given = _rename_option(_version_options(job), "which", "only")
     is_default = tuple(given["only"]) == ShortcutOptions(split="").which
     return given | {"only": None if is_default else ",".join(given["only"])}
 
 
-def _errors(job: Job) -> Values:
+def _error_analysis_options(job: Job) -> Values:
     row = ErrorAnalysis.objects.get(pk=job.args["analysis"])
     return {"evaluation": row.evaluation_id, **row.options}
 
@@ -183,19 +183,22 @@ def _errors(job: Job) -> Values:
 # By task: the command, and the values of its options.
 COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]]] = {
     tasks.DEDUPLICATE: ("deduplicate_photos", lambda job: _rename_option(_options(job), "fraction", "share")),
-    tasks.FEATURES: ("make_features", _features),
-    tasks.COMPARISON_ROUND: ("build_comparison_round", _round),
-    tasks.IMPORT_SOURCE: (lambda job: f"import_{Source(job.args['source']).value}", _source),
+    tasks.FEATURES: ("make_features", _feature_options),
+    tasks.COMPARISON_ROUND: ("build_comparison_round", _comparison_round_options),
+    tasks.IMPORT_SOURCE: (lambda job: f"import_{Source(job.args['source']).value}", _source_import_options),
     tasks.LEAKAGE: ("check_leakage", _options),
-    tasks.PROPOSALS: (lambda job: "import_proposals" if _is_file(_run(job)) else "propose_boxes", _proposals),
+    tasks.PROPOSALS: (
+        lambda job: "import_proposals" if _is_imported_run(_get_proposal_run(job)) else "propose_boxes",
+        _proposal_options,
+    ),
     tasks.OVERLAPS: ("propose_boxes", lambda job: {"measure": job.args["run"]}),
-    tasks.ANALYSE_TEXTS: ("analyse_texts", _texts),
-    tasks.TRAIN_SCORER: ("train_scorer", _training),
+    tasks.ANALYSE_TEXTS: ("analyse_texts", _text_analysis_options),
+    tasks.TRAIN_SCORER: ("train_scorer", _training_options),
     tasks.IMPORT_SCORER: (
         "import_scorer",
         lambda job: _options(job, folder=job.args["folder"], name=job.args["name"]),
     ),
-    tasks.ABLATIONS: ("ablations", _ablations),
-    tasks.SHORTCUTS: ("audit_shortcuts", _shortcuts),
-    tasks.ERROR_ANALYSIS: ("analyse_errors", _errors),
+    tasks.ABLATIONS: ("ablations", _ablation_options),
+    tasks.SHORTCUTS: ("audit_shortcuts", _shortcut_options),
+    tasks.ERROR_ANALYSIS: ("analyse_errors", _error_analysis_options),
 }

@@ -19,7 +19,7 @@ from curation.selectors.job_lists import last_finished_job
 from curation.selectors.jobs import DEDUPLICATE, latest_job
 from curation.services.sources import SOURCE_TITLES
 from curation.views.forms import DedupForm
-from curation.views.pages import if_open, tab_context
+from curation.views.pages import job_if_open, tab_context
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
 from hits.selectors.images.images import image_facts, image_facts_by_id
@@ -81,7 +81,7 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
+def set_run_aside(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Set the photos of a preview aside."""
     run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
     with action_messages(request, "Not done"):
@@ -93,7 +93,7 @@ def set_aside(request: HttpRequest, project: Project, run_id: int) -> HttpRespon
 
 @require_POST
 @project_page()
-def undo(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
+def undo_duplicate_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Undo setting a run's photos aside."""
     run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
     with action_messages(request, "Not done", "Undone: the photos are offered again as before."):
@@ -141,7 +141,7 @@ def _render_page(
     request: HttpRequest, project: Project, *, form: DedupForm | None = None, status: int = 200
 ) -> HttpResponse:
     latest, last_finished = latest_job(project, DEDUPLICATE), last_finished_job(project, DEDUPLICATE)
-    running = if_open(latest)
+    running = job_if_open(latest)
     page = get_page(request, duplicates.kept_images(project), GROUPS_PER_PAGE)
     last_source: Any = last_finished.result.get("options", {}).get("source") if last_finished else None
     images, marked = duplicates.count_images(project), duplicates.marked_images(project).count()

@@ -15,7 +15,7 @@ from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import SCORER_PREFIX, encoder_choices
 from curation.services.features import FeatureOptions, request_features
 from curation.views.fields import choice_field
-from curation.views.pages import if_failed, tab_context
+from curation.views.pages import job_if_failed, tab_context
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Job, Project
@@ -117,7 +117,7 @@ def _list_context(project: Project, form: FeaturesForm) -> dict[str, Any]:
     return tab_context(project, "features") | {
         "form": form,
         "jobs": list(running),
-        "failed": if_failed(latest),
+        "failed": job_if_failed(latest),
         "sets": [(found, *STATE_BADGES[found.state]) for found in sets],
         "bytes": sum(found.bytes for found in sets),
         "images": len(available_images(project)),

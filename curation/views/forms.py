@@ -19,7 +19,7 @@ from curation.services.dedup import near_copy_distance
 from curation.services.sources import SOURCE_TITLES
 from curation.views.features import ENCODER_LABELS, PUBLISHED_CLIP
 from curation.views.fields import checkbox, choice_field, float_field, integer_field, text_field
-from curation.views.rule_labels import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, Rule
+from curation.views.rule_labels import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, RuleLabels
 from hits.forms import PageForm
 from hits.models import Project
 from validation.views.judging_forms import QualityChecksForm
@@ -222,7 +222,7 @@ def _without_fraction(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
+def _rule_field(name: str, rule: RuleLabels, default: Any) -> forms.Field:
     """Return a rule's field; an empty value means the default."""
     field_options: dict[str, Any] = {"required": False, "label": rule.label, "help_text": rule.help_text}
     field: forms.Field
@@ -240,7 +240,7 @@ def _rule_field(name: str, rule: Rule, default: Any) -> forms.Field:
     return field
 
 
-class SetsForm(PageForm):
+class SetFilterForm(PageForm):
     """Filters of a round's sets; invalid values are ignored."""
 
     q = text_field("Containing", required=False, max_length=200)

@@ -15,7 +15,7 @@ from curation.selectors.jobs import PROPOSALS, latest_job
 from curation.services.proposals import MAX_BOXES, request_proposals_import
 from curation.sources.folders import resolve_inside
 from curation.views.fields import choice_field, integer_field
-from curation.views.pages import if_open, tab_context
+from curation.views.pages import job_if_open, tab_context
 from curation.views.source_forms import ImportOffer, get_import_offer, list_files
 from hits.forms import PageForm
 from hits.models import Project
@@ -90,7 +90,7 @@ def import_file(request: HttpRequest, project: Project) -> HttpResponse:
     context = tab_context(project, "") | {
         "import_form": form,
         "images": project.images.filter(taken_down_at__isnull=True).exists(),
-        "job": if_open(latest_job(project, PROPOSALS)),
+        "job": job_if_open(latest_job(project, PROPOSALS)),
     }
     status = 400 if form.errors else 200
     return render(request, "curation/proposals/import_proposals.html", context, status=status)

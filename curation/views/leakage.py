@@ -18,8 +18,8 @@ from curation.selectors.leakage import (
     OPEN,
     count_without_split,
     leakage_runs,
+    leaked_pairs,
     newest_reviews,
-    run_pairs,
     split_sizes,
     verdict_counts,
 )
@@ -127,7 +127,7 @@ def check_leakage(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def review_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
+def review_leaked_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpResponse:
     """Record a verdict; with ``aside``, also set one of the two images aside."""
     pairs = LeakedPair.objects.filter(run__project=project).select_related("first", "second")
     pair = get_or_404(pairs.filter(pk=pair_id).first(), "There is no such pair.")
@@ -138,7 +138,7 @@ def review_pair(request: HttpRequest, project: Project, pair_id: int) -> HttpRes
             effect = "is no longer offered. Pairs and released versions are unaffected."
             messages.success(request, f"{duplicate.name} {effect}")
         else:
-            services.review_pair(pair=pair, verdict=verdict, by=signed_in_user(request))
+            services.review_leaked_pair(pair=pair, verdict=verdict, by=signed_in_user(request))
     return _redirect_back(request, project, pair.run_id)
 
 
@@ -191,7 +191,7 @@ def _pairs_context(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
     counts = verdict_counts(run)
     shown = request.GET.get("show", OPEN)
     shown = shown if shown in VERDICT_FILTERS else OPEN
-    page = get_page(request, run_pairs(run, None if shown == ALL else shown), PAIRS_PER_PAGE)
+    page = get_page(request, leaked_pairs(run, None if shown == ALL else shown), PAIRS_PER_PAGE)
     kept = sum(counts.values())
     return {
         "show": shown,

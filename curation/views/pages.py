@@ -21,12 +21,12 @@ def grouped_hash(sha256: str) -> list[str]:
     return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
 
 
-def if_open(job: Job | None) -> Job | None:
+def job_if_open(job: Job | None) -> Job | None:
     """Return the job if it is queued or running, otherwise ``None``."""
     return job if job is not None and job.state in OPEN_JOB_STATES else None
 
 
-def if_failed(job: Job | None) -> Job | None:
+def job_if_failed(job: Job | None) -> Job | None:
     """Return the job if it failed, otherwise ``None``."""
     return job if job is not None and job.state == JobState.FAILED else None
 

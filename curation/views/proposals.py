@@ -19,7 +19,7 @@ from curation.services import proposals as services
 from curation.versions.plan import image_url
 from curation.views.fields import choice_field, integer_field, text_field
 from curation.views.import_proposals import unbound_file_form
-from curation.views.pages import as_download, if_open, tab_context
+from curation.views.pages import as_download, job_if_open, tab_context
 from curation.views.recall_charts import recall_chart, recall_spark
 from hits.charts.chart import Chart
 from hits.domain.images.image_facts import ImageFacts
@@ -155,7 +155,7 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
         "measured": measured,
         "chart": recall_chart(measured.recall) if measured and measured.recall else None,
         "images": _has_images(project),
-        "job": if_open(job),
+        "job": job_if_open(job),
         "failed": job if job is not None and job.error else None,
         "paper_solvable": PAPER_SOLVABLE,
         "import_form": unbound_file_form(),

@@ -20,8 +20,8 @@ from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
 from curation.selectors.rounds import comparison_rounds
 from curation.selectors.scorers import encoder_choices, round_versions, scorer_by_encoder
 from curation.services.scorers import known_pairs_warning
-from curation.views.forms import ComparisonForm, RoundForm, SetsForm
-from curation.views.pages import if_open, tab_context
+from curation.views.forms import ComparisonForm, RoundForm, SetFilterForm
+from curation.views.pages import job_if_open, tab_context
 from curation.views.round_sets import set_views
 from curation.views.rule_labels import SKIP_REASON_LABELS, describe_options
 from curation.views.selection_form import SelectionForm
@@ -35,7 +35,7 @@ from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from hits.views.costs import add_available_funds, refusal_context
 from hits.views.pages import action_messages, get_or_404, get_page
 from hits.views.users import signed_in_user
@@ -99,7 +99,7 @@ def _render_list(
 ) -> HttpResponse:
     form = form or _round_form(project)
     latest = latest_job(project, COMPARISON_ROUND)
-    running = if_open(latest)
+    running = job_if_open(latest)
     context = tab_context(project, "rounds") | {
         "form": form,
         "chosen": chosen or SelectionForm(project),
@@ -172,7 +172,7 @@ def _round_context(project: Project, found: ComparisonRound) -> dict[str, Any]:
 
 def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound) -> dict[str, Any]:
     """Return the requested page of sets, filtered and ordered as requested."""
-    search = SetsForm(round_sets.round_splits(found), request.GET)
+    search = SetFilterForm(round_sets.round_splits(found), request.GET)
     rows = round_sets.find_sets(found, **search.filters)
     pages = Paginator(rows, SETS_PER_PAGE)
     target_rank = search.target_rank
@@ -194,7 +194,7 @@ def _page_with_rank(rows: Any, rank: int) -> int:
 
 @require_POST
 @project_page()
-def leave_out(request: HttpRequest, project: Project, round_id: int, set_id: int) -> HttpResponse:
+def toggle_set_exclusion(request: HttpRequest, project: Project, round_id: int, set_id: int) -> HttpResponse:
     """Exclude a set from the launch with a reason, or include it again."""
     found = _get_round(project, round_id)
     item = get_or_404(found.sets.filter(pk=set_id).first(), "There is no such set.")
@@ -259,6 +259,6 @@ def _launch(
         )
     except Refused as error:
         return error
-    forget_balance()
+    clear_cached_balance()
     messages.success(request, f"{batch.name} is launched; its tasks are being published.")
     return redirect("comparison-round", project.slug, found.pk)

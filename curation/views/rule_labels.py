@@ -12,11 +12,11 @@ from curation.dedup.cuts import Linkage
 from curation.negatives.options import (
     Disqualification,
     Diversity,
-    FloorWhen,
+    FloorTiming,
     KeepRule,
     LengthPreference,
     Order,
-    SameImage,
+    SameImageRule,
     Strictness,
     VerbatimCap,
 )
@@ -44,7 +44,7 @@ DEDUP_KEEPS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleLabels:
     """A rule: its label, help text, and labels of its choices (empty for a number)."""
 
     label: str
@@ -52,22 +52,22 @@ class Rule:
     choices: Mapping[str, str] = field(default_factory=dict)
 
 
-RULES: Mapping[str, Rule] = {
-    "strictness": Rule(
+RULES: Mapping[str, RuleLabels] = {
+    "strictness": RuleLabels(
         "More plausible than the gold",
         "The paper says that dropping lower scores drops the gold inference too. So by default, ties are dropped.",
         {Strictness.ABOVE: "Strictly above", Strictness.AT_LEAST: "At least as high, ties are kept"},
     ),
-    "same_image": Rule(
+    "same_image": RuleLabels(
         "Inferences of the same photo",
         "Inferences about another region of the photo may be true here too. The paper does not exclude them.",
-        {SameImage.ALLOWED: "Are candidates", SameImage.FORBIDDEN: "Are left out"},
+        {SameImageRule.ALLOWED: "Are candidates", SameImageRule.FORBIDDEN: "Are left out"},
     ),
-    "soft_share": Rule(
+    "soft_share": RuleLabels(
         "Share kept by soft de-duplication, %",
         "Inferences are clustered by meaning, and one of each cluster may be sampled. The paper uses 80.",
     ),
-    "linkage": Rule(
+    "linkage": RuleLabels(
         "Linkage of soft de-duplication",
         "The distance between two clusters of texts. The paper only says “hierarchical”.",
         {
@@ -77,22 +77,22 @@ RULES: Mapping[str, Rule] = {
             Linkage.WARD: "Ward: smallest increase in variance",
         },
     ),
-    "keep": Rule(
+    "keep": RuleLabels(
         "Which member to keep",
         "The paper samples one. The medoid is the member nearest to all others.",
         {KeepRule.RANDOM: "A random one", KeepRule.MEDOID: "The medoid", KeepRule.FIRST: "The oldest"},
     ),
-    "floor_when": Rule(
+    "floor_when": RuleLabels(
         "When the minimum is checked",
         "Sampled inferences are unavailable to later pairs, so a pair may lose candidates before its turn.",
-        {FloorWhen.TURN: "At the pair’s turn", FloorWhen.START: "Before anything is sampled"},
+        {FloorTiming.TURN: "At the pair’s turn", FloorTiming.START: "Before anything is sampled"},
     ),
-    "diversity": Rule(
+    "diversity": RuleLabels(
         "Similarity to those chosen",
         "Subtracted from a candidate’s value, so that a set is varied. The paper uses the mean.",
         {Diversity.MEAN: "On average", Diversity.MAX: "To the most similar one"},
     ),
-    "order": Rule(
+    "order": RuleLabels(
         "Order of pairs",
         "Earlier pairs have more candidates to choose from. The paper does not specify the order.",
         {
@@ -102,25 +102,25 @@ RULES: Mapping[str, Rule] = {
             Order.FEWEST_CANDIDATES: "Fewest candidates first",
         },
     ),
-    "disqualification": Rule(
+    "disqualification": RuleLabels(
         "Sampled inferences become unavailable",
         "The paper’s “globally … for each image” is ambiguous; by default, an inference is used only once overall.",
         {Disqualification.GLOBAL: "For all pairs", Disqualification.PER_IMAGE: "For pairs of the same photo"},
     ),
-    "verbatim_cap": Rule(
+    "verbatim_cap": RuleLabels(
         "When copies of a text are limited",
         "Before the check: only the first copies are candidates. When sampled: all are, until the limit is reached.",
         {VerbatimCap.BEFORE_FLOOR: "Before the minimum is checked", VerbatimCap.AT_SAMPLING: "When sampled"},
     ),
-    "weight": Rule(
+    "weight": RuleLabels(
         "Weight of plausibility when choosing",
         "A candidate’s value is this times its plausibility, minus its similarity to those chosen. The paper uses 5.",
     ),
-    "promise_weight": Rule(
+    "promise_weight": RuleLabels(
         "Weight of plausibility in the ranking",
         "Sets are ranked by length, variety, and plausibility times this weight. The paper uses 5.",
     ),
-    "promise_length": Rule(
+    "promise_length": RuleLabels(
         "Length in the ranking",
         "The paper ranks by length without giving the direction.",
         {LengthPreference.LONGER: "Longer scores higher", LengthPreference.SHORTER: "Shorter scores higher"},

@@ -15,7 +15,7 @@ from curation.views.fields import checkbox, choice_field, integer_field
 from hits.forms.fields import PageForm
 from hits.models import Project
 from validation.models import DecisionRun
-from validation.registry import has_spec, spec_of
+from validation.registry import is_judging_kind, spec_of
 
 MAX_AUDITS = 20  # the newest
 
@@ -110,7 +110,7 @@ def decision_runs(project: Project) -> list[DecisionRun]:
     """Return the newest decision runs about the types of records that the project's versions contain."""
     types = family_of(project).record_types
     rows = DecisionRun.objects.filter(project=project).order_by("-pk")[:40]
-    known = [run for run in rows if has_spec(run.kind)]  # the kind may have been uninstalled
+    known = [run for run in rows if is_judging_kind(run.kind)]  # the kind may have been uninstalled
     specs = ((run, spec_of(run.kind)) for run in known)
     return [run for run, spec in specs if spec.record_type in types and not spec.has_parts]
 
@@ -146,7 +146,7 @@ def describe_selection(version: DatasetVersion) -> str:
 
 def _describe_decisions(project: Project, choice: DecisionChoice) -> str:
     run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
-    spec = spec_of(run.kind) if run and has_spec(run.kind) else None
+    spec = spec_of(run.kind) if run and is_judging_kind(run.kind) else None
     titles = [spec.title_of(name) if spec else name for name in choice.dimensions]
     since = count_judgments_since(run) if run else 0
     also = [

@@ -17,7 +17,7 @@ from curation.services.source_images import ImportOptions
 from curation.services.sources import SOURCE_TITLES, CollectionSpec
 from curation.sources.folders import FoundCollection, ImportableContents, resolve_inside, scan_folder
 from curation.sources.records import SPLITS, MissingPolicy
-from curation.sources.vcr import MIN_ENTITIES, find_copy
+from curation.sources.vcr import MIN_ENTITIES, find_vcr_source
 from curation.sources.visual_genome import IMAGE_DATA, VisualGenomeSource
 from curation.views.fields import checkbox, choice_field, integer_field, text_field
 from hits.forms import PageForm
@@ -86,9 +86,9 @@ class ImportForm(PageForm):
         assert offer.root is not None
         self.root = offer.root
         self.found = self.find_folders(offer.contents)
-        self._choose("folder", [(found.name, self.folder_label(found)) for found in self.found])
+        self._set_choices("folder", [(found.name, self.folder_label(found)) for found in self.found])
         self.fields["folder"].help_text = f"In {self.root} on the server."
-        self._choose("allowed", _as_choices(list_files(offer.contents)))
+        self._set_choices("allowed", _as_choices(list_files(offer.contents)))
 
     @property
     def title(self) -> str:
@@ -138,7 +138,7 @@ class ImportForm(PageForm):
         given = self.cleaned_data
         return ImportOptions(licence=given["licence"], dry_run=given["dry_run"])
 
-    def _choose(self, name: str, choices: ChoiceList, *, preset: Iterable[str] = ()) -> None:
+    def _set_choices(self, name: str, choices: ChoiceList, *, preset: Iterable[str] = ()) -> None:
         """Set a field's choices, preselecting files with one of the names."""
         field = self.fields[name]
         field.choices = choices  # type: ignore[attr-defined]
@@ -173,10 +173,12 @@ class VisualGenomeForm(ImportForm):
         lists = list_files(offer.contents)
         described = [name for name in offer.contents.lists if Path(name).name == REGIONS_FILE]
         one_file = list_files(offer.contents, suffix=".json")
-        self._choose("splits", [NO_CHOICE, *_as_choices(one_file)], preset=[DENSECAP_FILE])
-        self._choose("regions", [NO_CHOICE, *_as_choices([*described, *one_file])], preset=[REGIONS_FILE])
+        self._set_choices("splits", [NO_CHOICE, *_as_choices(one_file)], preset=[DENSECAP_FILE])
+        self._set_choices(
+            "regions", [NO_CHOICE, *_as_choices([*described, *one_file])], preset=[REGIONS_FILE]
+        )
         for split in SPLITS:
-            self._choose(split, [NO_CHOICE, *_as_choices(lists)])
+            self._set_choices(split, [NO_CHOICE, *_as_choices(lists)])
 
     @staticmethod
     def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
@@ -218,7 +220,7 @@ class VcrForm(ImportForm):
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(offer, *args, **kwargs)
-        self._choose("allowed", _as_choices(list_files(offer.contents)), preset=VISUAL_COMET_FILES)
+        self._set_choices("allowed", _as_choices(list_files(offer.contents)), preset=VISUAL_COMET_FILES)
 
     @staticmethod
     def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
@@ -234,7 +236,7 @@ class VcrForm(ImportForm):
 
     def collection_spec(self, folder: Path, given: Mapping[str, Any]) -> CollectionSpec:
         """Return the chosen collection as a spec, with the annotation files in the folder."""
-        return replace(find_copy(folder, {}), min_entities=given["min_entities"])
+        return replace(find_vcr_source(folder, {}), min_entities=given["min_entities"])
 
 
 FORMS: dict[Source, type[ImportForm]] = {form.source: form for form in (VisualGenomeForm, VcrForm)}

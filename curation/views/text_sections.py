@@ -56,7 +56,7 @@ def _label(name: str) -> str:
 
 def _duplicate_summary(project: Project, row: TextAnalysis) -> Section:
     result, options = row.result, row.options
-    copies = _copies(project, row, result["copies"][:COPIES_SHOWN])
+    copies = _copies_table(project, row, result["copies"][:COPIES_SHOWN])
     stopping_criterion = (
         percent_text(options["share"])
         if options.get("distance") is None
@@ -96,7 +96,7 @@ def duplicate_sections(
     known = stored.pairs_by_pk(project, ids)
     is_share = options.get("distance") is None
     sections = []
-    copies = _copies(project, row, result["copies"]) if page.number == 1 else None
+    copies = _copies_table(project, row, result["copies"]) if page.number == 1 else None
     if copies:
         sections.append(
             Section(
@@ -112,7 +112,7 @@ def duplicate_sections(
         if is_share
         else f"Texts were joined up to a distance of {options['distance']}."
     )
-    groups = [_group(known, row, group, is_share=is_share) for group in page]
+    groups = [_near_copy_group(known, row, group, is_share=is_share) for group in page]
     sections.append(
         Section(
             "Groups of texts",
@@ -134,7 +134,7 @@ def duplicate_sections(
     return sections, [Section("Sizes of groups", tables=[table], after=after)]
 
 
-def _group(
+def _near_copy_group(
     known: Mapping[int, Pair], row: TextAnalysis, group: Mapping[str, Any], *, is_share: bool
 ) -> Group:
     cosine, warning, notes = group.get("cosine"), ("", ""), []
@@ -160,7 +160,7 @@ def _group(
     )
 
 
-def _copies(project: Project, row: TextAnalysis, copies: list[list[int]]) -> Table | None:
+def _copies_table(project: Project, row: TextAnalysis, copies: list[list[int]]) -> Table | None:
     """Return a table of texts that occur more than once, with a bar that shows how many are within the cap."""
     if not copies:
         return None
@@ -192,11 +192,11 @@ def _topic_summary(project: Project, row: TextAnalysis) -> Section:
         ),
         ("Perplexity", f"{clues['perplexity']:.0f} and {inferences['perplexity']:.0f}"),
     ]
-    return replace(_flow(row), facts=facts)
+    return replace(_flow_section(row), facts=facts)
 
 
-def _flow(row: TextAnalysis) -> Section:
-    chart, undrawn = charts.topic_flow(row.result)
+def _flow_section(row: TextAnalysis) -> Section:
+    chart, undrawn = charts.topic_flow_chart(row.result)
     total = f"{row.result['in_flow']:,} of {row.result['pairs']:,} pairs have a known word on both sides."
     small = f" {undrawn:,} pairs in the smallest flows are not drawn." if undrawn else ""
     return Section(
@@ -213,7 +213,7 @@ def topic_sections(
     """Return the flow as a chart and as a table, the topics with their words, and examples."""
     result = row.result
     sides = (("Clues", result["clues"]), ("Inferences", result["inferences"]))
-    sections = [_flow(row), _flow_table(result)]
+    sections = [_flow_section(row), _flow_table_section(result)]
     for name, found in sides:
         lost = f", {found['without_words']:,} texts hold none of them" if found["without_words"] else ""
         rows = [
@@ -233,18 +233,18 @@ def topic_sections(
     groups = [_flow_example(result, cell, known) for cell in page]
     sections.append(Section("Examples of the largest flows", groups=groups, has_pages=True))
     fit = [
-        (f"{name}, {side.lower()}", _fit(found, name))
+        (f"{name}, {side.lower()}", _format_fit(found, name))
         for name in ("Coherence", "Perplexity")
         for side, found in sides
     ]
     return sections, [Section("Quality of the fit", facts=fit, after=COHERENCE_NOTE)]
 
 
-def _fit(found: Mapping[str, Any], name: str) -> str:
+def _format_fit(found: Mapping[str, Any], name: str) -> str:
     return decimal_text(found["coherence"], 3) if name == "Coherence" else f"{found['perplexity']:.0f}"
 
 
-def _flow_table(result: Mapping[str, Any]) -> Section:
+def _flow_table_section(result: Mapping[str, Any]) -> Section:
     topics = result["clues"]["topics"]
     rows = []
     for index, (topic, cells) in enumerate(zip(topics, charts.heat(result), strict=True), start=1):
@@ -288,7 +288,7 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
         f"95% interval {percent_text(interval.low)} to {percent_text(interval.high)}. " if interval else ""
     )
     return replace(
-        toxicity_scores(row),
+        toxicity_scores_section(row),
         figures=[
             Figure("Texts scored", f"{result['texts']:,}", f"{result['above_zero']:,} above 0"),
             Figure("Read", f"{counts.read:,} of {counts.total:,}", left),
@@ -299,7 +299,7 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
     )
 
 
-def toxicity_scores(row: TextAnalysis) -> Section:
+def toxicity_scores_section(row: TextAnalysis) -> Section:
     """Return the section with the histogram of scores and the name of the scorer."""
     chart, made = charts.toxicity_chart(row.result["bins"]), row.provenance
     by = f"Scored by {made['scorer']} ({made['scorer_revision']})."
@@ -312,7 +312,7 @@ def scorer_note(row: TextAnalysis) -> str:
     return WORD_LIST_NOTE if "word list" in row.provenance["scorer"] else SCORE_NOTE
 
 
-def toxicity_aside(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
+def toxicity_review_section(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
     """Return the section with the progress and results of reviewing, and the texts above 0 by split."""
     result, interval = row.result, counts.interval
     found = [
@@ -372,12 +372,12 @@ def caption_sections(
         ),
     ]
     names = (("clues", "Clues"), ("inferences", "Inferences"), ("captions", "Captions among themselves"))
-    rows = [[Cell(title), *number_cells(*_spread(row.result[name]))] for name, title in names]
+    rows = [[Cell(title), *number_cells(*_format_spread(row.result[name]))] for name, title in names]
     table = Table(("Texts", "Count", "Mean", "25%", "Median", "75%"), rows, (1, 2, 3, 4, 5))
     return sections, [Section("Cosines", tables=[table])]
 
 
-def _spread(found: Mapping[str, Any]) -> list[str]:
+def _format_spread(found: Mapping[str, Any]) -> list[str]:
     names = ("mean", "lower", "median", "upper")
     values = (decimal_text(found[name], 2) if found["count"] else "–" for name in names)
     return [f"{found['count']:,}", *values]

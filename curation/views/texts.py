@@ -56,28 +56,28 @@ class AnalysisSection:
 @project_page()
 def texts(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest result of each analysis, with the forms that start more."""
-    return _page(request, project)
+    return _render_page(request, project)
 
 
 @require_POST
 @project_page()
-def run(request: HttpRequest, project: Project, kind: str) -> HttpResponse:
+def start_text_analysis(request: HttpRequest, project: Project, kind: str) -> HttpResponse:
     """Queue an analysis."""
     form_class = get_or_404(
         FORMS.get(AnalysisKind(kind)) if kind in set(AnalysisKind) else None, "There is no such analysis."
     )
     form = form_class(splits_in_use(project), request.POST, request.FILES)
     if not form.is_valid():
-        return _page(request, project, form=form, status=400)
+        return _render_page(request, project, form=form, status=400)
     with action_messages(request, "Not started", f"{KIND_LABELS[form.kind]}: the analysis is queued."):
         services.request_analysis(project=project, options=form.options, by=signed_in_user(request))
     return redirect(f"{reverse('curation-texts', args=[project.slug])}#{kind}")
 
 
-def _page(
+def _render_page(
     request: HttpRequest, project: Project, *, form: AnalysisForm | None = None, status: int = 200
 ) -> HttpResponse:
-    latest, jobs = stored.latest_by_kind(project), stored.text_jobs(project)
+    latest, jobs = stored.latest_analyses_by_kind(project), stored.text_jobs(project)
     splits = splits_in_use(project)
     analyses = [
         AnalysisSection(
@@ -125,9 +125,9 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
         "asides": sections.options_and_provenance(row),
     }
     if row.kind == AnalysisKind.TOXICITY:
-        queue = _queue(request, row)
-        context["asides"].insert(0, sections.toxicity_aside(row, queue["counts"]))
-        context["parts"] = [sections.toxicity_scores(row)]
+        queue = _queue_context(request, row)
+        context["asides"].insert(0, sections.toxicity_review_section(row, queue["counts"]))
+        context["parts"] = [sections.toxicity_scores_section(row)]
         return render(request, "curation/texts/toxicity.html", context | queue)
     rows, build = {
         AnalysisKind.DUPLICATES: ("groups", sections.duplicate_sections),
@@ -140,7 +140,7 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
     return render(request, "curation/texts/analysis.html", context)
 
 
-def _queue(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
+def _queue_context(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
     queue = stored.toxicity_queue(row)
     requested = request.GET.get("at", "")
     index_of = {str(item.score.pk): index for index, item in enumerate(queue)}
@@ -154,24 +154,26 @@ def _queue(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
         "position": at + 1,
         "before": queue[at - 1] if at else None,
         "after": queue[at + 1] if at + 1 < len(queue) else None,
-        "texts": _marked(here) if here else [],
+        "texts": _split_marked_texts(here) if here else [],
         "image": image_facts(here.score.observation.image) if here else None,
         "note": sections.scorer_note(row),
     }
 
 
-def _marked(item: QueuedText) -> list[tuple[str, bool, list[tuple[str, dict[str, Any] | None]]]]:
+def _split_marked_texts(item: QueuedText) -> list[tuple[str, bool, list[tuple[str, dict[str, Any] | None]]]]:
     """Return both texts of a pair: name, whether it is the scored one, and its pieces, each with its match if any."""
     parts = []
     for name in ("clue", "inference"):
         text = str(getattr(item.score.observation, name))
         scored = name == item.score.field
         matches = item.score.detail.get("matches", []) if scored else []
-        parts.append((name, scored, list(_pieces(text, matches))))
+        parts.append((name, scored, list(_split_at_matches(text, matches))))
     return parts
 
 
-def _pieces(text: str, matches: Iterable[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any] | None]]:
+def _split_at_matches(
+    text: str, matches: Iterable[dict[str, Any]]
+) -> Iterator[tuple[str, dict[str, Any] | None]]:
     at = 0
     for match in matches:
         yield text[at : match["start"]], None
@@ -210,7 +212,7 @@ def review_text(request: HttpRequest, project: Project, row: TextAnalysis) -> Ht
 
 @require_safe
 @analysis_page
-def export(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponseBase:
+def download_analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpResponseBase:
     """Download the queue with its reviews as CSV, or any other result as JSON; reviewers appear as letters."""
     mark = "-rehearsal" if project.is_rehearsal else ""
     name = f"{project.slug}-{row.kind}-{row.pk}{mark}"

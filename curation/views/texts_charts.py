@@ -33,7 +33,7 @@ def toxicity_chart(counts: Sequence[int]) -> Chart | None:
     return histogram(binned, references=[], unit="score", summary="Texts by score", is_open=False)
 
 
-def topic_flow(result: Mapping[str, Any]) -> tuple[Chart, int]:
+def topic_flow_chart(result: Mapping[str, Any]) -> tuple[Chart, int]:
     """Return the flow from topics of clues to topics of inferences, and the number of pairs in undrawn flows."""
     counts: list[list[int]] = result["flow"]
     clues, inferences = (

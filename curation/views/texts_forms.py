@@ -55,7 +55,7 @@ class AnalysisForm(PageForm):
         upload = self.cleaned_data.pop("upload", None)
         if upload is None:
             return {}
-        return {"file": texts.store_file(data=upload.read()), "file_name": str(upload.name)[:120]}
+        return {"file": texts.store_uploaded_file(data=upload.read()), "file_name": str(upload.name)[:120]}
 
 
 class DuplicatesForm(AnalysisForm):

@@ -27,7 +27,7 @@ from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
-from curation.views.pages import grouped_hash, if_open, tab_context
+from curation.views.pages import grouped_hash, job_if_open, tab_context
 from curation.views.selection_form import SelectionForm, describe_selection
 from hits.domain.states import Role
 from hits.models import Project
@@ -114,7 +114,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "statistics_templates": family.statistics_templates,
         "selection": describe_selection(version),
         "may_seal": visitor_has_role(request, project, Role.ADMIN),
-        "job": if_open(job) if is_own_job else None,
+        "job": job_if_open(job) if is_own_job else None,
         "failed": job if is_own_job and job is not None and job.error else None,
     }
     context |= _sealed_context(version) if version.is_sealed else _draft_context(version)
@@ -189,7 +189,7 @@ def _draft_context(version: DatasetVersion) -> dict[str, Any]:
         return {
             "rows": found.pairs,
             "uncounted": True,
-            "planning": if_open(job),
+            "planning": job_if_open(job),
             "plan_error": job.error if job is not None else "",
         }
     summary = found.summary

@@ -11,12 +11,12 @@ from rest_framework.views import exception_handler
 from hits.kind import InvalidInput
 from hits.services.collecting.page_keys import BadToken
 from hits.services.collecting.submit import DraftConflict, NotEligible
-from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.errors import Conflict, ContentTooLarge, Refused
 
 _STATUS_BY_ERROR: list[tuple[type[Exception], int]] = [
     (BadToken, status.HTTP_401_UNAUTHORIZED),
     (NotEligible, status.HTTP_403_FORBIDDEN),
-    (TooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE),
+    (ContentTooLarge, status.HTTP_413_REQUEST_ENTITY_TOO_LARGE),
     (Conflict, status.HTTP_409_CONFLICT),
     (Refused, status.HTTP_400_BAD_REQUEST),
 ]
@@ -37,7 +37,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         }
         return Response(body_with_draft, status=status.HTTP_409_CONFLICT)
     if isinstance(error, RequestDataTooBig):
-        error = TooLarge("The request is too large; shorten the texts.")
+        error = ContentTooLarge("The request is too large; shorten the texts.")
     for kind, code in _STATUS_BY_ERROR:
         if isinstance(error, kind):
             return Response({"error": _translate(error), "errors": []}, status=code)

@@ -50,7 +50,7 @@ class SubmitThrottle(TokenThrottle):
     scope = "hit-submit"
 
 
-class BeginThrottle(SimpleRateThrottle):
+class NewAttemptThrottle(SimpleRateThrottle):
     """Counts new attempts per IP address, because anyone can get a page's token and each attempt creates a row."""
 
     scope = "hit-begin"
@@ -84,7 +84,7 @@ class HitPageView(APIView):
     authentication_classes = [PageTokenAuthentication]
     permission_classes = [AllowAny]  # the token is the permission: it names one unit, assignment and worker
     parser_classes = [StrictJSONParser]
-    throttle_classes = [BeginThrottle, DraftThrottle]
+    throttle_classes = [NewAttemptThrottle, DraftThrottle]
 
 
 class OpenView(HitPageView):
@@ -156,7 +156,7 @@ class SubmissionInput(serializers.Serializer[Any]):
 class SubmissionView(HitPageView):
     """Store an answer before the page submits it to the marketplace."""
 
-    throttle_classes = [BeginThrottle, SubmitThrottle]
+    throttle_classes = [NewAttemptThrottle, SubmitThrottle]
 
     def post(self, request: Request) -> Response:
         """Return the fields that the page submits: 201 for a new answer, 200 for a repeated one."""

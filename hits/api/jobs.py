@@ -27,12 +27,12 @@ class JobView(APIView):
     def get(self, request: Request, job_id: int) -> Response:
         """Return the job's state and counts."""
         job = Job.objects.select_related("project").filter(pk=job_id).first()
-        if job is None or not self._may_see(request.user, job):
+        if job is None or not self._can_see_job(request.user, job):
             raise Http404
         after = request.query_params.get("after")
         return Response(_summary_json(job) | ({} if after is None else _log_json(job, _parse_line_id(after))))
 
-    def _may_see(self, user: Any, job: Job) -> bool:
+    def _can_see_job(self, user: Any, job: Job) -> bool:
         if job.project is None:
             return bool(user.is_superuser)
         return has_role(user, job.project, Role.RESEARCHER)

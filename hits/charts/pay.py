@@ -45,7 +45,7 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
         ends.append((float(last.mean), f"Mean {_dollars(last.mean)}"))
         means = [(i, point.mean) for i, point in enumerate(points) if point.mean is not None]
         curves.insert(0, plot.curve("second", means))
-    beyond = _labels_beyond(plot, points)
+    beyond = _overflow_labels(plot, points)
     return Chart(
         summary=(
             f"Pay per hour by {by}, {first.label} to {last.label}: from ${first.median / 100:.2f} "
@@ -80,7 +80,7 @@ def _axis_limit(medians: Sequence[int], target: int) -> int:
     return max(4 * target, 2 * lower_quantile(sorted(medians), 0.5))
 
 
-def _labels_beyond(plot: PlotArea, points: Sequence[PayPoint]) -> list[Label]:
+def _overflow_labels(plot: PlotArea, points: Sequence[PayPoint]) -> list[Label]:
     """Return an arrow for each point beyond the axis, with its value if there is room."""
     labels, free_from = [], 0.0
     for index, point in enumerate(points):

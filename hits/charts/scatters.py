@@ -50,7 +50,7 @@ def scatter(
     )
     dots = [plot.dot(point.x, point.y, point.title, kind=point.kind, url=point.url) for point in points]
     places = [(min_width * plot.x_scale.position(point.x[0]) / 100, plot.y(point.y[0])) for point in points]
-    names = _place_names(
+    names = _position_dot_names(
         list(zip(places, [point.name for point in points], strict=True)), y_label, (min_width, TOP + HEIGHT)
     )
     return Chart(
@@ -75,7 +75,7 @@ def scatter(
     )
 
 
-def _place_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) -> list[DotName | None]:
+def _position_dot_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) -> list[DotName | None]:
     """Return the names beside their dots, ``None`` where no side is free of texts and dots; first dots first."""
     taken: list[Box] = [(0.0, 0.0, LETTER_WIDTH * len(y_label), TOP)]
     taken += [(x - 5, y - 5, x + 5, y + 5) for (x, y), _ in dots]

@@ -50,7 +50,7 @@ class MoneyField(_DollarField):
         return cents
 
 
-class SumField(_DollarField):
+class BudgetField(_DollarField):
     """An optional amount in US dollars, such as a budget, as integer cents; ``None`` if empty."""
 
     def __init__(self, *, max_cents: int = 99_999_999_999, **kwargs: Any) -> None:

@@ -19,7 +19,7 @@ from hits.domain.instructions import (
 )
 from hits.forms.fields import PageForm
 from hits.kind import HitKind
-from hits.selectors.instructions import built_in_drawings
+from hits.selectors.instructions import drawing_alt_texts
 
 
 class InstructionsForm(PageForm):
@@ -142,7 +142,7 @@ def build_example_forms(
 
     ``extra`` is the number of empty forms to add to typed ones.
     """
-    kwargs = {"drawings": list(built_in_drawings(kind))}
+    kwargs = {"drawings": list(drawing_alt_texts(kind))}
     if data is not None and not extra:
         return _ExampleFormSet(data, prefix="examples", form_kwargs=kwargs)
     rows = [_initial_values(row) for row in examples]

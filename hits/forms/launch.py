@@ -10,10 +10,10 @@ from hits.domain.images.image_selection import ImageSelection, ImageSelectionErr
 from hits.domain.money.usd import parse_typed_usd
 from hits.domain.states import UnitScope
 from hits.domain.units.redundancy import MAX_ASSIGNMENTS
-from hits.domain.workers.countries import parse_codes
+from hits.domain.workers.countries import parse_countries
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import MAX_LOCALES
-from hits.forms.fields import MoneyField, PageForm, SumField
+from hits.forms.fields import BudgetField, MoneyField, PageForm
 from hits.kind import HitKind
 from hits.models import Instructions
 from hits.mturk.environments import current_environment
@@ -90,7 +90,7 @@ class BatchTermsForm(PageForm):
         choices=[(scope.value, scope.value) for scope in UNIT_SCOPE_LABELS],
         widget=forms.RadioSelect,
     )
-    budget_cap = SumField(
+    budget_cap = BudgetField(
         required=False,
         label="Budget cap",
         help_text="Maximum total cost of this batch in US dollars. Empty: only the project’s cap applies.",
@@ -149,7 +149,7 @@ class BatchTermsForm(PageForm):
         if where != "some":
             return ()
         try:
-            codes = parse_codes(self.cleaned_data["countries"])
+            codes = parse_countries(self.cleaned_data["countries"])
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from None
         if not codes:

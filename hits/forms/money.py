@@ -3,7 +3,7 @@
 from typing import Any
 
 from hits.domain.money.usd import format_dollars
-from hits.forms.fields import PageForm, SumField
+from hits.forms.fields import BudgetField, PageForm
 from hits.models import Batch, Project
 from hits.services.money.budget import MAX_TARGET_CENTS
 
@@ -11,17 +11,17 @@ from hits.services.money.budget import MAX_TARGET_CENTS
 class ProjectMoneyForm(PageForm):
     """A project's hourly target, budget cap and confirmation threshold."""
 
-    target = SumField(
+    target = BudgetField(
         max_cents=MAX_TARGET_CENTS,
         label="Target per hour",
         help_text="Target pay in US dollars per hour of work.",
     )
-    cap = SumField(
+    cap = BudgetField(
         required=False,
         label="Budget cap",
         help_text="Maximum total cost of all batches in US dollars. Empty: no cap.",
     )
-    threshold = SumField(
+    threshold = BudgetField(
         max_cents=2**31 - 1,
         label="Confirmation threshold",
         help_text="US dollars. A launch, extension or top-up that can cost more asks for the exact cost.",
@@ -42,7 +42,7 @@ class ProjectMoneyForm(PageForm):
 class BatchCapForm(PageForm):
     """A batch's budget cap."""
 
-    cap = SumField(required=False, label="Budget cap")
+    cap = BudgetField(required=False, label="Budget cap")
 
     def __init__(self, batch: Batch, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id=f"batch-{batch.pk}-%s", **kwargs)

@@ -64,7 +64,7 @@ def _match_existence(tokens: list[_Word]) -> int:
 
 def _match_progressive(tokens: list[_Word]) -> int:
     """Return the number of words up to the verb: "a man is standing", "the dogs are both lying"."""
-    if not _names_something(tokens[0]):
+    if not _starts_noun_phrase(tokens[0]):
         return 0
     for index, word in enumerate(tokens[:_SUBJECT_WORDS]):
         if index and word.text in word_lists.BE:
@@ -101,7 +101,7 @@ def _match_location(tokens: list[_Word]) -> int:
 
 def _match_posture(tokens: list[_Word]) -> int:
     """Return the number of words up to the verb: "a stop sign stands" behind the flowers."""
-    if not _names_something(tokens[0]):
+    if not _starts_noun_phrase(tokens[0]):
         return 0
     for index, word in enumerate(tokens[:_SUBJECT_WORDS]):
         if index > 0 and word.text in word_lists.VISIBLE_PRESENT:
@@ -109,5 +109,5 @@ def _match_posture(tokens: list[_Word]) -> int:
     return 0
 
 
-def _names_something(word: _Word) -> bool:
+def _starts_noun_phrase(word: _Word) -> bool:
     return word.text in word_lists.INDEFINITE | word_lists.DEFINITE | word_lists.PEOPLE

@@ -77,7 +77,7 @@ class ImageSize:
 TextPair = tuple[str, str]
 
 
-class Encoder(Protocol):
+class SimilarityModel(Protocol):
     """Scores the similarity of two texts."""
 
     def score_similarity(self, pairs: Sequence[TextPair], budget: float) -> list[float] | None:

@@ -14,7 +14,7 @@ PAUSE_SECONDS = 5.0  # without requests after a failure
 
 
 class EncoderClient:
-    """Implements ``card.Encoder`` and ``card.ContradictionModel``; returns ``None`` without a valid reply.
+    """Implements ``card.SimilarityModel`` and ``card.ContradictionModel``; returns ``None`` without a valid reply.
 
     After a failure it sends no request for ``pause`` seconds, so that a hanging process costs one budget, not one per
     request. Threads may share a client: its only state is one number.

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 
-from hits.hints.card import Card, ContradictionModel, Encoder, Hint, HintRule, ImageSize, TextPair
+from hits.hints.card import Card, ContradictionModel, Hint, HintRule, ImageSize, SimilarityModel, TextPair
 from hits.hints.rules import CARD_RULES, PAIR_RULES, are_opposed, inference_hint, sort_hints
 
 BUDGET_SECONDS = 0.3  # seconds for all model calls of one check
@@ -19,7 +19,7 @@ def find_hints(
     cards: Sequence[Card],
     size: ImageSize | None,
     rules: Collection[HintRule],
-    encoder: Encoder | None = None,
+    encoder: SimilarityModel | None = None,
     model: ContradictionModel | None = None,
     *,
     budget: float = BUDGET_SECONDS,
@@ -49,7 +49,7 @@ def find_hints(
         comparisons = _repetition_comparisons(cards, rules, known)
         hints += _model_hints(comparisons, encoder.score_similarity, deadline - clock(), MIN_COSINES)
     if model is not None and HintRule.CONTRADICTS in rules:
-        comparisons = _compare_cards(cards, HintRule.CONTRADICTS, known)
+        comparisons = _list_card_comparisons(cards, HintRule.CONTRADICTS, known)
         hints += _model_hints(comparisons, model.score_contradiction, deadline - clock(), MIN_CONTRADICTIONS)
     return sort_hints(hints)
 
@@ -68,12 +68,12 @@ def _repetition_comparisons(
             and (HintRule.REPEATS_CLUE, card.index, None) not in known
         ]
     if HintRule.REPEATS_OTHER in rules:
-        comparisons += _compare_cards(cards, HintRule.REPEATS_OTHER, known)
+        comparisons += _list_card_comparisons(cards, HintRule.REPEATS_OTHER, known)
     # Sentence vectors hardly reflect a "not", and a denial is not a repetition.
     return [comparison for comparison in comparisons if not are_opposed(*_texts(comparison))]
 
 
-def _compare_cards(cards: Sequence[Card], rule: HintRule, known: HintKeys) -> list[Comparison]:
+def _list_card_comparisons(cards: Sequence[Card], rule: HintRule, known: HintKeys) -> list[Comparison]:
     written = [card for card in cards if card.inference.strip()]
     pairs = combinations(written, 2)
     return [(rule, card, other) for other, card in pairs if (rule, card.index, other.index) not in known]

@@ -25,18 +25,18 @@ _UNMASKED = {"@": "a", "1": "i", "0": "o", "$": "s", "3": "e"}
 _MIN_REST_SIMILARITY = 0.6
 
 
-def no_box(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_missing_box(card: Card, size: ImageSize | None) -> list[Hint]:
     """Clue and inference are written, but the photo has no box."""
     written = card.clue.strip() and card.inference.strip()
     return [Hint(HintRule.NO_BOX, card.index, HintField.BOXES)] if written and card.boxes == () else []
 
 
-def box_too_large(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_large_box(card: Card, size: ImageSize | None) -> list[Hint]:
     """A box covers nearly the whole photo, so it selects nothing."""
     return _box_hint(HintRule.BOX_TOO_LARGE, card, size, lambda share: share >= LARGE_SHARE)
 
 
-def box_too_small(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_small_box(card: Card, size: ImageSize | None) -> list[Hint]:
     """A box is tiny, most likely an accidental click."""
     return _box_hint(HintRule.BOX_TOO_SMALL, card, size, lambda share: share < SMALL_SHARE)
 
@@ -58,7 +58,7 @@ def _share(box: Box, size: ImageSize) -> float:
     return covered_share([box], image_width=size.width, image_height=size.height)
 
 
-def pronoun(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_pronoun_hints(card: Card, size: ImageSize | None) -> list[Hint]:
     """The text uses he, she or their forms. A repeated word gives one hint."""
     return _word_hints(
         card,
@@ -96,27 +96,27 @@ def _word_hints(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) 
     return list(hints.values())
 
 
-def caption_like(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_caption_like_inference(card: Card, size: ImageSize | None) -> list[Hint]:
     """The inference only describes what a camera records."""
     span = caption_span(card.inference)
     return [_quote_hint(card, HintRule.CAPTION_LIKE, *span)] if span else []
 
 
-def repeats_clue(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_repeated_clue(card: Card, size: ImageSize | None) -> list[Hint]:
     """The inference repeats its clue, word for word or nearly."""
     if not has_same_words(card.clue, card.inference):
         return []
     return [inference_hint(card, HintRule.REPEATS_CLUE, by="words")]
 
 
-def repeats_other(card: Card, other: Card) -> list[Hint]:
+def find_repeated_inference(card: Card, other: Card) -> list[Hint]:
     """The inference repeats an earlier card's inference, word for word or nearly."""
     if not has_same_words(card.inference, other.inference):
         return []
     return [inference_hint(card, HintRule.REPEATS_OTHER, other=other.index, by="words")]
 
 
-def contradicts(card: Card, other: Card) -> list[Hint]:
+def find_contradiction(card: Card, other: Card) -> list[Hint]:
     """The inference contradicts another card's: one is negated, or one word is replaced by its opposite."""
     if not are_opposed(card.inference, other.inference):
         return []
@@ -124,17 +124,17 @@ def contradicts(card: Card, other: Card) -> list[Hint]:
 
 
 CARD_RULES: dict[HintRule, Callable[[Card, ImageSize | None], list[Hint]]] = {
-    HintRule.NO_BOX: no_box,
-    HintRule.BOX_TOO_LARGE: box_too_large,
-    HintRule.BOX_TOO_SMALL: box_too_small,
-    HintRule.PRONOUN: pronoun,
+    HintRule.NO_BOX: find_missing_box,
+    HintRule.BOX_TOO_LARGE: find_large_box,
+    HintRule.BOX_TOO_SMALL: find_small_box,
+    HintRule.PRONOUN: find_pronoun_hints,
     HintRule.PROFANITY: profanity,
-    HintRule.CAPTION_LIKE: caption_like,
-    HintRule.REPEATS_CLUE: repeats_clue,
+    HintRule.CAPTION_LIKE: find_caption_like_inference,
+    HintRule.REPEATS_CLUE: find_repeated_clue,
 }
 PAIR_RULES: dict[HintRule, Callable[[Card, Card], list[Hint]]] = {
-    HintRule.REPEATS_OTHER: repeats_other,
-    HintRule.CONTRADICTS: contradicts,
+    HintRule.REPEATS_OTHER: find_repeated_inference,
+    HintRule.CONTRADICTS: find_contradiction,
 }
 
 

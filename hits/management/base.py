@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, ProgrammingError
 
 from hits.mturk.port import MarketplaceError
-from hits.registry import NotInstalled
+from hits.registry import PackageNotInstalled
 from hits.services.errors import ConfirmationRequired, Refused
 
 INTERRUPTED_STATUS = 130  # the exit status that shells use for Ctrl-C
@@ -53,7 +53,7 @@ class DeerstalkerCommand(BaseCommand):
             raise input_error(f"{error}: --confirm-cents {error.cents}") from error
         except (Refused, ImproperlyConfigured) as error:
             raise input_error(str(error)) from error
-        except NotInstalled as error:
+        except PackageNotInstalled as error:
             raise input_error(f"{error}; see EXTRA_KIND_PACKAGES and EXTRA_FAMILY_PACKAGES") from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):

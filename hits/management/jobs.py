@@ -59,14 +59,14 @@ class JobCommand(DeerstalkerCommand):
         """Return the job to run."""
         raise NotImplementedError
 
-    def owns(self, job: Job) -> bool:
+    def can_resume_job(self, job: Job) -> bool:
         """Return whether this command can resume the job."""
         return job.task in self.tasks
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run or queue the job, and print its result."""
         background = options["background"]
-        job = self._resumed(options["resume"], background) or self.request(queue=background, **options)
+        job = self._resume_job(options["resume"], background) or self.request(queue=background, **options)
         if not background:
             job = self._run(job)
         self.finish(job, options)
@@ -83,13 +83,13 @@ class JobCommand(DeerstalkerCommand):
         result_text = ", ".join(f"{name} {value}" for name, value in job.result.items())
         self.report(options, job_facts(job), f"{job.title}: {result_text or 'done'}")
 
-    def _resumed(self, pk: int | None, background: bool) -> Job | None:
+    def _resume_job(self, pk: int | None, background: bool) -> Job | None:
         if pk is None:
             return None
         job = Job.objects.filter(pk=pk).first()
         if job is None:
             raise input_error(f"--resume {pk}: there is no such job")
-        if not self.owns(job):
+        if not self.can_resume_job(job):
             raise input_error(
                 f"--resume {pk}: the job belongs to another command ({job.title}, {job.task}); resume it with that"
             )

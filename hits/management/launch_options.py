@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.states import UnitScope
-from hits.domain.workers.countries import parse_codes
+from hits.domain.workers.countries import parse_countries
 from hits.domain.workers.qualification_pools import Pool
 from hits.kind import HitKind
 from hits.management.base import RenamedOption, input_error
@@ -84,14 +84,14 @@ def _read_eligibility(project: Project, kind_name: str, options: dict[str, Any])
     if limit is not None and limit < 1:
         raise input_error(f"--worker-limit {limit}: use 1 or more, or leave it out")
     try:
-        codes = parse_codes(options["countries"] or "")
+        codes = parse_countries(options["countries"] or "")
         if options["countries"] is not None and not codes:
             raise input_error("--countries: name at least one, or leave it out for all")
         return build_eligibility(
             pool=Pool(pool) if pool else None,
             countries=codes,
             worker_limit=limit,
-            instructions=_version(project, kind_name, options["instructions"]),
+            instructions=_find_instructions_version(project, kind_name, options["instructions"]),
         )
     except ValueError as error:
         raise input_error(f"--countries: {error}") from error
@@ -99,7 +99,7 @@ def _read_eligibility(project: Project, kind_name: str, options: dict[str, Any])
         raise input_error(f"--{error}") from error
 
 
-def _version(project: Project, kind_name: str, number: int | None) -> Instructions | None:
+def _find_instructions_version(project: Project, kind_name: str, number: int | None) -> Instructions | None:
     versions = kind_versions(project, kind_name)
     if number is None:
         return versions.first()

@@ -77,7 +77,7 @@ def format_day(moment: datetime) -> str:
     return f"{moment.day} {moment:%b %Y}"
 
 
-def explain_unmet(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
+def explain_unmet_requirement(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     """Return why an unmet requirement closes work to this worker."""
     explain = _EXPLAINERS.get(requirement.type_id, _explain_custom)
     return explain(requirement, facts)

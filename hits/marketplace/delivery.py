@@ -99,7 +99,7 @@ def send_request(request: OutgoingRequest) -> None:
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
         connection.connect()
-        with _time_limit(connection):
+        with _limit_time(connection):
             connection.request("POST", target, body=request.body, headers=request.headers)
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
@@ -111,7 +111,7 @@ def send_request(request: OutgoingRequest) -> None:
 
 
 @contextmanager
-def _time_limit(connection: http.client.HTTPConnection) -> Iterator[None]:
+def _limit_time(connection: http.client.HTTPConnection) -> Iterator[None]:
     """Close the socket after the time limit: the socket's own timeout restarts with each byte of a slow reply."""
     open_socket: socket.socket = connection.sock
 

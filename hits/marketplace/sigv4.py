@@ -51,7 +51,7 @@ def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], 
         raise _signature_error(
             "UnrecognizedClientException", "The security token included in the request is invalid."
         )
-    timestamp = _check_age(request, credential["day"], now)
+    timestamp = _check_signature_time(request, credential["day"], now)
     signed_names = credential["headers"].split(";")
     missing = [name for name in _REQUIRED_HEADERS if name not in signed_names]
     if missing:
@@ -101,7 +101,7 @@ def _signature_error(kind: str, message: str) -> ApiError:
     return ApiError("", message, kind=kind, has_timestamp=False)
 
 
-def _check_age(request: ApiRequest, day: str, now: datetime) -> str:
+def _check_signature_time(request: ApiRequest, day: str, now: datetime) -> str:
     timestamp = request.headers.get("x-amz-date", "")
     try:
         signed_at = datetime.strptime(timestamp, SIGV4_TIMESTAMP).replace(tzinfo=UTC)

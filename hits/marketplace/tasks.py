@@ -12,7 +12,7 @@ def sweep_due() -> None:
     """Apply all due changes: abandon tasks, approve work, record expiry events, dispose of stale HITs."""
     now = Clock.now()
     lifecycle.sweep_due(now=now)
-    while events.record_expired(now=now, limit=1):  # one batch per call
+    while events.record_expiries(now=now, limit=1):  # one batch per call
         turns.end_if_over()
     hits.dispose_stale_hits(now=now)
 

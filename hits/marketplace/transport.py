@@ -1,7 +1,7 @@
 """Answer boto3 calls in the same process, without a socket.
 
-``settings.MTURK_INPROCESS_TRANSPORT`` names ``attach(client)``. It uses botocore's documented ``before-send``
-event: a handler that returns a response replaces the network. The client still signs each request and the
+``settings.MTURK_INPROCESS_TRANSPORT`` names ``attach_transport(client)``. It uses botocore's documented
+``before-send`` event: a handler that returns a response replaces the network. The client still signs each request and the
 signature is verified here, so the rules are the same as over HTTP.
 """
 
@@ -19,19 +19,19 @@ EVENT = "before-send.mturk"
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def attach(client: Any) -> None:
+def attach_transport(client: Any) -> None:
     """Answer the calls of a boto3 ``mturk`` client in this process. A second call changes nothing."""
     client.meta.events.register(EVENT, answer_request, unique_id="hits.marketplace.transport")
 
 
 def answer_request(request: AWSPreparedRequest, **_kwargs: Any) -> AWSResponse:
     """Answer one prepared request of botocore."""
-    reply = dispatch.handle_request(_read_request(request))
+    reply = dispatch.handle_request(_build_api_request(request))
     headers: Any = reply.headers  # botocore copies any mapping
     return AWSResponse(request.url, reply.status, headers, _RawBody(reply))
 
 
-def _read_request(request: AWSPreparedRequest) -> ApiRequest:
+def _build_api_request(request: AWSPreparedRequest) -> ApiRequest:
     parts = urlsplit(request.url)
     headers = {name.lower(): _to_text(value) for name, value in request.headers.items()}
     headers.setdefault("host", _host_header(parts.scheme, parts.hostname or "", parts.port))

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.irreversible_migration import RowLossGuard
 
 FIELD = {
     "sqlite": ("json_extract(r.fields, '$.{name}')", "json(json_extract(r.fields, '$.boxes'))", "json(o.boxes)"),
@@ -35,5 +35,5 @@ class Migration(migrations.Migration):
     operations = [
         migrations.RunPython(compare, migrations.RunPython.noop),
         migrations.DeleteModel(name="Observation"),
-        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
+        migrations.RunPython(migrations.RunPython.noop, RowLossGuard("hits_record").refuse),
     ]

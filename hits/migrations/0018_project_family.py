@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.irreversible_migration import RowLossGuard
 from hits.domain.database.append_only_triggers import TriggerKeeper
 
 keeper = TriggerKeeper("hits_project")
@@ -16,5 +16,5 @@ class Migration(migrations.Migration):
             model_name="project", name="family", field=models.CharField(default="sherlock", max_length=40)
         ),
         migrations.RunPython(keeper.put_back, keeper.take),
-        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
+        migrations.RunPython(migrations.RunPython.noop, RowLossGuard("hits_record").refuse),
     ]

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.irreversible_migration import RowLossGuard
 
 
 class Migration(migrations.Migration):
@@ -11,5 +11,5 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="attempt", name="arm", field=models.PositiveSmallIntegerField(null=True)
         ),
-        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
+        migrations.RunPython(migrations.RunPython.noop, RowLossGuard("hits_record").refuse),
     ]

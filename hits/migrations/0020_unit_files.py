@@ -4,7 +4,7 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-from hits.domain.database.irreversible_migration import KeepsRows
+from hits.domain.database.irreversible_migration import RowLossGuard
 
 
 class Migration(migrations.Migration):
@@ -32,5 +32,5 @@ class Migration(migrations.Migration):
                 'ordering': ['-id'],
             },
         ),
-        migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse),
+        migrations.RunPython(migrations.RunPython.noop, RowLossGuard("hits_record").refuse),
     ]

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 
 
-def is_one_of(field: str, values: type[Enum], *, name: str) -> models.CheckConstraint:
+def one_of_constraint(field: str, values: type[Enum], *, name: str) -> models.CheckConstraint:
     """Return the constraint that a column holds a value of the enum."""
     return models.CheckConstraint(
         condition=models.Q(**{f"{field}__in": [member.value for member in values]}), name=name

@@ -9,7 +9,7 @@ from django.db.models import Q
 from hits.domain.money.fees import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.money.pay import ApprovalCost, approval_cost
 from hits.domain.states import BatchState, HitState, UnitScope
-from hits.models.base import AppendOnly, is_one_of, unique_key_per_batch
+from hits.models.base import AppendOnly, one_of_constraint, unique_key_per_batch
 from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -62,8 +62,8 @@ class Batch(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            is_one_of("state", BatchState, name="batch_state_known"),
-            is_one_of("unit_scope", UnitScope, name="batch_unit_scope_known"),
+            one_of_constraint("state", BatchState, name="batch_state_known"),
+            one_of_constraint("unit_scope", UnitScope, name="batch_unit_scope_known"),
             models.CheckConstraint(
                 condition=Q(reward_cents__gt=0, max_assignments__gt=0), name="batch_pays_somebody"
             ),
@@ -159,7 +159,7 @@ class Hit(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["unit", "slice"], name="hit_part_once"),
             models.UniqueConstraint(fields=["environment", "hit_id"], name="hit_id_once_per_environment"),
-            is_one_of("state", HitState, name="hit_state_known"),
+            one_of_constraint("state", HitState, name="hit_state_known"),
             models.CheckConstraint(
                 condition=~Q(state=HitState.LIVE) | Q(hit_id__isnull=False), name="live_hit_has_an_id"
             ),

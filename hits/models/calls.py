@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import CallState
-from hits.models.base import DecidedModel, is_one_of, unique_key_per_batch
+from hits.models.base import DecidedModel, one_of_constraint, unique_key_per_batch
 from hits.models.batches import Batch, Extension, Hit
 from hits.models.submissions import Assignment, Decision
 
@@ -75,7 +75,7 @@ class OutgoingCall(models.Model):
                 condition=Q(operation="expire", state__in=["planned", "intent"]),
                 name="one_open_expiry_per_hit",
             ),
-            is_one_of("state", CallState, name="call_state_known"),
+            one_of_constraint("state", CallState, name="call_state_known"),
             models.CheckConstraint(
                 condition=Q(operation__in=["approve", "reject", "bonus", "notify"], assignment__isnull=False)
                 | Q(operation__in=["extend", "prolong", "expire"], hit__isnull=False),

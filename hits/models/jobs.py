@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from hits.domain.jobs.queues import Queue
 from hits.domain.states import OPEN_JOB_STATES, JobState
-from hits.models.base import CreatedByModel, is_one_of
+from hits.models.base import CreatedByModel, one_of_constraint
 from hits.models.projects import Project
 
 
@@ -51,7 +51,7 @@ class Job(CreatedByModel):
                 condition=Q(state__in=[s.value for s in OPEN_JOB_STATES]) & ~Q(exclusive_key=""),
                 name="one_open_job_per_key",
             ),
-            is_one_of("state", JobState, name="job_state_known"),
+            one_of_constraint("state", JobState, name="job_state_known"),
         ]
         indexes = [
             # The sweeper's query: open jobs with an expired lease.

@@ -5,7 +5,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 
 from hits.domain.states import Role
-from hits.models.base import AppendOnly, is_one_of
+from hits.models.base import AppendOnly, one_of_constraint
 
 
 class Project(models.Model):
@@ -41,7 +41,7 @@ class Membership(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["project", "user"], name="one_role_per_person_and_project"),
-            is_one_of("role", Role, name="membership_role_known"),
+            one_of_constraint("role", Role, name="membership_role_known"),
         ]
 
 

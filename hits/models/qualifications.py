@@ -5,7 +5,7 @@ from django.db.models import Q
 
 from hits.domain.states import CallState, WorkerAction
 from hits.domain.workers.requirements import Comparator, GuardedActions
-from hits.models.base import DecidedModel, is_one_of
+from hits.models.base import DecidedModel, one_of_constraint
 from hits.models.batches import Batch
 from hits.models.people import Worker
 from hits.models.projects import Project
@@ -48,8 +48,8 @@ class BatchRequirement(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            is_one_of("comparator", Comparator, name="requirement_comparator_known"),
-            is_one_of("guards", GuardedActions, name="requirement_guards_known"),
+            one_of_constraint("comparator", Comparator, name="requirement_comparator_known"),
+            one_of_constraint("guards", GuardedActions, name="requirement_guards_known"),
         ]
 
 
@@ -68,7 +68,7 @@ class WorkerDecision(DecidedModel):
     class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            is_one_of("action", WorkerAction, name="worker_action_known"),
+            one_of_constraint("action", WorkerAction, name="worker_action_known"),
             models.CheckConstraint(
                 condition=Q(action__in=[WorkerAction.GRANT, WorkerAction.REVOKE], qualification__isnull=False)
                 | Q(action__in=[WorkerAction.BLOCK, WorkerAction.UNBLOCK], qualification__isnull=True),
@@ -89,5 +89,5 @@ class WorkerCall(models.Model):
 
     class Meta:
         ordering = ["id"]
-        constraints = [is_one_of("state", CallState, name="worker_call_state_known")]
+        constraints = [one_of_constraint("state", CallState, name="worker_call_state_known")]
         indexes = [models.Index(fields=["state"], name="worker_call_outstanding")]

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import AssignmentStatus, Match, TrainingOutcome, Verdict
-from hits.models.base import AppendOnly, DecidedModel, is_one_of
+from hits.models.base import AppendOnly, DecidedModel, one_of_constraint
 from hits.models.batches import Hit
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -100,7 +100,7 @@ class Assignment(models.Model):
         ordering = ["submitted_at", "id"]
         constraints = [
             models.UniqueConstraint(fields=["hit", "assignment_id"], name="assignment_once"),
-            is_one_of("status", AssignmentStatus, name="assignment_status_known"),
+            one_of_constraint("status", AssignmentStatus, name="assignment_status_known"),
             models.CheckConstraint(
                 condition=~Q(match=Match.MATCHED) | Q(submission__isnull=False), name="matched_has_submission"
             ),
@@ -142,7 +142,7 @@ class Decision(DecidedModel):
             models.CheckConstraint(
                 condition=Q(overrides=None) | Q(verdict=Verdict.APPROVE), name="only_approval_overrides"
             ),
-            is_one_of("verdict", Verdict, name="verdict_known"),
+            one_of_constraint("verdict", Verdict, name="verdict_known"),
         ]
 
 
@@ -164,4 +164,4 @@ class Feedback(AppendOnly):
 
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
-        constraints = [is_one_of("outcome", TrainingOutcome, name="training_outcome_known")]
+        constraints = [one_of_constraint("outcome", TrainingOutcome, name="training_outcome_known")]

@@ -104,12 +104,12 @@ class BotoMarketplace:
 
     def list_hits(self) -> Iterator[RemoteHit]:
         """Yield all HITs, all pages."""
-        for row in self._pages(self._client.list_hits, "HITs"):
+        for row in self._iterate_all_rows(self._client.list_hits, "HITs"):
             yield parse_hit(row)
 
     def list_assignments(self, hit_id: str) -> Iterator[RemoteAssignment]:
         """Yield a HIT's assignments, all pages."""
-        for row in self._pages(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id):
+        for row in self._iterate_all_rows(self._client.list_assignments_for_hit, "Assignments", HITId=hit_id):
             yield parse_assignment(row)
 
     def get_assignment(self, assignment_id: str) -> RemoteAssignment:
@@ -163,7 +163,7 @@ class BotoMarketplace:
         return self._bonuses(HITId=hit_id)
 
     def _bonuses(self, **about: str) -> Iterator[RemoteBonus]:
-        for row in self._pages(self._client.list_bonus_payments, "BonusPayments", **about):
+        for row in self._iterate_all_rows(self._client.list_bonus_payments, "BonusPayments", **about):
             yield RemoteBonus(
                 worker_id=row["WorkerId"],
                 assignment_id=row["AssignmentId"],
@@ -206,7 +206,7 @@ class BotoMarketplace:
 
     def find_qualification_type(self, name: str) -> str | None:
         """Return the id of our type with exactly that name. Query is not used: its matching is undocumented."""
-        pages = self._pages(
+        pages = self._iterate_all_rows(
             self._client.list_qualification_types,
             "QualificationTypes",
             MustBeRequestable=False,
@@ -275,7 +275,9 @@ class BotoMarketplace:
             Active=True,
         )
 
-    def _pages(self, method: Callable[..., Any], key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
+    def _iterate_all_rows(
+        self, method: Callable[..., Any], key: str, **arguments: Any
+    ) -> Iterator[dict[str, Any]]:
         token: dict[str, str] = {}
         while True:
             reply = self._call(method, MaxResults=PAGE_SIZE, **arguments, **token)

@@ -49,10 +49,10 @@ def resolve_environment(endpoint: str) -> Environment:
     parts = _split_endpoint(endpoint)
     host = _host_name(parts)
     if f".{host}".endswith(_AMAZON_DOMAINS):
-        return _amazon_environment(_amazon_service(endpoint, host), endpoint)
+        return _amazon_environment(_amazon_environment_name(endpoint, host), endpoint)
     is_plain = parts.scheme == "http" and host in _LOOPBACK_HOSTS
     if parts.scheme != "https" and not is_plain:
-        raise _unknown_endpoint(endpoint)
+        raise _unknown_endpoint_error(endpoint)
     # Another MTurk-compatible service, or ours over HTTP, with our fee setting. The name includes the host, since a
     # batch stays on the marketplace of its launch.
     name = f"http:{parts.netloc.lower()}"[:40]
@@ -74,10 +74,10 @@ def _split_endpoint(endpoint: str) -> SplitResult:
         parts = urlsplit(endpoint)
         _ = parts.port  # raises for a port above 65535
     except ValueError as error:
-        raise _unknown_endpoint(endpoint) from error
+        raise _unknown_endpoint_error(endpoint) from error
     is_clean = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint
     if not is_clean or not _NETLOC.fullmatch(parts.netloc.lower()):
-        raise _unknown_endpoint(endpoint)
+        raise _unknown_endpoint_error(endpoint)
     return parts
 
 
@@ -86,7 +86,7 @@ def _host_name(parts: SplitResult) -> str:
     return found["host"].strip("[]").rstrip(".") if found else ""
 
 
-def _amazon_service(endpoint: str, host: str) -> str:
+def _amazon_environment_name(endpoint: str, host: str) -> str:
     """Return the name of Amazon's environment at ``host``."""
     for label in host.split("."):
         if label in _AWS_HOST_LABELS:
@@ -104,7 +104,7 @@ def _amazon_environment(name: str, endpoint: str) -> Environment:
     return Environment(name, _AWS_ENDPOINTS[name], False, live, AMAZON_FEES, "Amazon Mechanical Turk")
 
 
-def _unknown_endpoint(endpoint: str) -> ImproperlyConfigured:
+def _unknown_endpoint_error(endpoint: str) -> ImproperlyConfigured:
     return ImproperlyConfigured(
         f"MTURK_ENDPOINT={endpoint!r}: use local, aws-sandbox, aws-production or an https:// address without a "
         "user name (http:// only on localhost)"

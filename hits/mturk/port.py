@@ -30,7 +30,7 @@ class Failure(StrEnum):
 
 
 class MarketplaceError(Exception):
-    """A marketplace call failed. ``retry`` is true if the same call may be repeated."""
+    """A marketplace call failed. ``is_retryable`` is true if the same call may be repeated."""
 
     def __init__(self, failure: Failure, message: str, *, code: str = "") -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class MarketplaceError(Exception):
         self.code = code
 
     @property
-    def retry(self) -> bool:
+    def is_retryable(self) -> bool:
         """Whether repeating with the same token is safe and may help."""
         return self.failure in {Failure.THROTTLED, Failure.UNREACHABLE}
 

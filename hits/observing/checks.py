@@ -32,7 +32,7 @@ def run_checks(
 ) -> list[ReviewCheck]:
     """Return all checks of one answer, in a fixed order. Sizes in pixels, times in seconds."""
     return [
-        check_own_boxes(pairs),
+        check_distinct_boxes(pairs),
         check_box_sizes(pairs, image_width=image_width, image_height=image_height),
         check_repeated_clue(pairs),
         check_similar_inferences(pairs),
@@ -41,7 +41,7 @@ def run_checks(
     ]
 
 
-def check_own_boxes(pairs: Sequence[ObservationPair]) -> ReviewCheck:
+def check_distinct_boxes(pairs: Sequence[ObservationPair]) -> ReviewCheck:
     """Check that each pair has a box and that no two pairs have the same boxes."""
     for pair in pairs:
         if not pair.boxes:

@@ -147,7 +147,9 @@ class ObservingKind(HitKind):
         ]
 
 
-def check_line(raw: str, *, maximum: int, path: str, missing_message: str) -> tuple[str, list[FieldError]]:
+def clean_required_line(
+    raw: str, *, maximum: int, path: str, missing_message: str
+) -> tuple[str, list[FieldError]]:
     """Return one required text normalized, and its problems; an empty text gets ``missing_message``."""
     try:
         text = clean_line(raw, maximum=maximum)
@@ -205,7 +207,7 @@ def _check_observation(
     errors: list[FieldError] = []
     row: dict[str, Any] = {"index": item.index, "confidence": item.confidence, "boxes": []}
     for field, maximum in (("clue", MAX_CLUE), ("inference", MAX_INFERENCE)):
-        row[field], found = check_line(
+        row[field], found = clean_required_line(
             getattr(item, field),
             maximum=maximum,
             path=f"{path}.{field}",

@@ -88,7 +88,7 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
         .annotate(
             spent=Sum("amount_cents", filter=Q(entry__in=PAYMENT_TYPES), default=0),
             hold=Sum("amount_cents", filter=Q(entry=EntryType.HOLD), default=0),
-            from_hold=Sum("amount_cents", filter=_takes_from_hold(), default=0),
+            from_hold=Sum("amount_cents", filter=_hold_reducing_entries(), default=0),
         )
     )
     found = {row["batch"]: row for row in rows}
@@ -106,7 +106,7 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
     ]
 
 
-def _takes_from_hold() -> Q:
+def _hold_reducing_entries() -> Q:
     """Match entries that reduce the hold; a bonus and its fee are paid from the free balance."""
     return Q(entry__in=[EntryType.RELEASE, EntryType.REWARD]) | Q(
         entry=EntryType.FEE, key__startswith="fee:reward:"

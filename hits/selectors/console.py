@@ -19,7 +19,7 @@ from hits.domain.states import (
     Purpose,
 )
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
-from hits.selectors.jobs import open_jobs_for_keys
+from hits.selectors.jobs import find_open_jobs
 
 HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 # Graded, answered by a trainer, or paid on submission.
@@ -122,13 +122,13 @@ def progress_by_batch(batches: Iterable[Batch]) -> dict[int, BatchProgress]:
     )
     for pk, number, alive, slots, offered in sums:
         counts[pk] |= {"hits": number, "live_hits": alive, "total": slots or 0, "offered": offered or 0}
-    _count_assignments(rows, counts)
+    _add_assignment_counts(rows, counts)
     for pk, number in _count_in_progress(rows).items():
         counts[pk]["in_progress"] = number
     return {pk: BatchProgress(**values) for pk, values in counts.items()}
 
 
-def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> None:
+def _add_assignment_counts(rows: list[Batch], counts: dict[int, dict[str, int]]) -> None:
     assignments = Assignment.objects.filter(hit__unit__batch__in=rows)
     decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
     grouped = (
@@ -152,7 +152,7 @@ def _count_assignments(rows: list[Batch], counts: dict[int, dict[str, int]]) -> 
 def publishing_batch_ids(batches: Iterable[Batch]) -> set[int]:
     """Return the ids of the batches that an open job or a process with a lease is publishing."""
     keys = {f"publish:{batch.pk}": batch.pk for batch in batches}
-    found = open_jobs_for_keys(*keys)
+    found = find_open_jobs(*keys)
     leased = Batch.objects.filter(pk__in=keys.values(), lease_until__gt=timezone.now())
     by_job = {keys[key] for key in found.values_list("exclusive_key", flat=True)}
     return by_job | set(leased.values_list("pk", flat=True))

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from hits import registry
-from hits.hints.card import ContradictionModel, Encoder, Hint, HintRule, ImageSize
+from hits.hints.card import ContradictionModel, Hint, HintRule, ImageSize, SimilarityModel
 from hits.hints.find_hints import find_hints
 from hits.kind import HitKind
 from hits.models import Hit, Submission
@@ -23,7 +23,7 @@ def draft_hints(
     hit: Hit,
     draft: Mapping[str, Any],
     *,
-    encoder: Encoder | None = None,
+    encoder: SimilarityModel | None = None,
     model: ContradictionModel | None = None,
 ) -> list[Hint]:
     """Return the hints on a draft of this HIT; unreadable parts of the draft get none."""

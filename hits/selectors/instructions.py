@@ -77,7 +77,7 @@ def built_in_text(kind: HitKind) -> InstructionText | None:
     return InstructionText(kind.description, body.strip(), parse_examples(kind.examples))
 
 
-def built_in_drawings(kind: HitKind) -> dict[str, str]:
+def drawing_alt_texts(kind: HitKind) -> dict[str, str]:
     """Return the alternative texts of the kind's own drawings by static path."""
     return {row["picture"]: row.get("alt", "") for row in kind.examples if row.get("picture")}
 
@@ -86,7 +86,7 @@ def render_instructions(
     text: InstructionText, project: Project, kind: HitKind, *, summary: bool = True
 ) -> RenderedInstructions:
     """Render instructions without photos of other projects, photos taken down, and missing drawings."""
-    photos, drawings = _referenced_photos(text, project), built_in_drawings(kind)
+    photos, drawings = _referenced_photos(text, project), drawing_alt_texts(kind)
     return RenderedInstructions(
         summary=text.summary if summary else "",
         html=to_html(text.body, {pk: image.url for pk, image in photos.items()}),

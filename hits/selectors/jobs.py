@@ -11,7 +11,7 @@ DONE_AT_START = "since"  # key of a job's cursor: what was done when its current
 REFUSED = "refused"  # key of a job's cursor: it ended before any work, so it cannot resume
 
 
-def open_jobs_for_keys(*keys: str) -> "QuerySet[Job]":
+def find_open_jobs(*keys: str) -> "QuerySet[Job]":
     """Return the queued and running jobs that hold one of these exclusive keys."""
     return Job.objects.filter(exclusive_key__in=keys, state__in=OPEN_JOB_STATES)
 

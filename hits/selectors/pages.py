@@ -3,15 +3,9 @@
 import uuid
 from typing import Any
 
-from django.utils.translation import gettext_noop
-
 from hits import registry
 from hits.models import Attempt, ConsentText, Hit, Participation, Project, Unit, Worker
 from hits.selectors.images.images import image_facts_by_id
-
-OWN_WORK_REASON = gettext_noop(
-    "This task is about your own work, or you judged it before, so somebody else has to do it."
-)
 
 
 def unit_by_public_id(public_id: uuid.UUID) -> Unit | None:
@@ -63,8 +57,3 @@ def attempt_page_unit(attempt: Attempt) -> dict[str, Any]:
     kind = registry.get_kind(unit.batch.kind)
     images = kind.page_images(unit.payload, image_facts_by_id(kind.image_ids(unit.payload)))
     return kind.page_unit(unit.payload, images, attempt.assignment_id, attempt.arm)
-
-
-def is_excluded(worker: Worker | None, unit: Unit) -> bool:
-    """Return whether the worker is excluded from this unit."""
-    return worker is not None and unit.excluded_workers.filter(pk=worker.pk).exists()

@@ -9,7 +9,7 @@ SURPLUS_ACTION = "batch.surplus"  # audit action: a HIT was published twice
 CLOSE_ACTION = "batch.close"  # audit action: a batch stopped offering work
 
 
-def refused_extensions(batch: Batch) -> list[OutgoingCall]:
+def refused_extension_calls(batch: Batch) -> list[OutgoingCall]:
     """Return the calls of extensions that the marketplace refused; one query."""
     rows = OutgoingCall.objects.filter(batch=batch, extension__isnull=False, state=CallState.REFUSED)
     return list(rows.order_by("pk"))
@@ -21,7 +21,7 @@ def surplus_events(batch: Batch) -> list[AuditEvent]:
     return list(rows.order_by("-pk"))
 
 
-def was_closed_by(batch: Batch, moment: datetime) -> bool:
+def was_closed_at(batch: Batch, moment: datetime) -> bool:
     """Return whether the batch stopped offering work at that moment or earlier; one query."""
     later_closings = AuditEvent.objects.filter(
         project=batch.project_id, action=CLOSE_ACTION, subject=str(batch.pk)

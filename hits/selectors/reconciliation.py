@@ -77,7 +77,7 @@ class ReconciliationTotals:
 def reconciliation_totals(batch: Batch) -> ReconciliationTotals:
     """Return a batch's counts; four queries."""
     shown = Assignment.objects.filter(hit__unit__batch=batch)
-    undecided = undecided_assignments(batch)
+    undecided = undecided_unmatched_assignments(batch)
     return ReconciliationTotals(
         matched=shown.filter(match=Match.MATCHED).count(),
         marketplace_only=undecided.filter(match=Match.MARKETPLACE_ONLY).count(),
@@ -87,7 +87,7 @@ def reconciliation_totals(batch: Batch) -> ReconciliationTotals:
     )
 
 
-def undecided_assignments(batch: Batch) -> "QuerySet[Assignment]":
+def undecided_unmatched_assignments(batch: Batch) -> "QuerySet[Assignment]":
     """Return the marketplace's undecided assignments that our rows do not confirm, oldest first."""
     found = Assignment.objects.filter(hit__unit__batch=batch, decisions=None, resolution=None)
     return (
@@ -102,10 +102,10 @@ def lost_submissions(batch: Batch) -> "QuerySet[Submission]":
     cutoff = lost_cutoff(batch)
     if cutoff is None:
         return Submission.objects.none()
-    return _lost_in(Attempt.objects.filter(hit__unit__batch=batch, opened_at__lte=cutoff))
+    return _filter_lost_submissions(Attempt.objects.filter(hit__unit__batch=batch, opened_at__lte=cutoff))
 
 
-def _lost_in(attempts: "QuerySet[Attempt]") -> "QuerySet[Submission]":
+def _filter_lost_submissions(attempts: "QuerySet[Attempt]") -> "QuerySet[Submission]":
     shown = Assignment.objects.filter(
         hit=OuterRef("hit"), assignment_id=OuterRef("assignment_id"), worker=OuterRef("worker")
     )
@@ -132,11 +132,11 @@ def owed_cents(submission: Submission) -> int:
 
 def unmatched_rows(batch: Batch, match: Match) -> list[UnmatchedAssignment]:
     """Return one class of unconfirmed assignments with their differences; two queries."""
-    rows = undecided_assignments(batch).filter(match=match)
-    return describe_assignments(rows.select_related("hit__unit__batch", "worker")[:MAX_ROWS])
+    rows = undecided_unmatched_assignments(batch).filter(match=match)
+    return compare_assignments(rows.select_related("hit__unit__batch", "worker")[:MAX_ROWS])
 
 
-def describe_assignments(rows: "QuerySet[Assignment]") -> list[UnmatchedAssignment]:
+def compare_assignments(rows: "QuerySet[Assignment]") -> list[UnmatchedAssignment]:
     """Return assignments with decoded answers, compared with the submissions that they reference."""
     decoded = [(row, *_decode_fields(row.answer_xml)) for row in rows]
     submission_ids = {

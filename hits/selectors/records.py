@@ -41,7 +41,7 @@ def approved_records(project: Project, record_type: str) -> "QuerySet[Record]":
 
 def approved_records_on_taken_down_images(project: Project, record_type: str) -> "QuerySet[Record]":
     """Return approved records of a type that have an image that was taken down."""
-    return on_taken_down_images(filter_confirmed(Record.objects.all(), project, record_type))
+    return filter_taken_down_records(filter_confirmed(Record.objects.all(), project, record_type))
 
 
 def filter_confirmed(
@@ -67,7 +67,7 @@ def exclude_taken_down_images(rows: "QuerySet[Row]") -> "QuerySet[Row]":
     return remaining.select_related("image", "submission__attempt__worker").order_by("pk")
 
 
-def on_taken_down_images(rows: "QuerySet[Row]") -> "QuerySet[Row]":
+def filter_taken_down_records(rows: "QuerySet[Row]") -> "QuerySet[Row]":
     """Filter records to those with an image that was taken down."""
     return rows.filter(Q(image__taken_down_at__isnull=False) | Q(pk__in=_record_ids_with_taken_down_image()))
 

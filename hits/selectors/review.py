@@ -242,10 +242,10 @@ class QueueWindow:
 
 def queue_window(scope: Project | Batch, assignment_id: int | None, window: int = 7) -> QueueWindow:
     """Return the queue around an assignment, or its start if the assignment is not in it."""
-    return window_of_queue(review_queue(scope), assignment_id, window)
+    return build_queue_window(review_queue(scope), assignment_id, window)
 
 
-def window_of_queue(
+def build_queue_window(
     waiting: "QuerySet[Assignment]", assignment_id: int | None, window: int = 7
 ) -> QueueWindow:
     """Return a window of any ordered assignments; for queues other than the review queue."""
@@ -266,7 +266,7 @@ def window_of_queue(
     )
 
 
-def count_waiting_payouts(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
+def count_waiting_by_pay(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
     """Count waiting assignments by (max_assignments, bonus items), and return the highest primary key.
 
     The two numbers determine a submission's payout. No answer is read.

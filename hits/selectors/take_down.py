@@ -26,7 +26,7 @@ class TakeDownCounts:
     records: int
 
 
-def count_take_down(image: Image) -> TakeDownCounts:
+def count_take_down_effects(image: Image) -> TakeDownCounts:
     """Return the counts for one photo; a fixed number of queries."""
     hits = Hit.objects.filter(unit__in=image.units.all())
     live = hits.filter(state=HitState.LIVE, expires_at__gt=timezone.now()).count()

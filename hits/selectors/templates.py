@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from hits.domain.task_template.variables import fill_in
+from hits.domain.task_template.variables import fill_variables
 from hits.models import Project, TaskTemplate, Unit
 
 KIND = "html_template"
@@ -37,5 +37,5 @@ def find_document(public_id: uuid.UUID) -> TemplateDocument | None:
     template = TaskTemplate.objects.filter(pk=unit.payload["template"], project=unit.batch.project_id).first()
     if template is None:
         return None
-    html = fill_in(template.html, unit.payload["values"])
+    html = fill_variables(template.html, unit.payload["values"])
     return TemplateDocument(html, tuple(unit.batch.provenance.get("hosts", ())))

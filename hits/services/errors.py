@@ -11,7 +11,7 @@ class BadFile(Refused):
     """An unusable input file or row; the message names it."""
 
 
-class CannotStart(Refused):
+class JobCannotStart(Refused):
     """A job refused its request before any work; if it were resumed, it would fail in the same way."""
 
 
@@ -41,7 +41,7 @@ class StorageFull(Refused):
         return cls(f"{failure}: {reason}, then do the same again")
 
 
-class Busy(Conflict):
+class RetryLater(Conflict):
     """Another process does the same; a job retries after ``seconds``, when that process may be dead."""
 
     def __init__(self, message: str, seconds: float) -> None:
@@ -49,7 +49,7 @@ class Busy(Conflict):
         self.seconds = seconds
 
 
-class TooLarge(Refused):
+class ContentTooLarge(Refused):
     """The request is larger than its limit."""
 
 

@@ -22,15 +22,15 @@ from hits.kind import HitKind
 from hits.markdown import find_problem, photo_number, picture_sources
 from hits.models import Batch, Image, Instructions, Project
 from hits.selectors.instructions import (
-    built_in_drawings,
     built_in_text,
+    drawing_alt_texts,
     example_rows,
     newest_version,
     referenced_photo_ids,
     version_text,
 )
 from hits.services import audit
-from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.errors import Conflict, ContentTooLarge, Refused
 from hits.services.typed_values import clean_field, get_kind
 
 _CONTROL_CATEGORIES = {"Cc", "Cs"}
@@ -59,7 +59,7 @@ def publish_instructions(
 
     Raises:
         Refused: an unknown kind, no note, no change, or an invalid field; the message names it.
-        TooLarge: a text over its limit.
+        ContentTooLarge: a text over its limit.
         NewerVersionPublished: a newer version exists; publish again on top of it.
     """
     kind = get_kind(kind_name)
@@ -144,7 +144,7 @@ def clean_text(text: InstructionText, *, project: Project, kind: HitKind) -> Ins
 
     Raises:
         Refused: a field that pages cannot show; the message names it.
-        TooLarge: a text over its limit.
+        ContentTooLarge: a text over its limit.
     """
     summary = clean_field("summary", text.summary, MAX_SUMMARY)
     if not summary:
@@ -153,9 +153,9 @@ def clean_text(text: InstructionText, *, project: Project, kind: HitKind) -> Ins
     if not body:
         raise Refused("body: write the instructions")
     if len(body) > MAX_BODY:
-        raise TooLarge(f"body: it has {len(body):,} characters; use {MAX_BODY:,} or fewer")
+        raise ContentTooLarge(f"body: it has {len(body):,} characters; use {MAX_BODY:,} or fewer")
     if body.count("\n") >= MAX_LINES:
-        raise TooLarge(f"body: it has over {MAX_LINES} lines; put several sentences on a line")
+        raise ContentTooLarge(f"body: it has over {MAX_LINES} lines; put several sentences on a line")
     if any(
         unicodedata.category(character) in _CONTROL_CATEGORIES and character not in "\n\t"
         for character in body
@@ -195,7 +195,7 @@ def _clean_example(number: int, example: Example, kind: HitKind) -> Example:
         raise Refused(f"{field}: boxes need a photo; name its number")
     if len(example.boxes) > MAX_EXAMPLE_BOXES:
         raise Refused(f"{field}: there are {len(example.boxes)} boxes; use {MAX_EXAMPLE_BOXES} or fewer")
-    drawings = built_in_drawings(kind)
+    drawings = drawing_alt_texts(kind)
     if example.picture and example.picture not in drawings:
         raise Refused(f"{field}: the task has no such drawing")
     weak, good, explanation = texts

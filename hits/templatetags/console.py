@@ -220,7 +220,7 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
             links.append({"section": section, "label": title, "url": url})
     if visitor_role(context["request"], project):
         for link in links:
-            link["waiting"] = _waiting(str(link["section"]), project)
+            link["waiting"] = _count_waiting_items(str(link["section"]), project)
     return {"links": links, "section": context.get("section", "")}
 
 
@@ -231,7 +231,7 @@ def _url(name: str, project: Project) -> str:
         return ""  # the section's app is not installed
 
 
-def _waiting(section: str, project: Project) -> int:
+def _count_waiting_items(section: str, project: Project) -> int:
     return sum(counter(project) for counter in _counters.get(section, ()))
 
 
@@ -244,7 +244,9 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
         if tab == "history" and not context.get("admin"):
             continue
         if url := _url(name, project):
-            links.append({"tab": tab, "label": title, "url": url, "waiting": _waiting(tab, project)})
+            links.append(
+                {"tab": tab, "label": title, "url": url, "waiting": _count_waiting_items(tab, project)}
+            )
     return links
 
 

@@ -28,6 +28,6 @@ def account_balance() -> Balance | None:
     return cached_balance
 
 
-def forget_balance() -> None:
+def clear_cached_balance() -> None:
     """Clear the cached balance after a payment."""
     cache.delete(f"balance:{current_environment().name}")

@@ -14,7 +14,7 @@ from hits.mturk.environments import current_environment
 from hits.services.errors import ConfirmationRequired, Refused
 from hits.services.launching.terms import LaunchTerms
 from hits.services.money import budget
-from hits.views.balance import account_balance, forget_balance
+from hits.views.balance import account_balance, clear_cached_balance
 
 
 def cost_context(
@@ -64,7 +64,7 @@ def estimate_context(
     return context | {"estimate": estimate}
 
 
-def launch_step(request: HttpRequest, launch: Callable[[], str]) -> HttpResponse | dict[str, Any]:
+def launch_if_confirmed(request: HttpRequest, launch: Callable[[], str]) -> HttpResponse | dict[str, Any]:
     """Launch in the step of that name, and redirect to the URL that ``launch`` returns.
 
     Otherwise return the refusal's context for the confirmation page, which is empty in other steps.
@@ -75,7 +75,7 @@ def launch_step(request: HttpRequest, launch: Callable[[], str]) -> HttpResponse
         url = launch()
     except Refused as error:
         return refusal_context(request.POST, error)
-    forget_balance()
+    clear_cached_balance()
     return redirect(url)
 
 
@@ -99,7 +99,7 @@ def _typed_cost_error(typed: str, max_cents: int) -> str:
 
 def add_available_funds(terms: LaunchTerms) -> LaunchTerms:
     """Return the terms with the current balance, so that the launch can refuse an insufficient one."""
-    forget_balance()
+    clear_cached_balance()
     funds = account_balance()
     return replace(terms, available_cents=funds.available_cents if funds else None)
 

@@ -11,7 +11,7 @@ from hits.forms.images import ImageForm
 from hits.models import Image, Project
 from hits.mturk.boto import marketplace
 from hits.selectors.images.images import image_url
-from hits.selectors.take_down import count_take_down, image_events
+from hits.selectors.take_down import count_take_down_effects, image_events
 from hits.services.images import import_image, take_down
 from hits.views.access import project_page
 from hits.views.pages import action_messages
@@ -25,7 +25,7 @@ MAX_CHANGES_SHOWN = 20
 def project_image(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Show a photo; a POST changes its description."""
     image = get_object_or_404(Image, pk=image_id, project=project)
-    form = ImageForm(request.POST or None, initial=ImageForm.values_of(image))
+    form = ImageForm(request.POST or None, initial=ImageForm.image_values(image))
     if request.method == "POST" and form.is_valid():
         changed = import_image.update_description(
             image=image, by=signed_in_user(request), **form.cleaned_data
@@ -74,7 +74,7 @@ def _render_page(request: HttpRequest, image: Image, form: ImageForm, status: in
         "image": image,
         "url": image_url(image),
         "form": form,
-        "counts": count_take_down(image),
+        "counts": count_take_down_effects(image),
         "changes": image_events(image)[:MAX_CHANGES_SHOWN],
         "max_reason_length": take_down.MAX_REASON_LENGTH,
     }

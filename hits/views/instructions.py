@@ -38,17 +38,17 @@ def project_instructions(request: HttpRequest, project: Project) -> HttpResponse
 @project_page()
 def instructions_edit(request: HttpRequest, project: Project, kind_name: str) -> HttpResponse:
     """Edit a kind's instructions and publish a new version."""
-    kind = _find_kind(kind_name)
+    kind = _get_kind_or_404(kind_name)
     current = selectors.newest_version(project, kind.name)
     if request.method == "POST":
-        return _handle_post(request, project, kind, current)
+        return _publish_posted_text(request, project, kind, current)
     text = _initial_text(kind, current)
     version = current.version if current is not None else 0
     form = InstructionsForm(initial={"summary": text.summary, "body": text.body, "based_on": version})
     return _render_editor(request, project, kind, form, build_example_forms(kind, text.examples))
 
 
-def _handle_post(
+def _publish_posted_text(
     request: HttpRequest, project: Project, kind: HitKind, current: Instructions | None
 ) -> HttpResponse:
     form, examples = InstructionsForm(request.POST), build_example_forms(kind, (), request.POST)
@@ -128,7 +128,7 @@ def _render_editor(
 @project_page()
 def instructions_preview(request: HttpRequest, project: Project, kind_name: str) -> HttpResponse:
     """Render a text as on the task's page; the posted text is not stored."""
-    kind = _find_kind(kind_name)
+    kind = _get_kind_or_404(kind_name)
     error_message = ""
     if request.method == "POST":
         form, examples = InstructionsForm(request.POST), build_example_forms(kind, (), request.POST)
@@ -163,7 +163,7 @@ def instructions_version(
     request: HttpRequest, project: Project, kind_name: str, version: int
 ) -> HttpResponse:
     """Show one version and its changes from the previous one."""
-    kind = _find_kind(kind_name)
+    kind = _get_kind_or_404(kind_name)
     row = _get_version(project, kind, version)
     lines, before = selectors.version_diff(row)
     context = {
@@ -206,7 +206,7 @@ def _initial_text(kind: HitKind, current: Instructions | None) -> InstructionTex
     return selectors.built_in_text(kind) or InstructionText(summary=kind.description)
 
 
-def _find_kind(name: str) -> HitKind:
+def _get_kind_or_404(name: str) -> HitKind:
     try:
         return registry.get_kind(name)
     except LookupError as error:

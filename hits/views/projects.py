@@ -55,7 +55,7 @@ def project_new(request: HttpRequest) -> HttpResponse:
 @project_page()
 def project_people(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the members and their roles; workers have a separate list."""
-    return _render_people(request, project, MemberForm())
+    return _render_members(request, project, MemberForm())
 
 
 @require_POST
@@ -64,13 +64,13 @@ def member_add(request: HttpRequest, project: Project) -> HttpResponse:
     """Add a member by user name."""
     form = MemberForm(request.POST)
     if not form.is_valid():
-        return _render_people(request, project, form, status=400)
+        return _render_members(request, project, form, status=400)
     role = Role(form.cleaned_data["role"])
     try:
         services.set_role(project=project, user=form.user, role=role, by=signed_in_user(request))
     except Refused as error:
         form.add_error("username", str(error))
-        return _render_people(request, project, form, status=400)
+        return _render_members(request, project, form, status=400)
     messages.success(request, f"{form.user} is now {role.value} of {project.name}.")
     return redirect("project-people", project.slug)
 
@@ -92,7 +92,7 @@ def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpRes
     return redirect("project-people", project.slug)
 
 
-def _render_people(
+def _render_members(
     request: HttpRequest, project: Project, form: MemberForm, status: int = 200
 ) -> HttpResponse:
     context = {

@@ -19,7 +19,7 @@ from hits.services.batches import lifecycle
 from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from hits.views.pages import action_messages, get_or_404
 from hits.views.users import signed_in_user
 
@@ -86,7 +86,7 @@ def _evidence_context(item: review.AssignmentReview) -> dict[str, Any]:
         "worker_summary": people.worker_summary(item.assignment.worker, batch.project),
         "open_here": item.assignment.status == AssignmentStatus.SUBMITTED and item.current_decision is None,
         "may_override": item.assignment.status == AssignmentStatus.REJECTED,
-        "no_override": services.why_no_override(item.assignment),
+        "no_override": services.override_refusal_reason(item.assignment),
     }
 
 
@@ -164,7 +164,7 @@ def _settle(request: HttpRequest, decision: Decision) -> None:
     except Refused as error:
         messages.warning(request, f"{name} is {done}, but the decision is not carried out yet: {error}")
         return
-    forget_balance()
+    clear_cached_balance()
     paid = sum(call.amount_cents + call.fee_cents for call in decision.calls.all())
     if decision.verdict == Verdict.APPROVE:
         messages.success(request, f"{name} approved, {format_dollars(paid)} paid.")

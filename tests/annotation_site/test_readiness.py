@@ -92,15 +92,15 @@ def test_pages_and_task_api_work_without_the_cache(no_redis: None, client: Clien
 
 def test_wrong_keys_of_teams_are_counted_without_the_cache(no_redis: None) -> None:
     for _ in range(entries.MAX_WRONG_KEYS):
-        with pytest.raises(entries.UnknownKey):
+        with pytest.raises(entries.UnknownTeamKey):
             entries.authenticate_team(board=None, key="nope", address="198.51.100.7")
     with pytest.raises(entries.LimitReached):
         entries.authenticate_team(board=None, key="nope", address="198.51.100.7")
-    with pytest.raises(entries.UnknownKey):
+    with pytest.raises(entries.UnknownTeamKey):
         entries.authenticate_team(board=None, key="nope", address="198.51.100.8")
     assert "198.51" not in str(list(WrongKey.objects.values_list("address", flat=True)))
     WrongKey.objects.update(at=timezone.now() - timedelta(minutes=16))
-    with pytest.raises(entries.UnknownKey):
+    with pytest.raises(entries.UnknownTeamKey):
         entries.authenticate_team(board=None, key="nope", address="198.51.100.7")
     assert WrongKey.objects.count() == 1
 

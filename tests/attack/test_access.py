@@ -49,7 +49,7 @@ from hits.services import instructions
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.collecting.submit import NotEligible
-from hits.services.errors import Refused, TooLarge
+from hits.services.errors import ContentTooLarge, Refused
 from hits.services.launching.terms import Eligibility, LaunchTerms, PlannedRequirement
 from hits.services.workers import qualifications
 from hits.services.workers.qualifications import (
@@ -492,7 +492,7 @@ def test_dead_call_is_retried_after_its_time_limit(project: Project, live: Calla
 
 def test_text_with_too_many_lines_is_refused_before_comparison(project: Project, admin: User) -> None:
     text = InstructionText("Look", "\n".join("ab"[number % 2] for number in range(MAX_LINES + 1)))
-    with pytest.raises(TooLarge, match="lines"):
+    with pytest.raises(ContentTooLarge, match="lines"):
         instructions.publish_instructions(
             project=project, kind_name="sherlock_observation", text=text, note="x", based_on=0, by=admin
         )

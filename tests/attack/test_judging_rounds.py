@@ -33,7 +33,7 @@ from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection
 from validation.models import QualityCheck
-from validation.selectors.judging import review_tallies
+from validation.selectors.judging import pair_tallies
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 from validation.services.localization import launch_localization
 from validation.services.quality_checks import add_gold_item
@@ -154,7 +154,7 @@ def test_worker_gets_item_once_across_rounds(work: Work, frame: Client) -> None:
     market.work(hits[1], other, review("un"))
     for batch in batches:
         loop.collected(batch)
-    assert review_tallies(project=work.project).judgments == 2
+    assert pair_tallies(project=work.project).judgments == 2
 
 
 def test_unqualified_worker_is_refused_everywhere(work: Work, frame: Client) -> None:
@@ -215,13 +215,13 @@ def test_round_with_quality_checks_can_be_extended_reconciled_and_closed(work: W
     loop.collected(batch)
     assert all(is_confirmed(row) for row in Submission.objects.filter(kind="observation_review"))
     own = batch.units.filter(quality_check=None).count()
-    assert review_tallies(batch=batch).judgments == 2 * own
+    assert pair_tallies(batch=batch).judgments == 2 * own
     extend_by(batch, 1)
     for hit in hits:
         hit.refresh_from_db()
         market.work(hit, judges[2], review("un"))
     loop.collected(batch)
-    assert review_tallies(batch=batch).judgments == 3 * own
+    assert pair_tallies(batch=batch).judgments == 3 * own
     found = reconcile_batch(batch=batch, marketplace=marketplace())
     assert not found.findings
     for row in Assignment.objects.filter(hit__unit__batch=batch):

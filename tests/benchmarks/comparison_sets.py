@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
 from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
-from curation.negatives.options import ComparisonSetOptions, Shortcut
+from curation.negatives.options import ComparisonSetOptions, SpeedShortcut
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.pipelines.score_matmul_backends import choose_score_backend
 from hits.management.memory import peak_mib
@@ -168,7 +168,7 @@ def after_cap(data: Data, copies: int) -> list[int]:
 
 
 def ours(
-    data: Data, words: list[str], product: ScoreBackend, shortcut: Shortcut = Shortcut.NONE
+    data: Data, words: list[str], product: ScoreBackend, shortcut: SpeedShortcut = SpeedShortcut.NONE
 ) -> ComparisonSetResult:
     """Build the sets from arrays in memory."""
     return build_comparison_sets(
@@ -200,7 +200,7 @@ def warm_up() -> None:
     """Compile before anything is timed."""
     few = made_up(500)
     for product in (choose_score_backend(), NumpyScoreBackend()):
-        for shortcut in Shortcut:
+        for shortcut in SpeedShortcut:
             ours(few, few.words, product, shortcut)
 
 
@@ -219,7 +219,7 @@ def interleaved(data: Data) -> dict[str, Any]:
     limit = {name: min(one[name] for one in limits) for name in ("seconds", "cpu")}
     shortcuts = {
         shortcut.value: _shortcut(data, words, shortcut, results["best"])
-        for shortcut in (Shortcut.STOP_EARLY, Shortcut.DROP_USED)
+        for shortcut in (SpeedShortcut.STOP_EARLY, SpeedShortcut.DROP_USED)
     }
     scoring = reference.seconds - reference.picking_seconds
     return {
@@ -236,7 +236,9 @@ def interleaved(data: Data) -> dict[str, Any]:
     }
 
 
-def _shortcut(data: Data, words: list[str], shortcut: Shortcut, full: ComparisonSetResult) -> dict[str, Any]:
+def _shortcut(
+    data: Data, words: list[str], shortcut: SpeedShortcut, full: ComparisonSetResult
+) -> dict[str, Any]:
     result, run = timed(lambda: ours(data, words, choose_score_backend(), shortcut))
     return _rounded(run) | {"same_sets": result.sets == full.sets}
 

@@ -81,7 +81,7 @@ def work(hit: Hit, worker: Worker, answer: dict[str, Any] | None = None, **more:
 
 def list_holders(port: Any, type_id: str) -> list[tuple[str, int]]:
     """Return worker id and value of each holder of a qualification, as the marketplace lists them."""
-    rows = port._pages(
+    rows = port._iterate_all_rows(
         port._client.list_workers_with_qualification_type,
         "Qualifications",
         QualificationTypeId=type_id,
@@ -94,5 +94,5 @@ def list_blocks(port: Any) -> list[tuple[str, str]]:
     """Return worker id and reason of each block, as the marketplace lists them."""
     return [
         (row["WorkerId"], row["Reason"])
-        for row in port._pages(port._client.list_worker_blocks, "WorkerBlocks")
+        for row in port._iterate_all_rows(port._client.list_worker_blocks, "WorkerBlocks")
     ]

@@ -11,7 +11,7 @@ from hits.domain.states import Role
 from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from validation.models import JudgingReport
-from validation.registry import has_spec
+from validation.registry import is_judging_kind
 from validation.selectors import report as selectors
 
 
@@ -21,7 +21,11 @@ class JudgingReportView(APIView):
     def get(self, request: Request, slug: str, kind: str) -> Response:
         """Return the newest report, the judgments since then, and workers by short name; 404 without a report."""
         project = Project.objects.filter(slug=slug).first()
-        if project is None or not visitor_has_role(request, project, Role.RESEARCHER) or not has_spec(kind):
+        if (
+            project is None
+            or not visitor_has_role(request, project, Role.RESEARCHER)
+            or not is_judging_kind(kind)
+        ):
             raise Http404
         report = selectors.newest_report(project, kind)
         if report is None:
@@ -39,11 +43,11 @@ def _serialize(report: JudgingReport) -> dict[str, Any]:
         "ratings": report.ratings,
         "until": report.last_judgment_at,
         "since": selectors.count_new_judgments(report),
-        "behind": selectors.is_behind(report),
+        "behind": selectors.is_report_outdated(report),
         "data_sha256": report.data_sha256,
         "figures": report.figures,
         "workers": [
             {"rank": row.rank, "worker": str(row.worker), "figures": row.figures}
-            for row in selectors.report_workers(report)
+            for row in selectors.list_report_workers(report)
         ],
     }

@@ -53,7 +53,7 @@ def list_first_rounds(project: Project, kind: str) -> list[JudgingRound]:
     return list(rows.select_related("batch__project").order_by("-pk"))
 
 
-def rounds_with_follow_ups(environment: str) -> list[JudgingRound]:
+def rounds_allowing_follow_ups(environment: str) -> list[JudgingRound]:
     """Return the rounds of one marketplace that launch follow-ups automatically, oldest first."""
     rows = JudgingRound.objects.filter(
         follows=None, max_redundancy__gt=0, ask_budget_cents__gt=0, batch__environment=environment
@@ -73,7 +73,7 @@ def round_progress(rounds: Iterable[JudgingRound]) -> list[RoundProgress]:
     return result
 
 
-def is_complete(first: JudgingRound) -> bool:
+def is_round_complete(first: JudgingRound) -> bool:
     """Return whether the round and its follow-ups have received all their judgments.
 
     Expired and cancelled HITs, closed batches and quality checks do not count as pending.
@@ -100,16 +100,16 @@ def undecided_items(first: JudgingRound) -> list[UndecidedItem]:
     """
     batch = first.batch
     # Cached: the computation reads all judgments of the kind, which takes seconds for a hundred thousand.
-    state = [first.pk, *_rule_settings(first), *data_fingerprint(batch.project, batch.kind)]
+    state = [first.pk, *_follow_up_settings(first), *data_fingerprint(batch.project, batch.kind)]
     key = f"undecided:{content_sha256(state)}"
     found: list[UndecidedItem] | None = cache.get(key)
     if found is None:
-        found = _find_undecided(first)
+        found = _find_undecided_items(first)
         cache.set(key, found, CACHE_SECONDS)
-    return _drop_unavailable(batch.project, batch.kind, found)
+    return _drop_unavailable_items(batch.project, batch.kind, found)
 
 
-def _find_undecided(first: JudgingRound) -> list[UndecidedItem]:
+def _find_undecided_items(first: JudgingRound) -> list[UndecidedItem]:
     batch = first.batch
     rules = parse_rules(batch.kind, first.rules)
     items = _unit_ids_by_item(first)
@@ -141,7 +141,7 @@ def units_by_item(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
     return found
 
 
-def state_fingerprint(first: JudgingRound) -> list[Any]:
+def round_fingerprint(first: JudgingRound) -> list[Any]:
     """Return a fingerprint of the kind's judgments and of the round's limits; cheap queries only.
 
     Read it before a check begins, so that judgments which arrive during the check trigger the next one.
@@ -150,7 +150,7 @@ def state_fingerprint(first: JudgingRound) -> list[Any]:
     project = Project.objects.filter(pk=batch.project_id)
     return [
         *data_fingerprint(batch.project, batch.kind),
-        *_rule_settings(first),
+        *_follow_up_settings(first),
         first.ask_budget_cents,
         *project.values_list("budget_cap_cents", "confirm_above_cents").get(),
         committed_cents(project=batch.project),
@@ -204,14 +204,16 @@ def _undecided_keys(rows: Sequence[JudgmentRow], kind: str, rules: dict[str, Dec
     }
 
 
-def _drop_unavailable(project: Project, kind: str, items: Sequence[UndecidedItem]) -> list[UndecidedItem]:
+def _drop_unavailable_items(
+    project: Project, kind: str, items: Sequence[UndecidedItem]
+) -> list[UndecidedItem]:
     if spec_of(kind).material is not Material.RECORDS:
         return list(items)
     available = collected.approved_ids(project, OBSERVATION, [row.item for row in items])
     return [row for row in items if row.item in available]
 
 
-def _rule_settings(first: JudgingRound) -> list[Any]:
+def _follow_up_settings(first: JudgingRound) -> list[Any]:
     return [first.rules, first.max_redundancy]
 
 

@@ -23,7 +23,7 @@ from validation.domain.agreement.votes import (
 )
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.sampling import (
-    Candidate,
+    SelectablePair,
     Selection,
     group_by_stratum,
     select_pairs,
@@ -36,7 +36,7 @@ from validation.selectors.ratings import read_judgments
 
 
 @dataclass(frozen=True, slots=True)
-class PairReview:
+class PairJudgments:
     """The judgments of one pair: a tally and a verdict (or ``None``) per dimension."""
 
     instance_id: str
@@ -46,14 +46,14 @@ class PairReview:
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewTallies:
+class PairTallies:
     """All judged pairs in the order of their first judgment, and the share of positive pairs in each dimension.
 
     The denominator is the pairs with at least one judgment. A pair is positive if more than half of its judges are on
     the positive side of the scale.
     """
 
-    pairs: Mapping[str, PairReview]
+    pairs: Mapping[str, PairJudgments]
     shares: Mapping[str, Share]
     judgments: int
 
@@ -94,7 +94,7 @@ class Author:
 class SelectedPairs:
     """The pairs that a selection finds among ``total``; ``strata`` are (name, selected, available)."""
 
-    pairs: Sequence[Candidate]
+    pairs: Sequence[SelectablePair]
     total: int
     author_count: int
     strata: Sequence[tuple[str, int, int]]
@@ -127,9 +127,9 @@ def has_pairs(project: Project) -> bool:
     return gives_pairs or has_pair or not (gives_any or has_any)
 
 
-def review_tallies(
+def pair_tallies(
     *, project: Project | None = None, batch: Batch | None = None, pairs: Collection[str] | None = None
-) -> ReviewTallies:
+) -> PairTallies:
     """Return the tallies of review rounds over a project or one batch; ``pairs`` limits them to these ids.
 
     Counts confirmed answers that are submitted or approved, and imported ones; quality checks do not count.
@@ -138,22 +138,22 @@ def review_tallies(
     total = 0
     scope = project or (batch.project if batch else None)
     if scope is None:
-        raise ValueError("review_tallies: give a project or a batch")
+        raise ValueError("pair_tallies: give a project or a batch")
     spec = review_spec()
     for row in read_judgments(
         project=scope, kind=spec.name, batches=[batch.pk] if batch else None, items=pairs
     ):
         by_pair[row.item].append(row)
         total += 1
-    tallied = {key: _build_pair_review(spec, key, found) for key, found in by_pair.items()}
+    tallied = {key: _build_pair_judgments(spec, key, found) for key, found in by_pair.items()}
     shares = {
         dimension.name: verdict_share(pair.verdicts[dimension.name] for pair in tallied.values())
         for dimension in spec.decided_dimensions
     }
-    return ReviewTallies(pairs=tallied, shares=shares, judgments=total)
+    return PairTallies(pairs=tallied, shares=shares, judgments=total)
 
 
-def _build_pair_review(spec: JudgingSpec, instance_id: str, found: list[JudgmentRow]) -> PairReview:
+def _build_pair_judgments(spec: JudgingSpec, instance_id: str, found: list[JudgmentRow]) -> PairJudgments:
     tallies = {
         dimension.name: tally(
             (row.answer[dimension.name] for row in found), [str(label) for label in dimension.best_first]
@@ -166,7 +166,7 @@ def _build_pair_review(spec: JudgingSpec, instance_id: str, found: list[Judgment
         )
         for dimension in spec.decided_dimensions
     }
-    return PairReview(instance_id, tallies, verdicts, judge_count=len(found))
+    return PairJudgments(instance_id, tallies, verdicts, judge_count=len(found))
 
 
 def likert_judgments(
@@ -234,7 +234,7 @@ def _sent_keys(project: Project) -> "QuerySet[Unit, str]":
     return rows.order_by().values_list("key", flat=True)
 
 
-def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[Candidate]:
+def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[SelectablePair]:
     """Return the accepted pairs that can be sent to judges, oldest first; one query.
 
     ``include_sent`` also returns pairs that were sent before.
@@ -248,7 +248,7 @@ def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[Ca
         "image__source_url",
     )
     return [
-        Candidate(key, worker, split, confidence, source_host(url))
+        SelectablePair(key, worker, split, confidence, source_host(url))
         for key, worker, split, confidence, url in fields
     ]
 

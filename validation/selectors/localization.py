@@ -22,7 +22,7 @@ from validation.domain.reports.localization import (
     score_matchings,
 )
 from validation.registry import spec_for_material
-from validation.selectors.ratings import is_counted, read_judgments
+from validation.selectors.ratings import counted_assignment_filter, read_judgments
 
 BOOTSTRAP_STREAM = 102  # same stream as the report, so that the page shows the same interval
 
@@ -98,7 +98,7 @@ class MatchingRound:
 def matching_rounds(project: Project) -> list[MatchingRound]:
     """Return the project's matching rounds, newest first; one query."""
     item_units = Q(units__quality_check=None)
-    counted = item_units & is_counted("units__hits__assignments__")
+    counted = item_units & counted_assignment_filter("units__hits__assignments__")
     rows = (
         Batch.objects.filter(project=project, kind=matching_spec().name)
         .select_related("judging_round")

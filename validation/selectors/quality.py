@@ -17,14 +17,14 @@ from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from validation.domain.judging import answer_quality
 from validation.domain.judging.answer_quality import CheckResult
-from validation.domain.judging.near_copies import find_copies, is_long
+from validation.domain.judging.near_copies import find_copies, is_long_text
 from validation.domain.judging.quality_check_types import CheckRole, ExpectedLabels
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.qualification.worker_rules import Series
 from validation.domain.qualification.worker_status import Measure
 from validation.models import ImportedJudgment, JudgingReport, QualityCheck, WorkerQuality
 from validation.registry import kind_names, spec_of
-from validation.selectors.ratings import is_counted, read_judgments
+from validation.selectors.ratings import counted_assignment_filter, read_judgments
 
 MIN_TIME_SHARE = 0.1  # of a kind's expected time: nobody reads a task ten times as fast as a careful worker
 CACHE_SECONDS = 24 * 3600  # how long a computed series stays in the cache
@@ -55,7 +55,7 @@ def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLab
     return expected, originals
 
 
-def quality_check_answers(
+def quality_check_results(
     project: Project, kind: str, *, workers: Collection[int] | None = None
 ) -> dict[int, list[CheckResult]]:
     """Return the results of each worker's quality checks, oldest first; at most three queries."""
@@ -66,7 +66,9 @@ def quality_check_answers(
         *_original_judgments(project, kind, workers),
         *read_judgments(project=project, kind=kind, workers=workers, roles=tuple(CheckRole)),
     ]
-    return answer_quality.compare_checks(rows, expected=expected, originals=originals, spec=spec_of(kind))
+    return answer_quality.score_quality_checks(
+        rows, expected=expected, originals=originals, spec=spec_of(kind)
+    )
 
 
 def _original_judgments(
@@ -75,7 +77,7 @@ def _original_judgments(
     repeats = QualityCheck.objects.filter(
         role=CheckRole.REPEAT, unit__batch__project=project, unit__batch__kind=kind
     )
-    rows = _not_rejected(project, kind).filter(hit__unit__in=repeats.values("original"))
+    rows = _not_rejected_assignments(project, kind).filter(hit__unit__in=repeats.values("original"))
     if workers is not None:
         rows = rows.filter(worker__in=list(workers))
     fields = rows.values_list("worker_id", "hit__unit_id", "pk", "submission__answer")
@@ -83,9 +85,9 @@ def _original_judgments(
         yield JudgmentRow(kind, "", f"w{worker}", answer, worker=worker, unit=unit, assignment=pk)
 
 
-def _not_rejected(project: Project, kind: str) -> "QuerySet[Assignment]":
+def _not_rejected_assignments(project: Project, kind: str) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
-        is_counted(), hit__unit__batch__kind=kind, hit__unit__batch__project=project
+        counted_assignment_filter(), hit__unit__batch__kind=kind, hit__unit__batch__project=project
     )
 
 
@@ -145,7 +147,7 @@ def _quality_check_series(project: Project, role: CheckRole) -> Series:
     """Return whether each check was answered as expected; for repeats, whether each label is the same both times."""
     rows: list[tuple[int, datetime | None, bool]] = []
     for kind in kind_names():
-        for worker, answers in quality_check_answers(project, kind).items():
+        for worker, answers in quality_check_results(project, kind).items():
             for answer in answers:
                 if answer.role is not role:
                     continue
@@ -161,7 +163,7 @@ def _quality_check_series(project: Project, role: CheckRole) -> Series:
 def _pace_series(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
     for kind in kind_names():
-        timed = _not_rejected(project, kind).filter(
+        timed = _not_rejected_assignments(project, kind).filter(
             hit__unit__quality_check=None, submission__active_seconds__gt=0
         )
         fields = timed.order_by("submitted_at", "pk").values_list(
@@ -185,7 +187,7 @@ def _variety_series(project: Project) -> Series:
             spec_of(kind),
         )
         for worker, judgments in by_worker.items():
-            marks = answer_quality.mark_runs(runs.get(worker, ()), len(judgments))
+            marks = answer_quality.mark_answers_in_runs(runs.get(worker, ()), len(judgments))
             rows.extend((worker, row.at, not mark) for row, mark in zip(judgments, marks, strict=True))
     return _merge_by_worker(rows)
 
@@ -273,7 +275,7 @@ def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
         .values_list(*_PAIR_FIELDS)[:MAX_NEWEST_PAIRS]
     )
     others = project_pairs.exclude(submission__attempt__worker=worker).filter(
-        fields__inference__in={row[2] for row in own_pairs if is_long(row[2])}
+        fields__inference__in={row[2] for row in own_pairs if is_long_text(row[2])}
     )
     pairs = _group_copies(sorted([*own_pairs, *others.values_list(*_PAIR_FIELDS)]))
     return WorkerCopies(tuple(pairs[worker.pk]), len(own_pairs), near_copies_compared=False)

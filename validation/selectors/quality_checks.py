@@ -16,7 +16,7 @@ from validation.domain.judging.quality_checks import compare_with_expected, labe
 from validation.domain.judging.spec import ItemView
 from validation.models import GoldItem
 from validation.registry import spec_of, specs
-from validation.selectors.ratings import is_counted
+from validation.selectors.ratings import counted_assignment_filter
 
 PER_PAGE = 20
 DOUBTFUL_MIN_ANSWERS, DOUBTFUL_PERCENT = 10, 60  # doubtful: fewer than 60 % of answers are right
@@ -109,7 +109,7 @@ def _answers_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[i
     """Return, by gold item, whether each answer is what was expected at launch; one query."""
     found: dict[int, list[bool]] = defaultdict(list)
     rows = Assignment.objects.filter(
-        is_counted(), hit__unit__quality_check__gold_item__in=[gold.pk for gold in gold_items]
+        counted_assignment_filter(), hit__unit__quality_check__gold_item__in=[gold.pk for gold in gold_items]
     )
     fields = (
         "hit__unit__quality_check__gold_item_id",
@@ -146,27 +146,27 @@ def judged_units(
     if item:
         rows = rows.filter(**{f"payload__{spec_of(kind).item_field}": item})
     found = Paginator(rows, PER_PAGE).get_page(page)
-    return found, _count_votes(project, kind, list(found))
+    return found, _build_judged_units(project, kind, list(found))
 
 
 def judged_unit(project: Project, kind: str, pk: int) -> JudgedUnit | None:
     """Return one judged unit of the project, or ``None``; quality checks are excluded."""
     unit = _judged_units(project, kind).filter(pk=pk).first()
-    return None if unit is None else _count_votes(project, kind, [unit])[0]
+    return None if unit is None else _build_judged_units(project, kind, [unit])[0]
 
 
 def _judged_units(project: Project, kind: str) -> "QuerySet[Unit]":
-    judge_count = Count("hits__assignments", filter=is_counted("hits__assignments__"))
+    judge_count = Count("hits__assignments", filter=counted_assignment_filter("hits__assignments__"))
     rows = Unit.objects.filter(batch__project=project, batch__kind=kind, quality_check=None).select_related(
         "batch"
     )
     return rows.annotate(judge_count=judge_count).filter(judge_count__gt=0).order_by("-judge_count", "-pk")
 
 
-def _count_votes(project: Project, kind: str, units: Sequence[Unit]) -> list[JudgedUnit]:
+def _build_judged_units(project: Project, kind: str, units: Sequence[Unit]) -> list[JudgedUnit]:
     votes: dict[int, dict[str, Counter[str | int]]] = defaultdict(lambda: defaultdict(Counter))
     judges: Counter[int] = Counter()
-    rows = Assignment.objects.filter(is_counted(), hit__unit__in=units)
+    rows = Assignment.objects.filter(counted_assignment_filter(), hit__unit__in=units)
     for unit, answer in rows.values_list("hit__unit_id", "submission__answer"):
         judges[unit] += 1
         for name, label in labels_by_name(answer, spec_of(kind)).items():

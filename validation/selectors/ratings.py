@@ -21,7 +21,7 @@ from validation.registry import spec_of
 CHUNK_SIZE = 2_000
 
 
-def is_counted(prefix: str = "", statuses: Iterable[AssignmentStatus] = NOT_REJECTED) -> Q:
+def counted_assignment_filter(prefix: str = "", statuses: Iterable[AssignmentStatus] = NOT_REJECTED) -> Q:
     """Return the condition that an assignment is confirmed and has one of ``statuses``, by default not rejected."""
     values = [status.value for status in statuses]
     return Q(**{f"{prefix}match": Match.MATCHED, f"{prefix}status__in": values})
@@ -29,7 +29,7 @@ def is_counted(prefix: str = "", statuses: Iterable[AssignmentStatus] = NOT_REJE
 
 def counted_judgments(batches: Collection[Batch | int]) -> "QuerySet[Assignment]":
     """Return the judgments of these batches, without rejected ones and quality checks."""
-    rows = Assignment.objects.filter(is_counted(), hit__unit__batch__in=batches)
+    rows = Assignment.objects.filter(counted_assignment_filter(), hit__unit__batch__in=batches)
     return rows.filter(hit__unit__quality_check=None)
 
 
@@ -51,9 +51,9 @@ def read_judgments(
             checks, and ``None`` selects judgments and all checks. statuses: the assignment statuses that count.
     """
     if batches is None and workers is None and (roles is None or not roles):
-        yield from _read_imported(project, kind, items)
+        yield from _read_imported_judgments(project, kind, items)
     seen: set[tuple[str, int]] = set()
-    for row in _read_collected(project, kind, batches, workers, items, roles, statuses):
+    for row in _read_collected_judgments(project, kind, batches, workers, items, roles, statuses):
         if row.role is None and row.worker is not None:
             if (row.item, row.worker) in seen:
                 continue
@@ -61,7 +61,7 @@ def read_judgments(
         yield row
 
 
-def _read_collected(  # noqa: PLR0917 - private
+def _read_collected_judgments(  # noqa: PLR0917 - private
     project: Project,
     kind: str,
     batches: Collection[int] | None,
@@ -72,7 +72,9 @@ def _read_collected(  # noqa: PLR0917 - private
 ) -> Iterator[JudgmentRow]:
     # Filter by keys: PostgreSQL is slow at the join with the batches.
     rewards = dict(Batch.objects.filter(project=project, kind=kind).values_list("pk", "reward_cents"))
-    rows = Assignment.objects.filter(is_counted(statuses=statuses), hit__unit__batch__in=list(rewards))
+    rows = Assignment.objects.filter(
+        counted_assignment_filter(statuses=statuses), hit__unit__batch__in=list(rewards)
+    )
     excludes_checks = roles is not None and not roles
     rows = _filter_rows(rows, kind, batches, workers, None if excludes_checks else items)
     if excludes_checks and items is not None:
@@ -135,7 +137,9 @@ def _filter_rows(
     return rows
 
 
-def _read_imported(project: Project, kind: str, items: Collection[str] | None) -> Iterator[JudgmentRow]:
+def _read_imported_judgments(
+    project: Project, kind: str, items: Collection[str] | None
+) -> Iterator[JudgmentRow]:
     rows = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
     if items is not None:
         rows = rows.filter(item__in=list(items))

@@ -15,7 +15,7 @@ from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.models import ImportedJudgment, ItemDecision, JudgingReport, WorkerQuality
 from validation.registry import spec_of
-from validation.selectors.ratings import is_counted, read_judgments
+from validation.selectors.ratings import counted_assignment_filter, read_judgments
 
 COMPUTE_TASK = "validation.compute_report"
 MAKE_ROWS_TASK = "validation.make_rater_rows"
@@ -32,13 +32,13 @@ def count_judgments(project: Project, kind: str) -> int:
     A worker's second judgment of an item counts here, unlike in a report.
     """
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind).count()
-    return _not_rejected(project, kind).count() + imported
+    return _not_rejected_assignments(project, kind).count() + imported
 
 
 def first_judged_kind(project: Project, kinds: Sequence[str]) -> str:
     """Return the first of ``kinds`` that has judgments, imported ones included, else the first kind; two queries."""
     not_rejected = Assignment.objects.filter(
-        is_counted(), hit__unit__batch=OuterRef("pk"), hit__unit__quality_check=None
+        counted_assignment_filter(), hit__unit__batch=OuterRef("pk"), hit__unit__quality_check=None
     )
     batches = Batch.objects.filter(Exists(not_rejected), project=project, kind__in=kinds)
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind__in=kinds)
@@ -53,7 +53,9 @@ def data_fingerprint(project: Project, kind: str) -> list[int]:
     They are the number of judgments and quality checks with the sum of their primary keys (one may be rejected while
     another arrives), the number and last key of imported ones, and the number of images that were taken down.
     """
-    answers = _not_rejected(project, kind, with_checks=True).aggregate(n=Count("pk"), keys=Sum("pk"))
+    answers = _not_rejected_assignments(project, kind, with_checks=True).aggregate(
+        n=Count("pk"), keys=Sum("pk")
+    )
     imported = ImportedJudgment.objects.filter(source__project=project, source__kind=kind)
     files = imported.aggregate(n=Count("pk"), last=Max("pk"))
     taken_down = Image.objects.filter(project=project, taken_down_at__isnull=False).count()
@@ -66,14 +68,16 @@ def count_new_judgments(report: JudgingReport) -> int:
     return count_judgments(report.project, report.kind) - int(report.figures.get("counted", report.judgments))
 
 
-def is_behind(report: JudgingReport) -> bool:
+def is_report_outdated(report: JudgingReport) -> bool:
     """Return whether the report's data has changed since it was computed or checked."""
     return bool(report.figures.get("standing") != data_fingerprint(report.project, report.kind))
 
 
-def _not_rejected(project: Project, kind: str, *, with_checks: bool = False) -> "QuerySet[Assignment]":
+def _not_rejected_assignments(
+    project: Project, kind: str, *, with_checks: bool = False
+) -> "QuerySet[Assignment]":
     batches = list(Batch.objects.filter(project=project, kind=kind).values_list("pk", flat=True))
-    rows = Assignment.objects.filter(is_counted(), hit__unit__batch__in=batches)
+    rows = Assignment.objects.filter(counted_assignment_filter(), hit__unit__batch__in=batches)
     return rows if with_checks else rows.filter(hit__unit__quality_check=None)
 
 
@@ -94,7 +98,7 @@ def newest_jobs(project: Project, kind: str) -> dict[str, Job]:
     return {job.exclusive_key: job for job in jobs}
 
 
-def report_workers(report: JudgingReport) -> "QuerySet[WorkerQuality]":
+def list_report_workers(report: JudgingReport) -> "QuerySet[WorkerQuality]":
     """Return the report's figures of each worker, most reliable first."""
     return report.workers.select_related("worker").order_by("rank")
 

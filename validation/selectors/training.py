@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from hits import registry
 from hits.domain.states import AssignmentStatus, Match, Purpose
 from hits.models import Assignment, Feedback, Project, Worker
-from hits.selectors.review import AssignmentReview, QueueWindow, load_reviews, window_of_queue
+from hits.selectors.review import AssignmentReview, QueueWindow, build_queue_window, load_reviews
 
 MAX_PHRASES = 8
 _MAX_FEEDBACK_ROWS = 60  # newest ones, from which phrases are taken
@@ -41,7 +41,7 @@ def count_unanswered(project: Project) -> int:
 
 def training_queue(project: Project, selected: int | None) -> QueueWindow:
     """Return the trainer's queue around ``selected``, or around its first entry if that is not in the queue."""
-    return window_of_queue(unanswered_attempts(project), selected)
+    return build_queue_window(unanswered_attempts(project), selected)
 
 
 def find_attempt(project: Project, pk: int) -> Assignment | None:

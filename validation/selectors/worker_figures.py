@@ -14,7 +14,7 @@ from hits.selectors.hints import count_hints
 from hits.selectors.money import pay
 from validation.domain.agreement.votes import Share, verdict_share
 from validation.domain.qualification.worker_status import Measure
-from validation.selectors.judging import review_spec, review_tallies
+from validation.selectors.judging import pair_tallies, review_spec
 
 RECENT_COUNT = 50  # submissions in the chart, and verdicts
 
@@ -78,7 +78,7 @@ def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
     """Return by measure the majority verdicts on the worker's pairs, in the order of their first judgment."""
     own_records = Record.objects.filter(project=project, submission__attempt__worker=worker)
     keys = list(own_records.values_list("instance_id", flat=True))
-    pairs = review_tallies(project=project, pairs=keys).pairs.values()
+    pairs = pair_tallies(project=project, pairs=keys).pairs.values()
     return {
         dimension.measure: [pair.verdicts[dimension.name] for pair in pairs]
         for dimension in review_spec().decided_dimensions

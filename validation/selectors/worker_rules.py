@@ -22,7 +22,7 @@ from validation.domain.qualification.worker_rules import (
 from validation.domain.qualification.worker_status import Measure, ProposalState, WorkerStatus
 from validation.models import RuleProposal, StatusChange, WorkerRule
 from validation.selectors import quality
-from validation.selectors.judging import review_spec, review_tallies
+from validation.selectors.judging import pair_tallies, review_spec
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 
 _JUDGED_MEASURES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
@@ -74,7 +74,7 @@ def _judgment_series(project: Project) -> dict[str, Series]:
     authors = dict(
         Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
     )
-    pairs = review_tallies(project=project).pairs
+    pairs = pair_tallies(project=project).pairs
     pair_verdicts = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
     return {
         dimension.measure: _group_by_worker(
@@ -85,7 +85,7 @@ def _judgment_series(project: Project) -> dict[str, Series]:
     }
 
 
-def state_fingerprint(project: Project) -> list[Any]:
+def rule_inputs_fingerprint(project: Project) -> list[Any]:
     """Return a fingerprint of the data that a project's rules read; cheap queries only.
 
     While it stays the same, every rule has the same findings.
@@ -104,7 +104,7 @@ def state_fingerprint(project: Project) -> list[Any]:
     ]
 
 
-def apply_rule(rule: RuleSettings, project: Project) -> RuleResult:
+def compute_rule_findings(rule: RuleSettings, project: Project) -> RuleResult:
     """Return a rule's current findings, including those about which somebody has decided."""
     return evaluate_rule(rule, measure_series(project, rule.measure))
 
@@ -113,7 +113,7 @@ def preview_rule(
     rule: RuleSettings, project: Project, *, proposes: WorkerStatus, saved: WorkerRule | None = None
 ) -> RulePreview:
     """Return the proposals that a rule, saved or not, would make now."""
-    result = apply_rule(rule, project)
+    result = compute_rule_findings(rule, project)
     statuses = current_statuses(project, workers=[finding.worker for finding in result.findings])
     decided = _past_decisions(saved)
     proposed = [

@@ -67,12 +67,12 @@ def plan_follow_up(judging_round: JudgingRound) -> FollowUpPlan:
         Conflict: requested judgments are still missing.
     """
     _check_round(judging_round)
-    if not selectors.is_complete(judging_round):
+    if not selectors.is_round_complete(judging_round):
         raise Conflict("follow-up: judgments of this round are still missing; wait until they are in")
     undecided = selectors.undecided_items(judging_round)
     budget_left, available = _remaining_budget(judging_round)
     kind = registry.get_kind(judging_round.batch.kind)
-    terms = _launch_terms(judging_round.batch)
+    terms = _build_follow_up_terms(judging_round.batch)
     item_cents = launch_estimate.estimate_cost(kind=kind, terms=terms, units=1).max_cents
     items = undecided[: available // item_cents]
     if not items:
@@ -109,7 +109,7 @@ def launch_follow_up(
         existing = launch.find_launched_batch(project=project, idempotency_key=plan.idempotency_key)
         if existing is not None:
             return existing
-        if not selectors.is_complete(judging_round):
+        if not selectors.is_round_complete(judging_round):
             raise Conflict("follow-up: another follow-up was just launched; wait until its judgments are in")
         budget_left = _remaining_budget(judging_round)[0]
         if plan.cost.max_cents > budget_left:
@@ -121,7 +121,7 @@ def launch_follow_up(
             units=units,
             by=by,
             terms=replace(
-                _launch_terms(judging_round.batch),
+                _build_follow_up_terms(judging_round.batch),
                 confirmed_cents=confirmed_cents,
                 available_cents=available_cents,
             ),
@@ -140,7 +140,7 @@ def launch_due_follow_ups(*, marketplace: Marketplace) -> int:
     Never call this inside a transaction: it reads the account's balance. Repeating it launches nothing twice.
     """
     launched = 0
-    for judging_round in selectors.rounds_with_follow_ups(marketplace.environment.name):
+    for judging_round in selectors.rounds_allowing_follow_ups(marketplace.environment.name):
         try:
             launched += _launch_if_due(judging_round, marketplace)
         except Conflict:
@@ -192,14 +192,14 @@ def set_follow_up_limits(
 
 def _launch_if_due(judging_round: JudgingRound, marketplace: Marketplace) -> int:
     """Launch a follow-up if the round needs one; cache the checked state, so that an unchanged round costs little."""
-    state = selectors.state_fingerprint(judging_round)
+    state = selectors.round_fingerprint(judging_round)
     if selectors.is_unchanged(judging_round, state, read_funds=lambda: _available_funds(marketplace)):
         return 0
-    if not selectors.is_complete(judging_round):
+    if not selectors.is_round_complete(judging_round):
         return 0
     launched, refused_at_cents = 0, None
     try:
-        launched = _launch_unconfirmed(judging_round, marketplace)
+        launched = _launch_automatic_follow_up(judging_round, marketplace)
     except Conflict:
         raise
     except Refused as error:
@@ -213,7 +213,7 @@ def _available_funds(marketplace: Marketplace) -> int:
     return marketplace.get_balance().available_cents
 
 
-def _launch_unconfirmed(judging_round: JudgingRound, marketplace: Marketplace) -> int:
+def _launch_automatic_follow_up(judging_round: JudgingRound, marketplace: Marketplace) -> int:
     plan = plan_follow_up(judging_round)
     if not plan.items or plan.confirmation is not None:
         return 0
@@ -253,7 +253,7 @@ def _remaining_budget(judging_round: JudgingRound) -> tuple[int, int]:
     return budget_left, max(0, min(budget_left, project.budget_cap_cents - committed_cents(project=project)))
 
 
-def _launch_terms(batch: Batch) -> LaunchTerms:
+def _build_follow_up_terms(batch: Batch) -> LaunchTerms:
     """Return the terms of the round's batch with one judge per item."""
     requirements = tuple(
         PlannedRequirement(

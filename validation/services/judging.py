@@ -84,7 +84,7 @@ def launch_review(
     rows = _accepted_records(project, ids)
     images = collected.image_ids_by_record(rows.values())
     units = [
-        _review_unit(rows[key], images[rows[key].pk], plan.excluded.get(key, ()))
+        _build_pair_unit(rows[key], images[rows[key].pk], plan.excluded.get(key, ()))
         for key in dict.fromkeys(ids)
     ]
     return launch_units(
@@ -216,7 +216,7 @@ def _accepted_records(project: Project, ids: Sequence[str]) -> dict[str, Record]
     return rows
 
 
-def _review_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker]) -> PlannedUnit:
+def _build_pair_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker]) -> PlannedUnit:
     source = RecordToJudge(row.instance_id, row.index, images, row.fields)
     return PlannedUnit(
         key=row.instance_id,

@@ -23,7 +23,7 @@ from validation.domain.judging.judgment_rows import JudgmentFileError, ParsedJud
 from validation.domain.judging.spec import JudgingSpec
 from validation.domain.reports.judgment_files import REQUIRED_COLUMNS, parse_rows
 from validation.models import ImportedJudgment, JudgmentImport
-from validation.registry import has_spec, kind_names, spec_of
+from validation.registry import is_judging_kind, kind_names, spec_of
 from validation.selectors.ratings import read_judgments
 from validation.services.rater_rows import worker_hashes
 
@@ -54,7 +54,7 @@ def import_judgments(
         BadFile: no judging kind, a file or row that cannot be read, or a judgment that this project or an earlier
             file already contains. The message names file, row, field and correction; nothing is written.
     """
-    if not has_spec(kind):
+    if not is_judging_kind(kind):
         raise BadFile(f"kind {kind!r}: is not a judging kind; use {', '.join(sorted(kind_names()))}")
     data = _read_bytes(path)
     digest = sha256(data).hexdigest()
@@ -62,7 +62,7 @@ def import_judgments(
     if existing is not None:
         return ImportResult(existing, is_new=False)
     try:
-        judgments = _parse(data, spec_of(kind), allow_simulated=project.is_rehearsal)
+        judgments = _parse_judgments(data, spec_of(kind), allow_simulated=project.is_rehearsal)
     except JudgmentFileError as error:
         raise BadFile(f"{path}: {error}") from error
     title = _clean_title(name or path.name)
@@ -107,7 +107,7 @@ def _clean_title(name: str) -> str:
         raise BadFile(f"name: {error}") from error
 
 
-def _parse(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[ParsedJudgment]:
+def _parse_judgments(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[ParsedJudgment]:
     if data.startswith(_PARQUET_MAGIC):
         return parse_rows(_read_parquet_rows(data), spec, allow_simulated=allow_simulated)
     try:
@@ -166,7 +166,7 @@ def _check_columns(names: Sequence[str]) -> None:
 def _insert_judgments(source: JudgmentImport, judgments: Sequence[ParsedJudgment], path: Path) -> None:
     raters = {row.rater for row in judgments}
     hashes = {rater: rater_hash(source.project, rater) for rater in raters}
-    _check_not_stored(source, judgments, hashes, path)
+    _refuse_stored_judgments(source, judgments, hashes, path)
     ImportedJudgment.objects.bulk_create(
         (
             ImportedJudgment(
@@ -182,7 +182,7 @@ def _insert_judgments(source: JudgmentImport, judgments: Sequence[ParsedJudgment
     )
 
 
-def _check_not_stored(
+def _refuse_stored_judgments(
     source: JudgmentImport, judgments: Sequence[ParsedJudgment], hashes: Mapping[str, str], path: Path
 ) -> None:
     earlier = ImportedJudgment.objects.filter(source__project=source.project_id, source__kind=source.kind)

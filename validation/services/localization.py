@@ -17,7 +17,7 @@ from hits.services.launching.launch import PlannedUnit, find_launch, launch_batc
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.judging.round_material import RegionsToMatch
 from validation.domain.judging.sampling import (
-    Candidate,
+    SelectablePair,
     Selection,
     SelectionError,
     SelectionMethod,
@@ -55,7 +55,7 @@ def launch_localization(
     available = matchable_images(project, include_sent=include_judged)
     selection = _selection(n, seed, len(available), include_judged)
     selected_ids = {
-        item.id for item in select_pairs([Candidate(str(row.image), 0) for row in available], selection)
+        item.id for item in select_pairs([SelectablePair(str(row.image), 0) for row in available], selection)
     }
     selected = [row for row in available if str(row.image) in selected_ids]
     authors = Worker.objects.in_bulk({pair.author for row in selected for pair in row.pairs})

@@ -27,7 +27,7 @@ from validation.domain.reports.rater_rows import COLUMNS, RaterRow, rater_rows
 from validation.registry import spec_of
 from validation.selectors import report as selectors
 from validation.selectors.ratings import read_judgments
-from validation.services.report import HEAVY_JUDGMENTS, check_kind
+from validation.services.report import HEAVY_JUDGMENTS, check_judging_kind
 
 CSV, PARQUET, MANIFEST = "rows.csv", "rows.parquet", "manifest.json"
 FILE_NAMES = (CSV, PARQUET)
@@ -64,7 +64,7 @@ def request_rater_rows(*, project: Project, kind: str, by: AbstractBaseUser | No
         Refused: no such kind, or no judgments.
         Conflict: an export is queued or running already.
     """
-    check_kind(kind)
+    check_judging_kind(kind)
     judgments = selectors.count_judgments(project, kind)
     if not judgments:
         raise Refused("files: there are no judgments yet")

@@ -23,7 +23,7 @@ from validation.domain.judging.ratings import JudgmentRow, RatingError, RatingTa
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.domain.reports import dimension_report, localization, report
 from validation.models import JudgingReport, WorkerQuality
-from validation.registry import has_spec, kind_names, spec_of
+from validation.registry import is_judging_kind, kind_names, spec_of
 from validation.selectors import report as selectors
 from validation.selectors.localization import answer_keys, bootstrap_rng
 from validation.selectors.quality import expected_answers, min_seconds
@@ -46,7 +46,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         Refused: no such kind, or no judgments.
         Conflict: a report is queued or being computed already.
     """
-    check_kind(kind)
+    check_judging_kind(kind)
     judgments = selectors.count_judgments(project, kind)
     if not judgments:
         raise Refused("report: there are no judgments yet; launch a round, or import judgments")
@@ -69,7 +69,7 @@ def refresh_reports() -> int:
     queued = 0
     for project in Project.objects.all():
         for kind in kind_names():
-            if _is_behind(project, kind):
+            if _is_report_due(project, kind):
                 try:
                     request_report(project=project, kind=kind, by=None)
                 except (Conflict, Refused):
@@ -78,11 +78,11 @@ def refresh_reports() -> int:
     return queued
 
 
-def _is_behind(project: Project, kind: str) -> bool:
+def _is_report_due(project: Project, kind: str) -> bool:
     newest = selectors.newest_report(project, kind)
     if newest is None:
         return selectors.count_judgments(project, kind) > 0
-    return selectors.is_behind(newest)
+    return selectors.is_report_outdated(newest)
 
 
 def compute_report(
@@ -99,13 +99,13 @@ def compute_report(
     Raises:
         Refused: the kind does not exist or has no judgments, or an answer is not on its scale.
     """
-    check_kind(kind)
+    check_judging_kind(kind)
     spec = spec_of(kind)
     started = time.monotonic()
-    report_progress = _progress_reporter(progress)
+    report_progress = _make_progress_reporter(progress)
     judgment_count = selectors.count_judgments(project, kind)
     data_state = selectors.data_fingerprint(project, kind)
-    all_rows = _read_judgments(project, kind, judgment_count, report_progress)
+    all_rows = _read_judgments_with_progress(project, kind, judgment_count, report_progress)
     rows = [row for row in all_rows if row.role is None]
     if not rows:
         raise Refused("report: there are no judgments yet; launch a round, or import judgments")
@@ -122,11 +122,11 @@ def compute_report(
         rating_tables = build_tables(rows, spec)
     except RatingError as error:
         raise Refused(f"report: {error}") from error
-    figures = _report_figures(project, spec, rows, rating_tables, truth, report_progress)
+    figures = _compute_report_figures(project, spec, rows, rating_tables, truth, report_progress)
     figures["boxes"] = _box_figures(regions)
     by_rater = report.rater_figures(rows, rating_tables, spec, target)
     if spec.has_truth:
-        report.add_accuracy(by_rater, rows, truth, spec)
+        report.set_reliability_from_accuracy(by_rater, rows, truth, spec)
     report_progress(RATERS_DONE)
     quality = collect_evidence(
         all_rows, expected=expected, originals=originals, spec=spec, floor_seconds=min_seconds(kind)
@@ -148,17 +148,17 @@ def compute_report(
     return _save_report(new_report, _worker_figures(rows, by_rater, quality))
 
 
-def check_kind(kind: str) -> None:
+def check_judging_kind(kind: str) -> None:
     """Check that a kind is a judging kind.
 
     Raises:
         Refused: it is not; the message lists the judging kinds.
     """
-    if not has_spec(kind):
+    if not is_judging_kind(kind):
         raise Refused(f"kind {kind}: is not a judging kind; use one of {', '.join(kind_names())}")
 
 
-def _progress_reporter(progress: Progress | None) -> ReportProgress:
+def _make_progress_reporter(progress: Progress | None) -> ReportProgress:
     def report_progress(percent: int) -> None:
         if progress is not None:
             progress.advance(percent, PERCENT)
@@ -166,7 +166,7 @@ def _progress_reporter(progress: Progress | None) -> ReportProgress:
     return report_progress
 
 
-def _read_judgments(
+def _read_judgments_with_progress(
     project: Project, kind: str, judgment_count: int, report_progress: ReportProgress
 ) -> list[JudgmentRow]:
     """Return all judgments and answers to quality checks in the order of submission."""
@@ -179,7 +179,7 @@ def _read_judgments(
     return rows
 
 
-def _report_figures(
+def _compute_report_figures(
     project: Project,
     spec: JudgingSpec,
     rows: Sequence[JudgmentRow],

@@ -71,12 +71,12 @@ def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -
         row = rows.get(item)
         if row is not None and item not in approved:
             yield position, f"{spec.item_field}: record {item} is not approved; leave this line out"
-        elif row is not None and unit != _record_unit(spec, row, images[row.pk]):
+        elif row is not None and unit != _build_record_unit(spec, row, images[row.pk]):
             advice = "launch it from Judging, or use another id"
             yield position, f"{spec.item_field}: the unit differs from record {item}; {advice}"
 
 
-def _record_unit(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[str, Any]:
+def _build_record_unit(spec: JudgingSpec, row: Record, images: Sequence[int]) -> dict[str, Any]:
     return spec.kind.parse_unit(
         spec.build_unit(RecordToJudge(row.instance_id, row.index, images, row.fields))
     )

@@ -16,7 +16,7 @@ from hits.services.workers.qualifications import MAX_REASON
 from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, ProposalState, WorkerStatus
 from validation.models import RuleProposal, StatusChange, WorkerRule
-from validation.selectors.worker_rules import preview_rule, rule_from_row, state_fingerprint
+from validation.selectors.worker_rules import preview_rule, rule_from_row, rule_inputs_fingerprint
 from validation.selectors.worker_status import current_status
 from validation.services.worker_status import change_worker_status
 
@@ -77,7 +77,7 @@ def evaluate_rules(*, project: Project | None = None) -> int:
 
 def _evaluate_project(rules: Sequence[WorkerRule]) -> int:
     key = f"rules-looked:{rules[0].project_id}"
-    state = state_fingerprint(rules[0].project)
+    state = rule_inputs_fingerprint(rules[0].project)
     if cache.get(key) == state:
         return 0
     new = sum(create_proposals(rule=rule) for rule in rules)

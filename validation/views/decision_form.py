@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from hits.forms import PageForm
-from hits.forms.fields import SumField
+from hits.forms.fields import BudgetField
 from validation.domain.decision_rules import MAX_REDUNDANCY, DecisionRule, Method, RuleError
 from validation.models import JudgingRound
 from validation.registry import spec_of
@@ -35,7 +35,7 @@ def label_titles(kind: str, dimension: str) -> dict[str, str]:
     return {str(label): spec_dimension.label_text(label) for label in spec_dimension.best_first}
 
 
-class RuleForm(PageForm):
+class DecisionRuleForm(PageForm):
     """The rule of one dimension."""
 
     method = forms.ChoiceField(
@@ -122,9 +122,9 @@ class RuleForm(PageForm):
         return found
 
 
-def rule_forms(kind: str, rules: Mapping[str, DecisionRule], data: Any = None) -> list[RuleForm]:
+def rule_forms(kind: str, rules: Mapping[str, DecisionRule], data: Any = None) -> list[DecisionRuleForm]:
     """Return one form per dimension."""
-    return [RuleForm(kind, name, rule, data) for name, rule in rules.items()]
+    return [DecisionRuleForm(kind, name, rule, data) for name, rule in rules.items()]
 
 
 class FollowUpLimitsForm(PageForm):
@@ -136,7 +136,9 @@ class FollowUpLimitsForm(PageForm):
         label="Maximum workers per item",
         help_text="In total, follow-ups included. 0 turns follow-ups off.",
     )
-    ask_budget = SumField(label="Follow-up budget", help_text="US dollars for all follow-ups of this round.")
+    ask_budget = BudgetField(
+        label="Follow-up budget", help_text="US dollars for all follow-ups of this round."
+    )
 
     @classmethod
     def for_round(cls, first: JudgingRound, data: Any = None) -> "FollowUpLimitsForm":

@@ -19,8 +19,8 @@ from hits.forms import read_idempotency_key, typed_cost_cents
 from hits.models import Job, Project
 from hits.services.errors import Conflict, Refused
 from hits.views.access import project_page
-from hits.views.balance import account_balance, forget_balance
-from hits.views.batches.launch import find_repeated_launch, report_launched
+from hits.views.balance import account_balance, clear_cached_balance
+from hits.views.batches.launch import find_repeated_launch, report_launch
 from hits.views.costs import estimate_context, refusal_context
 from hits.views.pages import action_messages, get_page, section_context
 from hits.views.users import signed_in_user
@@ -151,7 +151,7 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
     kind_or_404(first.batch.kind, decidable_kinds())
     earlier_batch = find_repeated_launch(request, project)
     if earlier_batch is not None:  # it gets the reply of the first request
-        report_launched(request, earlier_batch)
+        report_launch(request, earlier_batch)
         return redirect(_decisions_url(project, first.batch.kind))
     step = request.POST.get("step")
     form = FollowUpLimitsForm.for_round(first, request.POST if step == "limits" else None)
@@ -334,7 +334,7 @@ def _launch_follow_up(request: HttpRequest, plan: FollowUpPlan | None, reason: s
         return Refused(reason or "this round has no follow-ups")
     if read_idempotency_key(request.POST) not in {"", plan.idempotency_key}:
         return Conflict("new judgments arrived; check the plan again")
-    forget_balance()
+    clear_cached_balance()
     funds = account_balance()
     try:
         batch = launch_follow_up(
@@ -345,6 +345,6 @@ def _launch_follow_up(request: HttpRequest, plan: FollowUpPlan | None, reason: s
         )
     except Refused as error:
         return error
-    forget_balance()
-    report_launched(request, batch)
+    clear_cached_balance()
+    report_launch(request, batch)
     return None

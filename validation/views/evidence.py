@@ -21,7 +21,7 @@ _EXACT_COMPARED_NOTE = (
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceRow:
+class WorkerEvidenceRow:
     """One sort of evidence: ``count`` of ``total``, what is counted, and assignments as (label, primary key)."""
 
     name: str
@@ -32,24 +32,24 @@ class EvidenceRow:
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceSection:
+class WorkerEvidenceSection:
     """The evidence from one kind of task, and when it was computed; ``None`` means now."""
 
     title: str
     kind: str
     at: datetime | None
-    rows: Sequence[EvidenceRow]
+    rows: Sequence[WorkerEvidenceRow]
 
 
-def worker_evidence(worker: Worker, project: Project) -> list[EvidenceSection]:
+def worker_evidence(worker: Worker, project: Project) -> list[WorkerEvidenceSection]:
     """Return the evidence about a worker's judgments and texts, without empty sections."""
     sections = [_judging_section(row) for row in quality.newest_worker_reports(worker, project)]
     copies = quality.worker_copies(worker, project)
     if copies.total:
         links = [(_describe_copy(pair), pair.assignment) for pair in copies.pairs[-MAX_LINKS:]]
         note = _ALL_COMPARED_NOTE if copies.near_copies_compared else _EXACT_COMPARED_NOTE
-        row = EvidenceRow("Original texts", copies.total - len(copies.pairs), copies.total, note, links)
-        sections.append(EvidenceSection("Observation pairs, written", "", None, [row]))
+        row = WorkerEvidenceRow("Original texts", copies.total - len(copies.pairs), copies.total, note, links)
+        sections.append(WorkerEvidenceSection("Observation pairs, written", "", None, [row]))
     return [section for section in sections if section.rows]
 
 
@@ -63,19 +63,19 @@ def _describe_copy(pair: quality.CopiedPair) -> str:
     return f"{pair.assignment}: “{text}”, as in {whose} submission {pair.earlier_assignment}"
 
 
-def _judging_section(row: WorkerQuality) -> EvidenceSection:
+def _judging_section(row: WorkerQuality) -> WorkerEvidenceSection:
     kind = row.report.kind
     spec = spec_of(kind)
     rows = [entry for entry in _evidence_rows(spec, row.figures) if entry.total]
-    return EvidenceSection(f"{spec.title}, judged", kind, row.report.computed_at, rows)
+    return WorkerEvidenceSection(f"{spec.title}, judged", kind, row.report.computed_at, rows)
 
 
-def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[EvidenceRow]:
+def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[WorkerEvidenceRow]:
     shown: Mapping[str, Any] = figures.get("shown", {})
 
-    def build_row(name: str, key: str, note: str, links: Sequence[tuple[str, int]]) -> EvidenceRow:
+    def build_row(name: str, key: str, note: str, links: Sequence[tuple[str, int]]) -> WorkerEvidenceRow:
         count, total = figures.get(key) or (0, 0)
-        return EvidenceRow(name, count, total, note, links[-MAX_LINKS:])
+        return WorkerEvidenceRow(name, count, total, note, links[-MAX_LINKS:])
 
     yield build_row(
         "Agreement", "agreement", "other workers’ labels on the same items that equal this worker’s", ()
@@ -92,7 +92,7 @@ def _evidence_rows(spec: JudgingSpec, figures: Mapping[str, Any]) -> Iterator[Ev
     fast = [(f"{pk}: {seconds:g} s", pk) for pk, seconds in shown.get("pace", ())]
     yield build_row("Pace", "pace", note, fast)
     runs = shown.get("varied", ())
-    yield build_row("Variety", "varied", _describe_runs(spec, runs), _run_links(spec, runs))
+    yield build_row("Variety", "varied", _describe_runs(spec, runs), _label_run_links(spec, runs))
 
 
 def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
@@ -101,14 +101,14 @@ def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
         return note
     longest = max(runs, key=lambda run: run["length"])
     share = f"{100 * longest['share']:.0f}%"
-    longest_run = f"{longest['length']} × {_run_label(spec, longest)}"
+    longest_run = f"{longest['length']} × {_describe_label_run(spec, longest)}"
     return f"{note}; the longest run is {longest_run}, an answer that makes up {share} of all answers"
 
 
-def _run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
+def _label_run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
     return [
         (
-            f"{run['length']} × {_run_label(spec, run)}, from submission {run['assignments'][0]}",
+            f"{run['length']} × {_describe_label_run(spec, run)}, from submission {run['assignments'][0]}",
             run["assignments"][0],
         )
         for run in reversed(runs)
@@ -116,7 +116,7 @@ def _run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tup
     ]
 
 
-def _run_label(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
+def _describe_label_run(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
     name, label = run["dimension"], run["label"]
     if name.startswith(ALL_STATEMENTS):
         dimension = spec.dimension_of(name.rpartition(": ")[2]) if ": " in name else spec.dimensions[0]

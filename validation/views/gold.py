@@ -83,7 +83,7 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
     number = get_or_404(parse_row_number(request.GET.get("unit", "")))
     unit = get_or_404(selectors.judged_unit(project, kind, number))
     context = _base_context(project, kind) | {"preview": unit.preview, "judges": unit.judge_count}
-    return _answer_form(
+    return _show_or_save_gold_form(
         request,
         context | {"payload": unit.unit.payload, "note": ""},
         votes=unit.votes,
@@ -100,7 +100,7 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
     row = _get_gold_item(project, gold_id)
     preview = SimpleLazyObject(partial(selectors.gold_preview, row))  # not read when the form is saved
     context = _base_context(project, row.kind) | {"preview": preview, "gold": row}
-    return _answer_form(
+    return _show_or_save_gold_form(
         request,
         context | {"payload": row.payload, "note": row.note},
         votes={},
@@ -110,7 +110,7 @@ def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpRespo
     )
 
 
-def _answer_form(
+def _show_or_save_gold_form(
     request: HttpRequest,
     context: dict[str, Any],
     *,
@@ -123,7 +123,7 @@ def _answer_form(
     project, kind, payload = context["project"], context["kind"], context["payload"]
     error = ""
     if request.method == "POST":
-        ticked = _read_ticked(request.POST, kind, payload)
+        ticked = _read_ticked_answers(request.POST, kind, payload)
         context["note"] = request.POST.get("note", context["note"])
         try:
             save(expected=ticked, note=request.POST.get("note", ""), by=signed_in_user(request))
@@ -199,7 +199,9 @@ def _suggest_answers(unit: JudgedUnit) -> dict[str, list[str | int]]:
     return result
 
 
-def _read_ticked(data: QueryDict, kind: str, payload: Mapping[str, Any]) -> dict[str, list[str | int]]:
+def _read_ticked_answers(
+    data: QueryDict, kind: str, payload: Mapping[str, Any]
+) -> dict[str, list[str | int]]:
     """Return the answers that are ticked in the form, without unknown values."""
     return {
         name: [label for label in labels if str(label) in data.getlist(f"right-{name}")]

@@ -19,7 +19,7 @@ from validation.domain.judging.spec import JudgingSpec
 from validation.registry import kind_names, spec_of
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
-from validation.selectors.judging import ReviewTallies, SetJudgments, comparison_spec, review_spec
+from validation.selectors.judging import PairTallies, SetJudgments, comparison_spec, review_spec
 from validation.selectors.judging_overview import judged_pair_ids, pair_progress, round_rows
 
 PER_PAGE = 20
@@ -83,12 +83,12 @@ def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[s
 
 
 def _pair_rows(project: Project, keys: Sequence[str]) -> list[PairRow]:
-    tallies = selectors.review_tallies(project=project, pairs=keys)
+    tallies = selectors.pair_tallies(project=project, pairs=keys)
     found = collected.records_by_instance_id(project, keys)
     return [_pair_row(found[key], tallies) for key in keys if key in found and key in tallies.pairs]
 
 
-def _pair_row(pair: Record, tallies: ReviewTallies) -> PairRow:
+def _pair_row(pair: Record, tallies: PairTallies) -> PairRow:
     found = tallies.pairs[pair.instance_id]
     cells = [
         (

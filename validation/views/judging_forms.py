@@ -10,7 +10,7 @@ from django import forms
 from hits import registry
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import MoneyField, PageForm, typed_cost_cents
-from hits.forms.fields import SumField
+from hits.forms.fields import BudgetField
 from hits.models import Project
 from hits.selectors.eligibility.requirement_labels import (
     EligibilitySummary,
@@ -185,7 +185,7 @@ class ReviewRoundForm(QualityChecksForm):
         label="Maximum workers per item",
         help_text="Undecided pairs get one more worker at a time, up to this number. Leave empty for no follow-ups.",
     )
-    ask_budget = SumField(
+    ask_budget = BudgetField(
         required=False, label="Follow-up budget", help_text="US dollars for all follow-ups together."
     )
 
@@ -244,7 +244,7 @@ class ReviewRoundForm(QualityChecksForm):
         """Whether to open the section of follow-ups: it has a value or an error."""
         return self._has_input("max_redundancy", "ask_budget")
 
-    def lacks_gold_items(self, pairs: int) -> bool:
+    def check_gold_item_count(self, pairs: int) -> bool:
         """Return whether a round of ``pairs`` pairs needs more gold items; if so, add an error to the field."""
         required = self.rates.counts(pairs)[CheckRole.GOLD]
         if required <= MAX_GOLD_USES * self.gold_count:

@@ -18,8 +18,8 @@ from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
-from hits.views.batches.launch import find_repeated_launch, report_launched
-from hits.views.costs import add_available_funds, launch_step
+from hits.views.batches.launch import find_repeated_launch, report_launch
+from hits.views.costs import add_available_funds, launch_if_confirmed
 from hits.views.pages import get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
@@ -120,7 +120,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
         if not form.is_valid():
             status = 400
         else:
-            refusal = launch_step(request, partial(_launch, request, project, form))
+            refusal = launch_if_confirmed(request, partial(_launch_matching_round, request, project, form))
             if isinstance(refusal, HttpResponse):
                 return refusal
             confirm = form.confirm_context(project, form.cleaned_data["n"]) | refusal
@@ -140,7 +140,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
     )
 
 
-def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> str:
+def _launch_matching_round(request: HttpRequest, project: Project, form: MatchingRoundForm) -> str:
     """Launch a matching round, and return the page's URL."""
     data = form.cleaned_data
     batch, _ = launch_localization(
@@ -153,7 +153,7 @@ def _launch(request: HttpRequest, project: Project, form: MatchingRoundForm) -> 
         include_judged=data["again"],
         idempotency_key=read_idempotency_key(request.POST),
     )
-    report_launched(request, batch, f"its {data['n']} tasks are")
+    report_launch(request, batch, f"its {data['n']} tasks are")
     return reverse("localization", args=[project.slug])
 
 

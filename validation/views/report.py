@@ -48,11 +48,11 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
         "kind": kind,
         "kinds": [(spec.name, spec.title) for spec in specs()],
         "report": newest,
-        "job": _if_open(job),
-        "failed": _if_failed(job, newest),
+        "job": _open_job_or_none(job),
+        "failed": _failed_job_or_none(job, newest),
         "files": rater_rows.find_rater_row_files(project, kind),
-        "files_job": _if_open(files_job),
-        "files_failed": _if_failed(files_job, None),
+        "files_job": _open_job_or_none(files_job),
+        "files_failed": _failed_job_or_none(files_job, None),
     }
     if newest is None:
         context["judged"] = selectors.count_judgments(project, kind)
@@ -66,13 +66,13 @@ def _report_context(request: HttpRequest, project: Project, newest: JudgingRepor
     spec = spec_of(kind)
     keys = [row["item"] for found in figures["dimensions"].values() for row in found["hardest"]]
     shown = selectors.shown_items(project, kind, keys)
-    page = get_page(request, selectors.report_workers(newest), WORKERS_PER_PAGE)
+    page = get_page(request, selectors.list_report_workers(newest), WORKERS_PER_PAGE)
     checked = figures.get("checked_at")
     return {
         "figures": figures,
         "spec": spec,
         "orders": arm_counts(Batch.objects.filter(project=project, kind=kind)),
-        "age": sections.report_age(newest, project),
+        "age": sections.report_changes(newest, project),
         "checked_at": datetime.fromisoformat(checked) if checked else newest.computed_at,
         "tiles": sections.headline_tiles(spec, figures),
         "dimensions": [
@@ -88,11 +88,11 @@ def _report_context(request: HttpRequest, project: Project, newest: JudgingRepor
     }
 
 
-def _if_open(job: Job | None) -> Job | None:
+def _open_job_or_none(job: Job | None) -> Job | None:
     return job if job is not None and job.state in OPEN_JOB_STATES else None
 
 
-def _if_failed(job: Job | None, newest: JudgingReport | None) -> Job | None:
+def _failed_job_or_none(job: Job | None, newest: JudgingReport | None) -> Job | None:
     """Return the last job if it failed and the report is not newer."""
     if job is None or job.state != JobState.FAILED:
         return None

@@ -250,8 +250,8 @@ def workers_section(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
             "rank": row.rank,
             "worker": row.worker,
             **row.figures,
-            "meter": _meter_width(row.figures.get("reliability")),
-            "alike": _pair_percent(row.figures.get("agreement")),
+            "meter": _reliability_meter(row.figures.get("reliability")),
+            "alike": _ratio_percent(row.figures.get("agreement")),
             "evidence": [(title, row.figures.get(key)) for key, title in columns],
         }
         for row in found
@@ -263,22 +263,22 @@ def _denominator(pair: Sequence[int] | None) -> int:
     return pair[1] if pair else 0
 
 
-def _meter_width(reliability: float | None) -> Chart | None:
+def _reliability_meter(reliability: float | None) -> Chart | None:
     """Return a bar for a reliability; the bar is empty if the reliability is below chance."""
     return None if reliability is None else share_strip(reliability, summary="", kind="meter")
 
 
-def _pair_percent(pair: Sequence[int] | None) -> float | None:
+def _ratio_percent(pair: Sequence[int] | None) -> float | None:
     return 100 * pair[0] / pair[1] if pair and pair[1] else None
 
 
-def report_age(report: JudgingReport, project: Project) -> dict[str, Any]:
+def report_changes(report: JudgingReport, project: Project) -> dict[str, Any]:
     """Return how many judgments the report lacks, and whether its data or the project's target pay changed."""
     behind = selectors.count_new_judgments(report)
     target = bool(report.figures.get("time")) and (report.figures["time"]["pay"] or {}).get("target")
     return {
         "behind": behind,
         "fewer": -behind,
-        "changed": selectors.is_behind(report),
+        "changed": selectors.is_report_outdated(report),
         "target_moved": bool(target) and target != project.target_cents_per_hour,
     }

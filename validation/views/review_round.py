@@ -15,8 +15,8 @@ from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.batches.launch import find_repeated_launch, report_launched
-from hits.views.costs import add_available_funds, launch_step
+from hits.views.batches.launch import find_repeated_launch, report_launch
+from hits.views.costs import add_available_funds, launch_if_confirmed
 from hits.views.pages import section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import CheckRole
@@ -55,12 +55,14 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         if found is not None and not found.pairs:
             form.add_error(None, "No pair matches this selection.")
             found = None
-        elif found is not None and form.lacks_gold_items(len(found.pairs)):
+        elif found is not None and form.check_gold_item_count(len(found.pairs)):
             found = None
         if found is None:
             status = 400
         else:
-            refusal = launch_step(request, partial(_launch, request, project, form, found))
+            refusal = launch_if_confirmed(
+                request, partial(_launch_review_round, request, project, form, found)
+            )
             if isinstance(refusal, HttpResponse):
                 return refusal
             context = _confirm_context(project, form, found) | refusal
@@ -85,7 +87,9 @@ def _initial_from_query(query: QueryDict) -> dict[str, Any]:
     return initial | ({"workers": query.getlist("workers")} if "workers" in query else {})
 
 
-def _launch(request: HttpRequest, project: Project, form: ReviewRoundForm, found: SelectedPairs) -> str:
+def _launch_review_round(
+    request: HttpRequest, project: Project, form: ReviewRoundForm, found: SelectedPairs
+) -> str:
     """Launch the round, and return the judging page's URL."""
     expected = request.POST.get("found", "")
     if expected and expected != str(len(found.pairs)):
@@ -101,7 +105,7 @@ def _launch(request: HttpRequest, project: Project, form: ReviewRoundForm, found
         plan=form.plan,
         idempotency_key=read_idempotency_key(request.POST),
     )
-    report_launched(request, batch)
+    report_launch(request, batch)
     return reverse("judging", args=[project.slug])
 
 

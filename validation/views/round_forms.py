@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from hits import registry
-from hits.domain.workers.countries import parse_codes
+from hits.domain.workers.countries import parse_countries
 from hits.forms import MoneyField, PageForm, typed_cost_cents
 from hits.models import Image
 from hits.services.launching.terms import LaunchTerms
@@ -31,7 +31,7 @@ class CountriesField(forms.CharField):
     def clean(self, value: Any) -> tuple[str, ...]:
         """Return the distinct codes in order."""
         try:
-            return parse_codes(super().clean(value))
+            return parse_countries(super().clean(value))
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from error
 

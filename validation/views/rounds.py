@@ -27,8 +27,8 @@ from hits.selectors.images.images import image_facts, list_usable_images
 from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.launching import launch_estimate
 from hits.views.access import project_page
-from hits.views.batches.launch import report_launched
-from hits.views.costs import add_available_funds, estimate_context, launch_step
+from hits.views.batches.launch import report_launch
+from hits.views.costs import add_available_funds, estimate_context, launch_if_confirmed
 from hits.views.pages import action_messages, get_or_404, get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.outcome import has_passed
@@ -86,15 +86,21 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
             terms=add_available_funds(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
-        report_launched(request, qualification_round.batch)
+        report_launch(request, qualification_round.batch)
         return reverse("qualification-round", args=[project.slug, qualification_round.pk])
 
-    def count_tasks() -> tuple[int, int]:
+    def count_variants_and_slots() -> tuple[int, int]:
         return len(form.image_sets), form.cleaned_data["assignments"]
 
     context = {"title": "Start a qualification round", "exam": True}
     return _launch_in_steps(
-        request, project, form, images, launch_round=launch_round, count_tasks=count_tasks, context=context
+        request,
+        project,
+        form,
+        images,
+        launch_round=launch_round,
+        count_variants_and_slots=count_variants_and_slots,
+        context=context,
     )
 
 
@@ -118,15 +124,21 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
             terms=add_available_funds(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
-        report_launched(request, batch)
+        report_launch(request, batch)
         return reverse("batch-detail", args=[batch.pk])
 
-    def count_tasks() -> tuple[int, int]:
+    def count_variants_and_slots() -> tuple[int, int]:
         return len(form.photos), form.cleaned_data["assignments"]
 
     context = {"title": "Start a training round", "invited": invited}
     return _launch_in_steps(
-        request, project, form, images, launch_round=launch_round, count_tasks=count_tasks, context=context
+        request,
+        project,
+        form,
+        images,
+        launch_round=launch_round,
+        count_variants_and_slots=count_variants_and_slots,
+        context=context,
     )
 
 
@@ -137,19 +149,19 @@ def _launch_in_steps(
     images: list[Image],
     *,
     launch_round: Callable[[], str],
-    count_tasks: Callable[[], tuple[int, int]],
+    count_variants_and_slots: Callable[[], tuple[int, int]],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """Show the form, then its cost, then launch; ``count_tasks`` returns the numbers of image variants and slots."""
+    """Show the form, then its cost, then launch; the callable counts image variants and slots."""
     status = 200
     if request.method == "POST" and images and request.POST.get("step") != "change":
         if not form.is_valid():
             status = 400
         else:
-            refusal = launch_step(request, launch_round)
+            refusal = launch_if_confirmed(request, launch_round)
             if isinstance(refusal, HttpResponse):
                 return refusal
-            context |= _confirm_context(project, form, *count_tasks()) | refusal
+            context |= _confirm_context(project, form, *count_variants_and_slots()) | refusal
             context["carried_fields"] = carried_fields(request.POST)
             status = 400 if refusal else 200
     context |= section_context(project, "people", "applicants") | {

@@ -15,7 +15,7 @@ _STATUS_TEXTS = {
 }
 
 
-def apply_status_change(request: HttpRequest, project: Project, worker: Worker, status: WorkerStatus) -> None:
+def send_status_change(request: HttpRequest, project: Project, worker: Worker, status: WorkerStatus) -> None:
     """Send a worker's status change to the marketplace, and add a message with the result."""
     outstanding = settle_worker_calls(project=project, worker=worker, marketplace=marketplace())
     status_text = _STATUS_TEXTS.get(status, "reinstated")

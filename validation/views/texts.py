@@ -55,12 +55,12 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         "spec": spec,
         "dimension": spec_dimension,
         "page": page,
-        "texts": _add_context(project, kind, list(page)),
+        "texts": _add_authors_and_items(project, kind, list(page)),
     }
     return render(request, "validation/reports/texts.html", context)
 
 
-def _add_context(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
+def _add_authors_and_items(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
     """Add each text's author and item."""
     workers = Worker.objects.in_bulk({text.row.worker for text in texts if text.row.worker is not None})
     shown = shown_items(project, kind, [text.row.item for text in texts])

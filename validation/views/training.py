@@ -21,7 +21,7 @@ from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Conflict, Refused
 from hits.services.reviewing import review
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.remarks import RemarkTarget, describe_target, parse_remarks, remark_rows
@@ -164,7 +164,7 @@ def _pay_and_grant(request: HttpRequest, project: Project, row: Assignment, outc
             review.settle_decision(decision=decision, marketplace=marketplace())
     except Refused as error:
         failures.append(str(error))
-    forget_balance()
+    clear_cached_balance()
     shown = load_review(row.pk)
     paid = " and paid" if shown is not None and shown.state == "paid" else ""
     verdict = "is ready" if outcome is TrainingOutcome.COMPLETE else "tries again"

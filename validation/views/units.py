@@ -28,8 +28,8 @@ from hits.services.launching.unit_files import (
     save_unit_file,
 )
 from hits.views.access import project_page
-from hits.views.batches.launch import find_repeated_launch, launch_context, report_launched
-from hits.views.costs import add_available_funds, launch_step
+from hits.views.batches.launch import find_repeated_launch, launch_context, report_launch
+from hits.views.costs import add_available_funds, launch_if_confirmed
 from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates
@@ -112,7 +112,9 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
             context["sent"] = file_and_units[0]
         else:
             row, units = file_and_units
-            refusal = launch_step(request, partial(_launch, request, project, kind, form, row, units))
+            refusal = launch_if_confirmed(
+                request, partial(_launch_file_units, request, project, kind, form, row, units)
+            )
             if isinstance(refusal, HttpResponse):
                 return refusal
             status = 400 if refusal else 200
@@ -159,7 +161,7 @@ def _save_upload(
     return row, units
 
 
-def _launch(
+def _launch_file_units(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: ParsedUnits
 ) -> str:
     """Launch the units, and return the batch's URL."""
@@ -174,7 +176,7 @@ def _launch(
         source={"name": row.name, "sha256": row.sha256},
         idempotency_key=read_idempotency_key(request.POST),
     )
-    report_launched(request, batch)
+    report_launch(request, batch)
     return reverse("batch-detail", args=[batch.pk])
 
 

@@ -33,7 +33,7 @@ def describe_limit(measure: str, below: int) -> str:
     return f"under {below}%"
 
 
-class RuleForm(PageForm):
+class WorkerRuleForm(PageForm):
     """A worker rule."""
 
     name = forms.CharField(max_length=120, help_text="For example “Reasonable pairs, last 50”.")
@@ -67,7 +67,7 @@ class RuleForm(PageForm):
     )
 
     @classmethod
-    def for_rule(cls, rule: WorkerRule | None, data: Any) -> "RuleForm":
+    def for_rule(cls, rule: WorkerRule | None, data: Any) -> "WorkerRuleForm":
         """Return the form with the values of a stored rule."""
         if rule is None:
             return cls(data)

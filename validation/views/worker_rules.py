@@ -22,8 +22,8 @@ from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.models import RuleProposal, WorkerRule
 from validation.selectors import worker_rules as selectors
 from validation.services import worker_rules as services
-from validation.views.status_messages import apply_status_change
-from validation.views.worker_rule_form import MEASURE_LABELS, RuleForm, describe_limit
+from validation.views.status_messages import send_status_change
+from validation.views.worker_rule_form import MEASURE_LABELS, WorkerRuleForm, describe_limit
 
 MAX_PROPOSALS = 30  # the oldest; later ones appear as these are decided
 
@@ -62,7 +62,7 @@ def rule_list(request: HttpRequest, project: Project) -> HttpResponse:
 def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None) -> HttpResponse:
     """Create or change a rule. “Preview” shows its proposals and saves nothing."""
     rule = None if rule_id is None else get_object_or_404(WorkerRule, pk=rule_id, project=project)
-    form = RuleForm.for_rule(rule, request.POST or None)
+    form = WorkerRuleForm.for_rule(rule, request.POST or None)
     context = _base_context(request, project) | {"form": form, "rule": rule}
     if request.method == "POST" and form.is_valid():
         if request.POST.get("step") == "save":
@@ -116,7 +116,7 @@ def proposal_decide(request: HttpRequest, project: Project, proposal_id: int) ->
     try:
         if request.POST.get("answer") == "accept":
             services.accept_proposal(proposal=proposal, reason=reason, by=signed_in_user(request))
-            apply_status_change(request, project, proposal.worker, WorkerStatus(proposal.rule.proposes))
+            send_status_change(request, project, proposal.worker, WorkerStatus(proposal.rule.proposes))
         elif request.POST.get("answer") == "dismiss":
             services.dismiss_proposal(proposal=proposal, reason=reason, by=signed_in_user(request))
             messages.success(request, f"Proposal dismissed. The status of {proposal.worker} is unchanged.")

@@ -22,7 +22,7 @@ from validation.selectors.worker_figures import compute_figures
 from validation.selectors.worker_history import worker_history
 from validation.services.worker_status import change_worker_status
 from validation.views.evidence import worker_evidence
-from validation.views.status_messages import apply_status_change
+from validation.views.status_messages import send_status_change
 from validation.views.worker_rules import proposal_rows
 
 _NUMBER = re.compile(r"\s*(?:[Ww]-?)?(\d{1,12})\s*")
@@ -107,7 +107,7 @@ def worker_status_change(request: HttpRequest, project: Project, worker_id: int)
     except Refused as error:
         messages.error(request, f"Not changed: {error}")
         return back
-    apply_status_change(request, project, worker, requested)
+    send_status_change(request, project, worker, requested)
     return back
 
 

@@ -27,7 +27,7 @@ from curation.evaluation.sets import (
     LocalizableImages,
     TestIdMaker,
     comparison_ids,
-    find_localizable,
+    find_localizable_images,
     localization_key,
     retrieval_ids,
     retrieval_key,
@@ -164,7 +164,7 @@ def plan_sets(
         InvalidInput: the version is a draft, the split is unknown or has no pairs, or the run is unsuitable.
     """
     options = options or SetOptions()
-    split = _check_request(version, split, proposals)
+    split = _resolve_checked_split(version, split, proposals)
     image_of = _available_photos(version)
     left_out: Counter[str] = Counter()
     sealed = list(_pairs(version, split, options.texts))
@@ -172,7 +172,7 @@ def plan_sets(
     if not available:
         raise InvalidInput(_no_pairs_message(version, split))
     left_out["pair_on_photo_taken_down"] += len(sealed) - len(available)
-    located = find_localizable(
+    located = find_localizable_images(
         available,
         boxes=_boxes(proposals, image_of) if options.boxes else {},
         min_pairs=options.min_inferences,
@@ -230,7 +230,7 @@ def resolve_proposals(version: DatasetVersion, number: int | None) -> ProposalRu
     return found
 
 
-def _check_request(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
+def _resolve_checked_split(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
     if not version.is_sealed:
         raise InvalidInput(f"version {version.name} is a draft: seal it first")
     if proposals is not None and proposals.project_id != version.project_id:

@@ -24,7 +24,7 @@ from curation.evaluation.answer_keys import (
 )
 from curation.evaluation.sets import ScoreRequest, matching_requests, proposed_box_requests, retrieval_ids
 from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
-from curation.files import partial_folder, publish_folder
+from curation.files import partial_folder, rename_folder_durably
 from curation.models import DatasetVersion, ProposalRun
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
 from curation.versions.export import ExportRefused, WrittenFile, check_target, pretty_json, write_file
@@ -83,18 +83,20 @@ def write_evaluation_sets(
         with partial_folder(out) as partial:
             partial.mkdir()
             (partial / HELD).mkdir(mode=0o700)
-            files = tuple(_write_all(partial, sets, report_progress))
+            files = tuple(_write_task_files(partial, sets, report_progress))
             if private_percent:
                 names = {"percent": private_percent, "names": sets.private_names(private_percent)}
                 files += (write_file(partial, f"{HELD}/{HELD_OUT_FILE}", [pretty_json(names)]),)
             manifest = write_file(partial, MANIFEST, [pretty_json(_manifest(sets, files))])
-            publish_folder(partial, out)
+            rename_folder_durably(partial, out)
     except OSError as error:
         raise InvalidInput(f"{out}: cannot be written ({error.strerror}); choose another folder") from error
     return WrittenSets(out, sets.expected, sets.left_out, manifest.sha256, files, sets.photos)
 
 
-def _write_all(folder: Path, sets: SplitSets, report_progress: ProgressReport) -> Iterator[WrittenFile]:
+def _write_task_files(
+    folder: Path, sets: SplitSets, report_progress: ProgressReport
+) -> Iterator[WrittenFile]:
     names = in_file_order(sets.expected)
     for done, name in enumerate(names):
         report_progress(done, len(names))

@@ -20,7 +20,7 @@ from curation.records import ObservationRecord
 Matrix = NDArray[np.float64]
 
 
-class PairScores(Protocol):
+class PairScoreSource(Protocol):
     """Scores regions (rows) with texts (columns); a greater score is more plausible."""
 
     def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
@@ -39,14 +39,14 @@ class PairScores(Protocol):
         ...
 
 
-def submission_scores(sets: SplitSets, pair_scores: PairScores) -> dict[str, Matrix]:
+def submission_scores(sets: SplitSets, pair_scores: PairScoreSource) -> dict[str, Matrix]:
     """Return the scores of each file of a submission in the order of its sorted test ids."""
     found: dict[str, Matrix] = {}
     for name in in_file_order(sets.expected):
         if name == COMPARISON:
-            ids, scores = _comparison(sets, pair_scores)
+            ids, scores = _score_comparison_sets(sets, pair_scores)
         elif name == LOCALIZATION:
-            ids, scores = _localization(sets, pair_scores)
+            ids, scores = _score_localization_images(sets, pair_scores)
         else:
             chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
             ids, scores = retrieval_ids(chunk, sets.ids), pair_scores.score_chunk(chunk).ravel()
@@ -55,12 +55,12 @@ def submission_scores(sets: SplitSets, pair_scores: PairScores) -> dict[str, Mat
     return found
 
 
-def _comparison(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix | None]:
+def _score_comparison_sets(sets: SplitSets, pair_scores: PairScoreSource) -> tuple[list[str], Matrix | None]:
     rows = list(sets.rated_rows())
     return [item["test_id"] for row in rows for item in row["candidates"]], pair_scores.score_rated(rows)
 
 
-def _localization(sets: SplitSets, pair_scores: PairScores) -> tuple[list[str], Matrix]:
+def _score_localization_images(sets: SplitSets, pair_scores: PairScoreSource) -> tuple[list[str], Matrix]:
     ids: list[str] = []
     blocks: list[Matrix] = []
     for image in sets.localization.images:

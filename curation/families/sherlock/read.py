@@ -78,7 +78,7 @@ class _Seal:
         """Return the hash of a pair, or ``None`` if it was not sealed."""
         return self._first_value("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
 
-    def annotators_of(self, part: str, key: str) -> str | None:
+    def sealed_worker_hash(self, part: str, key: str) -> str | None:
         """Return the hash of a row's annotators, or ``None`` if the row was not sealed."""
         return self._first_value("SELECT annotators FROM sealed WHERE part = ? AND id = ?", part, key)
 
@@ -256,7 +256,7 @@ def _checked_annotators(folder: Path, seal: _Seal) -> Iterator[tuple[str, str]]:
     for number, line in _read_lines(folder, ANNOTATORS):
         part, key = line.get("part"), line.get("instance_id")
         hashes = [line[name] for name in ("worker", "annot1", "annot2") if name in line]
-        if annotators_sha256(str(key), hashes) != seal.annotators_of(str(part), str(key)):
+        if annotators_sha256(str(key), hashes) != seal.sealed_worker_hash(str(part), str(key)):
             raise BrokenExport(f"{ANNOTATORS}: line {number} ({key}) differs from what was sealed")
         if part == "observation":
             yield str(key), line["worker"]

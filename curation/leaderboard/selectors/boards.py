@@ -133,12 +133,12 @@ def public_files(board: Leaderboard) -> list[PublicFile]:
 
 def public_file(board: Leaderboard, name: str) -> PublicFile | None:
     """Return a public file, or a redistributable photo, by its name; ``None`` for any other path."""
-    if is_photo(name):
+    if is_photo_name(name):
         return _find_photo(board, name)
     return next((file for file in public_files(board) if file.name == name), None)
 
 
-def is_photo(name: str) -> bool:
+def is_photo_name(name: str) -> bool:
     """Whether a name is that of a photo, existing or not."""
     return name.startswith(f"{PHOTOS}/")
 
@@ -232,7 +232,7 @@ def team_usage(team: LeaderboardTeam, now: datetime | None = None) -> TeamUsage:
     )
 
 
-def sealed_splits(project: Project) -> list[tuple[DatasetVersion, Sequence[str]]]:
+def sealed_versions_with_splits(project: Project) -> list[tuple[DatasetVersion, Sequence[str]]]:
     """Return the project's sealed versions, newest first, each with its splits."""
     return [(version, list(filter(None, version_splits(version)))) for version in sealed_versions(project)]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.evaluation.measures import MEASURES, P_AT_1, Better, Measure, get_count, get_figure
+from curation.evaluation.measures import MEASURES, P_AT_1, Direction, Measure, get_count, get_figure
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors.boards import PRIVATE_FIGURES
 from hits.charts.scale import decimal_text
@@ -125,7 +125,7 @@ def make_table(
     chosen = sorted(
         entries, key=lambda entry: _sort_key(measure_figure(entry.figures, sort_measure), sort_measure.better)
     )
-    shown = chosen if every_entry else best_of_teams(chosen)
+    shown = chosen if every_entry else best_entry_per_team(chosen)
     if private:
         shown = sorted(
             shown,
@@ -174,7 +174,7 @@ def board_references(
     return found
 
 
-def best_of_teams(ordered: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
+def best_entry_per_team(ordered: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Return the first entry of each team, in the given order."""
     first: dict[int, LeaderboardEntry] = {}
     for entry in ordered:
@@ -182,10 +182,10 @@ def best_of_teams(ordered: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]
     return list(first.values())
 
 
-def _sort_key(found: Figure, better: Better) -> tuple[bool, float]:
+def _sort_key(found: Figure, better: Direction) -> tuple[bool, float]:
     if found.value is None:
         return True, 0.0
-    return False, -found.value if better is Better.HIGH else found.value
+    return False, -found.value if better is Direction.HIGH else found.value
 
 
 def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool) -> float | None:
@@ -193,7 +193,7 @@ def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, privat
     values = [value for value in found if value is not None]
     if not values:
         return None
-    return max(values) if measure.better is Better.HIGH else min(values)
+    return max(values) if measure.better is Direction.HIGH else min(values)
 
 
 def _measured_count(

@@ -136,7 +136,7 @@ def create_leaderboard(
             leaderboard=board.pk,
         )
         board.save(update_fields=["path", "job"])
-        _record(board, by, "leaderboard.create", version=version.pk, split=split)
+        _record_action(board, by, "leaderboard.create", version=version.pk, split=split)
     return board
 
 
@@ -171,7 +171,7 @@ def change_leaderboard(
         total_limit=limits.total,
     )
     board.refresh_from_db()
-    _record(board, by, "leaderboard.change", daily=limits.daily, total=limits.total)
+    _record_action(board, by, "leaderboard.change", daily=limits.daily, total=limits.total)
 
 
 @transaction.atomic
@@ -190,7 +190,7 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
             )
     Leaderboard.objects.filter(pk=board.pk).update(is_open=is_open)
     board.refresh_from_db()
-    _record(board, by, "leaderboard.open" if is_open else "leaderboard.close")
+    _record_action(board, by, "leaderboard.open" if is_open else "leaderboard.close")
 
 
 @transaction.atomic
@@ -206,7 +206,7 @@ def set_public(*, board: Leaderboard, is_public: bool, by: AbstractBaseUser | No
             raise Conflict(f"{board.title}: is based on a rehearsal, which can never be public")
     Leaderboard.objects.filter(pk=board.pk).update(is_public=is_public)
     board.refresh_from_db()
-    _record(board, by, "leaderboard.publish" if is_public else "leaderboard.withdraw")
+    _record_action(board, by, "leaderboard.publish" if is_public else "leaderboard.withdraw")
 
 
 def _check_built(board: Leaderboard) -> None:
@@ -225,9 +225,12 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
     try:
         with transaction.atomic():
             team = LeaderboardTeam.objects.create(
-                leaderboard=board, name=name, token_sha256=_hash(key), created_by_id=by.pk if by else None
+                leaderboard=board,
+                name=name,
+                token_sha256=_hash_team_key(key),
+                created_by_id=by.pk if by else None,
             )
-            _record(board, by, "leaderboard.team", team=team.pk)
+            _record_action(board, by, "leaderboard.team", team=team.pk)
     except IntegrityError as error:
         raise Refused(f"team: a team named {name} exists already; choose another name") from error
     return team, key
@@ -237,18 +240,18 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
 def renew_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
     """Create and return a new key of a team; the old one stops working."""
     key = _new_key()
-    LeaderboardTeam.objects.filter(pk=team.pk).update(token_sha256=_hash(key))
-    _record(team.leaderboard, by, "leaderboard.renew_key", team=team.pk)
+    LeaderboardTeam.objects.filter(pk=team.pk).update(token_sha256=_hash_team_key(key))
+    _record_action(team.leaderboard, by, "leaderboard.renew_key", team=team.pk)
     return key
 
 
 @transaction.atomic
-def set_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBaseUser | None) -> None:
+def set_team_is_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBaseUser | None) -> None:
     """Activate or deactivate a team; its submissions are kept."""
     LeaderboardTeam.objects.filter(pk=team.pk).update(is_active=is_active)
     team.refresh_from_db()
     action = "leaderboard.activate_team" if is_active else "leaderboard.deactivate_team"
-    _record(team.leaderboard, by, action, team=team.pk)
+    _record_action(team.leaderboard, by, action, team=team.pk)
 
 
 def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam | None:
@@ -256,7 +259,7 @@ def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam 
 
     All hashes are compared, even after a match, so that the time does not reveal the position of a match.
     """
-    digest, found = _hash(key), None
+    digest, found = _hash_team_key(key), None
     teams = list(LeaderboardTeam.objects.filter(leaderboard=board)) if board else []
     for team in teams:
         if compare_digest(team.token_sha256, digest):
@@ -265,22 +268,22 @@ def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam 
 
 
 @transaction.atomic
-def set_hidden(*, entry: LeaderboardEntry, is_hidden: bool, by: AbstractBaseUser | None) -> None:
+def set_entry_is_hidden(*, entry: LeaderboardEntry, is_hidden: bool, by: AbstractBaseUser | None) -> None:
     """Hide an entry from the table, or show it again. It counts against its team's limits in both cases."""
     LeaderboardEntry.objects.filter(pk=entry.pk).update(is_hidden=is_hidden)
     entry.refresh_from_db()
     action = "leaderboard.hide_entry" if is_hidden else "leaderboard.show_entry"
-    _record(entry.team.leaderboard, by, action, entry=entry.pk, team=entry.team_id)
+    _record_action(entry.team.leaderboard, by, action, entry=entry.pk, team=entry.team_id)
 
 
 def _new_key() -> str:
     return secrets.token_urlsafe(32)
 
 
-def _hash(key: str) -> str:
+def _hash_team_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _record(board: Leaderboard, by: AbstractBaseUser | None, action: str, **data: Any) -> None:
+def _record_action(board: Leaderboard, by: AbstractBaseUser | None, action: str, **data: Any) -> None:
     project: Project = board.project
     audit.record(project=project, actor=by, action=action, subject=board.slug, **data)

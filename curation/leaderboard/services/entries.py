@@ -22,7 +22,7 @@ from curation.leaderboard import models
 from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, team_usage
 from curation.leaderboard.services.boards import find_team_by_key, validate_line
 from hits.services import audit
-from hits.services.errors import Refused, StorageFull, TooLarge
+from hits.services.errors import ContentTooLarge, Refused, StorageFull
 from hits.services.jobs import jobs
 
 MAX_REFUSED_PER_DAY = 20
@@ -34,7 +34,7 @@ _FORBIDDEN_URL_CHARACTERS = frozenset("<>\"'`\\^{|} ")  # RFC 3986 forbids them,
 _validate_url = URLValidator(schemes=["http", "https"])
 
 
-class UnknownKey(Refused):
+class UnknownTeamKey(Refused):
     """A key is not valid for this leaderboard. The message does not reveal whether the leaderboard exists."""
 
 
@@ -78,7 +78,7 @@ def authenticate_team(*, board: models.Leaderboard | None, key: str, address: st
         address: the client's address; an address that sent many wrong keys must wait.
 
     Raises:
-        UnknownKey: no team of this leaderboard has that key, or there is no such leaderboard.
+        UnknownTeamKey: no team of this leaderboard has that key, or there is no such leaderboard.
         LimitReached: too many wrong keys came from that address.
     """
     subject = f"wrong-key:{address}".encode()
@@ -92,7 +92,7 @@ def authenticate_team(*, board: models.Leaderboard | None, key: str, address: st
         models.WrongKey.objects.create(
             address=digest
         )  # in the database, so that the number of guesses is limited even if the cache fails
-        raise UnknownKey(UNKNOWN_KEY_MESSAGE)
+        raise UnknownTeamKey(UNKNOWN_KEY_MESSAGE)
     return team
 
 
@@ -106,7 +106,7 @@ def submit_entry(
     Raises:
         Refused: the leaderboard is closed, the team is inactive, or the zip has the wrong name. Nothing is stored, so
             the same bytes can be sent again under the right name.
-        TooLarge: the zip has more than ``max_upload_bytes``.
+        ContentTooLarge: the zip has more than ``max_upload_bytes``.
         LimitReached: the team has reached its limits, or had too many refusals within 24 hours.
         StorageFull: the disk is full.
     """
@@ -134,7 +134,9 @@ def _store_upload(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
         for piece in pieces:
             size += len(piece)
             if size > max_bytes:
-                raise TooLarge(f"file: is larger than {max_bytes} bytes; save float32 and compress the zip")
+                raise ContentTooLarge(
+                    f"file: is larger than {max_bytes} bytes; save float32 and compress the zip"
+                )
             digest.update(piece)
             file.write(piece)
         file.flush()
@@ -246,14 +248,14 @@ def withdraw_entry(*, team: models.LeaderboardTeam, entry: models.LeaderboardEnt
     return found
 
 
-def record_scored(*, entry: models.LeaderboardEntry, figures: dict[str, Any]) -> None:
+def record_entry_figures(*, entry: models.LeaderboardEntry, figures: dict[str, Any]) -> None:
     """Record an entry's figures; processed entries are left unchanged."""
     waiting = models.LeaderboardEntry.objects.filter(pk=entry.pk, state=models.EntryState.QUEUED)
     waiting.update(state=models.EntryState.SCORED, figures=figures, defect="", scored_at=timezone.now())
     entry.refresh_from_db()
 
 
-def record_refused(*, entry: models.LeaderboardEntry, defect: str) -> None:
+def record_entry_refusal(*, entry: models.LeaderboardEntry, defect: str) -> None:
     """Record why an entry cannot be scored, and remove its zip; it counts against no limit."""
     waiting = models.LeaderboardEntry.objects.filter(pk=entry.pk, state=models.EntryState.QUEUED)
     message = " ".join(defect.split())[:MAX_DEFECT_LENGTH]

@@ -22,7 +22,7 @@ from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries as services
 from curation.leaderboard.views import charts
-from curation.leaderboard.views.forms import KeyForm, SubmitForm
+from curation.leaderboard.views.forms import SubmitForm, TeamKeyForm
 from hits.services.errors import Refused
 from hits.views.pages import get_or_404, get_page
 
@@ -37,7 +37,7 @@ STATE_BADGES = {
 }
 
 
-def board_page(view: View) -> View:
+def pass_visible_board(view: View) -> View:
     """Decorate a view that takes a leaderboard instead of its slug; answer 404 if the visitor may not see it."""
 
     @wraps(view)
@@ -59,7 +59,7 @@ def board_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @login_not_required
-@board_page
+@pass_visible_board
 def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Show the table, the plots, and how to submit."""
     entries = board_selectors.shown_entries(board)
@@ -74,10 +74,10 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
             "table": table,
             "page": page,
             "shown_percent": 100 - board.options.get("private_share", 0),
-            "time_plot": charts.over_time(
+            "time_plot": charts.measure_over_time_plot(
                 entries, table.sort, table.references, columns.get(table.sort.name, 0)
             ),
-            "human_plot": charts.human_agreement(
+            "human_plot": charts.human_agreement_plot(
                 [row.entry for row in table.rows], table.references, columns
             ),
             "files": board_selectors.public_files(board),
@@ -107,7 +107,7 @@ def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict
 @login_not_required
 @never_cache
 @sensitive_post_parameters("key")
-@board_page
+@pass_visible_board
 def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Show the form for a submission; accept a zip and redirect to the page of its entry."""
     form = SubmitForm(request.POST or None, request.FILES or None)
@@ -131,10 +131,10 @@ def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @login_not_required
 @never_cache
 @sensitive_post_parameters("key")
-@board_page
+@pass_visible_board
 def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Ask for a team's key, and show that team's submissions and its use of the limits. The key is not stored."""
-    form = KeyForm(request.POST or None)
+    form = TeamKeyForm(request.POST or None)
     context = _board_context(request, board) | {"form": form}
     status = 200
     if request.method == "POST":
@@ -155,21 +155,21 @@ def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @require_safe
 @login_not_required
 @never_cache
-@board_page
+@pass_visible_board
 def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Show the state of a submission to anybody who has its receipt. The address after submitting contains it."""
-    return _entry_page(request, board, _entry_by_receipt(board, receipt), KeyForm())
+    return _entry_page(request, board, _entry_by_receipt(board, receipt), TeamKeyForm())
 
 
 @require_POST
 @login_not_required
 @never_cache
 @sensitive_post_parameters("key")
-@board_page
+@pass_visible_board
 def withdraw(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Withdraw an entry permanently, by its team's key."""
     found = _entry_by_receipt(board, receipt)
-    form = KeyForm(request.POST)
+    form = TeamKeyForm(request.POST)
     status = 400
     if form.is_valid():
         try:
@@ -192,7 +192,7 @@ def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
 
 
 def _entry_page(
-    request: HttpRequest, board: Leaderboard, entry: LeaderboardEntry, form: KeyForm, *, status: int = 200
+    request: HttpRequest, board: Leaderboard, entry: LeaderboardEntry, form: TeamKeyForm, *, status: int = 200
 ) -> HttpResponse:
     measures = tables.board_measures(board)
     context = _board_context(request, board) | {
@@ -212,7 +212,7 @@ def _entry_page(
 
 @require_safe
 @login_not_required
-@board_page
+@pass_visible_board
 def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
     """Download a public file. Any other name (such as that of a key) is not found."""
     found = get_or_404(board_selectors.public_file(board, name), "There is no such file.")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from curation.evaluation.measures import COMPARISON, P_AT_1, Better, Measure, pearson
+from curation.evaluation.measures import COMPARISON, P_AT_1, Direction, Measure, pearson
 from curation.leaderboard.models import LeaderboardEntry
 from curation.leaderboard.selectors.tables import Reference, format_figure, measure_figure
 from curation.views.evaluation.evaluation_charts import axis_label
@@ -17,7 +17,7 @@ FEW_DAYS = timedelta(days=3)
 MIN_WIDTH = 350.0  # pixels of each of two plots side by side
 
 
-def over_time(
+def measure_over_time_plot(
     entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[Reference], column: int
 ) -> Chart | None:
     """Return a chart of a measure of all entries by submission time, with a line of the best value so far.
@@ -33,7 +33,7 @@ def over_time(
     numbers = [number for _, estimate in estimates for number in estimate if number is not None]
     y_scale = scale_over(numbers + [value for value, _ in lines])
     # If lower values are better, they are at the top.
-    y_scale = y_scale if measure.better is Better.HIGH else Scale(y_scale.high, y_scale.low)
+    y_scale = y_scale if measure.better is Direction.HIGH else Scale(y_scale.high, y_scale.low)
     plot = PlotArea(scale_over(times, min_span=7200.0), y_scale, HEIGHT)
     dots: list[Dot] = []
     corners: list[Point] = []
@@ -68,7 +68,7 @@ def over_time(
     )
 
 
-def human_agreement(
+def human_agreement_plot(
     shown: Sequence[LeaderboardEntry], references: Sequence[Reference], columns: Mapping[str, int]
 ) -> Chart | None:
     """Return a chart of human agreement against P@1, with a dot per entry; None if no entry has both measures.

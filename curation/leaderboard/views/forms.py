@@ -136,7 +136,7 @@ class TeamForm(PageForm):
     )
 
 
-class KeyForm(PageForm):
+class TeamKeyForm(PageForm):
     """A team's key."""
 
     key = text_field(
@@ -146,7 +146,7 @@ class KeyForm(PageForm):
     )
 
 
-class SubmitForm(KeyForm):
+class SubmitForm(TeamKeyForm):
     """A submission: the team's key, a zip of predictions, and a description of the model."""
 
     file = forms.FileField(label="Zip of predictions", allow_empty_file=True)

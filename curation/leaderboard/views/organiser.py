@@ -33,7 +33,7 @@ ENTRIES_PER_PAGE = 25
 def board_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's leaderboards; create one."""
     family = family_of(project)
-    versions = board_selectors.sealed_splits(project) if family.can_evaluate else []
+    versions = board_selectors.sealed_versions_with_splits(project) if family.can_evaluate else []
     complete = list(proposal_runs(project).filter(is_complete=True))
     form = NewBoardForm(versions, complete, request.POST or None)
     status = 200
@@ -150,7 +150,9 @@ def renew_team_key(request: HttpRequest, project: Project, board_id: int, team_i
 def set_team_active(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
     """Activate or deactivate a team."""
     team = _get_team(project, board_id, team_id)
-    services.set_active(team=team, is_active=request.POST.get("active") == "1", by=signed_in_user(request))
+    services.set_team_is_active(
+        team=team, is_active=request.POST.get("active") == "1", by=signed_in_user(request)
+    )
     change = "can submit again" if team.is_active else "can no longer submit; its entries are kept"
     messages.success(request, f"{team.name} {change}.")
     return redirect("leaderboard-manage", project.slug, board_id)
@@ -162,7 +164,9 @@ def set_entry_hidden(request: HttpRequest, project: Project, board_id: int, entr
     """Hide an entry from the table, or show it again."""
     board = _get_board(project, board_id)
     entry = get_or_404(board_selectors.board_entries(board).filter(pk=entry_id).first())
-    services.set_hidden(entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request))
+    services.set_entry_is_hidden(
+        entry=entry, is_hidden=request.POST.get("hidden") == "1", by=signed_in_user(request)
+    )
     change = "is hidden from the table" if entry.is_hidden else "is in the table again"
     messages.success(request, f"{entry.model} {change}.")
     return redirect("leaderboard-manage", project.slug, board.pk)

@@ -70,7 +70,7 @@ def _store_file(kind: AnalysisKind, path: Path) -> dict[str, str]:
         data = path.read_bytes()
     except OSError as error:
         raise input_error(f"--file {path}: {error.strerror}; choose another") from error
-    stored = {"file": texts.store_file(data=data), "file_name": path.name[:120]}
+    stored = {"file": texts.store_uploaded_file(data=data), "file_name": path.name[:120]}
     return {FILE_OPTIONS[kind]: texts.FROM_FILE, **stored}
 
 

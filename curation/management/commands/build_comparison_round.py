@@ -6,8 +6,8 @@ from typing import Any
 from curation.features.encoder import DEFAULT_ENCODER
 from curation.management.encoder_names import absolute_encoder
 from curation.management.option_fields import option_fields
-from curation.management.rule_options import add_rules, add_soft_deduplication
-from curation.management.selection_option import add_selection, read_selection
+from curation.management.rule_options import add_rule_options, add_soft_deduplication_options
+from curation.management.selection_option import add_selection_option, read_selection
 from curation.negatives.options import KeepRule
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.services import RoundOptions, request_comparison_round
@@ -37,12 +37,12 @@ class Command(JobCommand):
             "clip-openvino:<folder>, or scorer:<name or number> of a scorer of this project"
         )
         add("--encoder", type=absolute_encoder, default="", help=encoders)
-        add_selection(parser)
+        add_selection_option(parser)
         add("--seed", type=int, default=0, help="seed of all random choices (0)")
-        add_rules(parser)
+        add_rule_options(parser)
         soft = parser.add_argument_group("soft de-duplication")
         keep_help = "which member of a cluster to keep"
-        add_soft_deduplication(soft, keep=KeepRule.RANDOM, keep_help=keep_help)
+        add_soft_deduplication_options(soft, keep=KeepRule.RANDOM, keep_help=keep_help)
 
     def request(self, *, queue: bool, **options: Any) -> Job:
         """Create the job that builds the round."""

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
 from curation.evaluation.inputs import read_json, read_npy
-from curation.management.file_messages import input_errors
-from curation.management.matmul_backends import add_filter, choose_scoring_backend
+from curation.management.file_messages import convert_input_errors
+from curation.management.matmul_backends import add_filter_option, choose_scoring_backend
 from curation.management.option_fields import option_fields
-from curation.management.rule_options import add_rule, add_rules, add_soft_deduplication
+from curation.management.rule_options import add_rule_option, add_rule_options, add_soft_deduplication_options
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
-from curation.negatives.filters import cluster_softly
-from curation.negatives.options import RULES, ComparisonSetOptions, ExecutionOptions, KeepRule, Shortcut
+from curation.negatives.filters import soft_deduplicate_texts
+from curation.negatives.options import RULES, ComparisonSetOptions, ExecutionOptions, KeepRule, SpeedShortcut
 from curation.negatives.plausibility import EmbeddingPlausibility, Plausibility, PlausibilityMatrix
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand
@@ -42,13 +42,13 @@ class Command(DeerstalkerCommand):
         add("--text-embeddings", type=Path, required=True, help=".npy (inferences, e) of sentence vectors")
         add("--candidates", type=Path, help="JSON list of the ids that soft de-duplication kept")
         add("--image-ids", type=Path, help="JSON list: the image of every inference")
-        add_rules(parser)
-        add_rule(parser, "shortcut", Shortcut)
+        add_rule_options(parser)
+        add_rule_option(parser, "shortcut", SpeedShortcut)
         soft = parser.add_argument_group("soft de-duplication, without --candidates")
         keep_help = "which member of a cluster to keep: random with --seed, else the first"
-        add_soft_deduplication(soft, keep_help=keep_help)
+        add_soft_deduplication_options(soft, keep_help=keep_help)
         add("--seed", type=int, help="seed of the random order, and of the draw of kept cluster members")
-        add_filter(parser)
+        add_filter_option(parser)
         memory_help = "maximum memory for scores, in MiB"
         add("--memory-mib", type=int, default=ExecutionOptions().memory_mib, help=memory_help)
         add("--threads", type=int, default=usable_cores(), help="threads that score; default: all cores")
@@ -58,7 +58,7 @@ class Command(DeerstalkerCommand):
         """Build the sets and print them."""
         meter = ProgressMeter(self.stderr) if self.stderr.isatty() else None
         try:
-            with input_errors(**{name: options[name] for name in FILE_OPTIONS}):
+            with convert_input_errors(**{name: options[name] for name in FILE_OPTIONS}):
                 result = _build(options, meter)
         finally:
             if meter is not None:
@@ -109,7 +109,7 @@ def _build(options: dict[str, Any], meter: ProgressMeter | None) -> ComparisonSe
     seed = options["seed"]
     if seed is not None and seed < 0:
         raise InvalidInput(f"--seed {seed}: is negative; give 0 or more")
-    kinds = RULES | {"shortcut": Shortcut}
+    kinds = RULES | {"shortcut": SpeedShortcut}
     rules = option_fields(ComparisonSetOptions, options)
     rules |= {name: kind(options[name]) for name, kind in kinds.items()}
     work = ExecutionOptions(memory_mib=options["memory_mib"], threads=options["threads"], progress=meter)
@@ -134,7 +134,7 @@ def _candidate_ids(vectors: NDArray[np.floating], options: dict[str, Any]) -> li
         return listed
     seed = options["seed"]
     keep = options["keep"] or (KeepRule.FIRST if seed is None else KeepRule.RANDOM)
-    soft = cluster_softly(
+    soft = soft_deduplicate_texts(
         vectors,
         share=options["soft_share"],
         linkage=Linkage(options["linkage"]),

@@ -7,7 +7,7 @@ from typing import Any
 from curation.families.sherlock.evaluation_plan import resolve_proposals
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.management.evaluation_options import add_set_options, read_set_options
-from curation.management.file_messages import input_errors
+from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import get_version, resolve_split
 from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_project
@@ -32,7 +32,7 @@ class Command(DeerstalkerCommand):
         """Write the sets and print their contents."""
         project = find_project(options["project"]) if options["project"] else None
         version = get_version(options["version"], project)
-        with input_errors():
+        with convert_input_errors():
             written = write_evaluation_sets(
                 version,
                 split=resolve_split(version, options["split"]),

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curation.management.file_messages import input_errors
+from curation.management.file_messages import convert_input_errors
 from curation.scorer.config import TextMode
 from hits.management.base import DeerstalkerCommand
 
@@ -41,7 +41,7 @@ class Command(DeerstalkerCommand):
         from curation.scorer.model.published_scorers import convert_published
 
         mode = options["text_mode"]
-        with input_errors():
+        with convert_input_errors():
             converted = convert_published(
                 options["checkpoint"],
                 options["tokenizer"],

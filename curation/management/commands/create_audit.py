@@ -7,7 +7,7 @@ from typing import Any
 from curation.audits.codebook import Codebook
 from curation.audits.parsing import MAX_BYTES, builtin_codebooks, parse_codebook
 from curation.audits.sampling import SampleRecipe, SamplingMethod, default_sample_size
-from curation.management.file_messages import input_errors
+from curation.management.file_messages import convert_input_errors
 from curation.records import InvalidInput
 from curation.services.audits import create_audit
 from hits.management.base import DeerstalkerCommand
@@ -37,7 +37,7 @@ class Command(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read the codebook, sample the pairs, and print their number."""
         project = find_project(options["project"])
-        with input_errors():
+        with convert_input_errors():
             codebook = _read_codebook(options["codebook"])
             audit = create_audit(
                 project=project,

@@ -24,8 +24,8 @@ from curation.dedup.hierarchical import MEMORY_LIMIT_BYTES, cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.evaluation.inputs import read_npy
 from curation.files import write_npy
-from curation.management.file_messages import input_errors
-from curation.management.matmul_backends import add_filter, choose_clustering_backend
+from curation.management.file_messages import convert_input_errors
+from curation.management.matmul_backends import add_filter_option, choose_clustering_backend
 from curation.records import InvalidInput
 from hits.management.base import DeerstalkerCommand
 from hits.management.memory import peak_mib
@@ -52,21 +52,21 @@ class Command(DeerstalkerCommand):
         add("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         add("--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept")
         add("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
-        add_filter(parser)
+        add_filter_option(parser)
         add("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="maximum memory, in MiB")
         add("--out", type=Path, help="write labels, int64 (n,), here")
         add("--seed", type=int, default=0, help="seed of the draw of kept rows")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Cluster the rows, and print the kept rows and the time of clustering, without reading the file."""
-        with input_errors(features=options["features"], sizes=options["sizes"]):
-            _check(options)
+        with convert_input_errors(features=options["features"], sizes=options["sizes"]):
+            _check_options(options)
             self._run(options)
 
     def _run(self, options: dict[str, Any]) -> None:
         features = _read_features(options["features"])
         sizes = read_npy(options["sizes"]) if options["sizes"] else None
-        found, seconds = self._timed(features, options)
+        found, seconds = self._time_clustering(features, options)
         kept = _choose_kept(found, features, sizes, options)
         if options["out"]:
             write_npy(options["out"], found.labels)
@@ -82,7 +82,9 @@ class Command(DeerstalkerCommand):
         }
         self.report(options, facts, f"{counts}, {seconds:.2f} s ({found.method.value}: {found.reason})")
 
-    def _timed(self, features: NDArray[np.floating], options: dict[str, Any]) -> tuple[Clustering, float]:
+    def _time_clustering(
+        self, features: NDArray[np.floating], options: dict[str, Any]
+    ) -> tuple[Clustering, float]:
         linkage, product = (
             Linkage(options["linkage"]),
             choose_clustering_backend(options["filter"], len(features)),
@@ -107,7 +109,7 @@ class Command(DeerstalkerCommand):
         self.stderr.flush()
 
 
-def _check(options: dict[str, Any]) -> None:
+def _check_options(options: dict[str, Any]) -> None:
     if options["seed"] < 0:
         raise InvalidInput(f"--seed {options['seed']}: is negative; give 0 or more")
     if options["memory_mib"] < 1:

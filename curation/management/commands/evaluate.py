@@ -10,7 +10,7 @@ from curation.evaluation.comparison import parse_comparison_key, score_compariso
 from curation.evaluation.inputs import read_answer_key, read_predictions
 from curation.evaluation.localization import parse_localization_key, score_localization
 from curation.evaluation.retrieval import parse_retrieval_key, score_retrieval
-from curation.management.file_messages import input_errors
+from curation.management.file_messages import convert_input_errors
 from hits.management.base import DeerstalkerCommand
 
 
@@ -54,7 +54,7 @@ class Command(DeerstalkerCommand):
         """Score the predictions and print the figures."""
         task = TASKS[options["task"]]
         predictions, ids = options["predictions"], options["instance_ids"]
-        with input_errors(predictions=predictions, answer_key=options["answer_key"]):
+        with convert_input_errors(predictions=predictions, answer_key=options["answer_key"]):
             key = task.parse(read_answer_key(options["answer_key"]))
             scores = read_predictions(predictions, instance_ids=ids, key_ids=key.test_ids)
             measured = asdict(task.score(scores, key))

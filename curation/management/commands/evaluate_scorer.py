@@ -75,7 +75,7 @@ def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, qu
         proposals=given["proposals"],
         region_mode=_region_mode(given["region_mode"]),
         label=given["label"],
-        extra_facts=_bertscore(given),
+        extra_facts=_bertscore_options(given),
     )
     common: dict[str, Any] = {
         "project": version.project,
@@ -104,7 +104,7 @@ def _region_mode(given: str) -> str:
         return given
 
 
-def _bertscore(given: Mapping[str, Any]) -> dict[str, Any]:
+def _bertscore_options(given: Mapping[str, Any]) -> dict[str, Any]:
     if not given["bertscore"]:
         return {}
     layer, baseline = given["bertscore_layer"], given["bertscore_baseline"]

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from curation.management.selection_option import add_selection, read_selection
+from curation.management.selection_option import add_selection_option, read_selection
 from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
@@ -39,7 +39,7 @@ class Command(DeerstalkerCommand):
         add("--project", help="required if several projects have a version with this name")
         regions = "also write a picture of each comparison set's photo with its region highlighted"
         add("--regions", action="store_true", help=regions)
-        add_selection(parser)
+        add_selection_option(parser)
         add(
             "--real",
             action="store_true",

@@ -8,7 +8,7 @@ from typing import Any
 from curation.management.import_command import ImportCommand
 from curation.models import Source
 from curation.sources.records import SPLITS
-from curation.sources.vcr import MIN_ENTITIES, EntityCount, VcrSource, find_copy
+from curation.sources.vcr import MIN_ENTITIES, EntityCount, VcrSource, find_vcr_source
 from hits.management.jobs import absolute_path
 
 
@@ -42,7 +42,7 @@ class Command(ImportCommand):
         """Return the specification of the collection to import."""
         named = {split: options[split] for split in SPLITS if options[split]}
         return replace(
-            find_copy(Path(options["folder"]), named),
+            find_vcr_source(Path(options["folder"]), named),
             min_entities=options["min_entities"],
             count=EntityCount(options["count"]),
             **self.shared_options(options),

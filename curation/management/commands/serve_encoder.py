@@ -40,14 +40,14 @@ class Command(DeerstalkerCommand):
         # A request has one short sentence: a second thread gains little and takes a core from the web server.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
-        from curation.features.contradiction import ContradictionEncoder
+        from curation.features.contradiction import ContradictionClassifier
         from curation.features.sentence import SentenceEncoder
-        from curation.pipelines.hint_encoder import HintServer, Similarity
+        from curation.pipelines.hint_encoder import CachedSimilarity, HintServer
 
         try:
             nli = settings.HINTS_NLI_MODEL
-            contradict = ContradictionEncoder(Path(nli)).probabilities if nli else None
-            similarity = Similarity(SentenceEncoder())
+            contradict = ContradictionClassifier(Path(nli)).probabilities if nli else None
+            similarity = CachedSimilarity(SentenceEncoder())
         except EncoderUnavailable as error:
             raise input_error(str(error)) from error
         similarity([("warm", "up")])  # the first request is slow, so make it before any page needs it

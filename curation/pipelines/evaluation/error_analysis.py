@@ -34,7 +34,7 @@ from curation.pipelines.vectors import BATCH_SIZE, open_image
 from curation.records import InvalidInput
 from curation.selectors.error_analyses import ComparisonItem, comparison_items
 from curation.services.error_analysis import ErrorOptions, store_error_analysis
-from hits.services.errors import CannotStart, Refused
+from hits.services.errors import JobCannotStart, Refused
 from hits.services.jobs.jobs import Progress
 from validation.domain.reports.leaderboard import build_answer_key
 
@@ -54,7 +54,7 @@ def analyse_errors(
         images: encoder of photos; by default the one in the options. sentences: by default all-MiniLM-L6-v2.
 
     Raises:
-        CannotStart: no scores, or too few images with human agreement.
+        JobCannotStart: no scores, or too few images with human agreement.
         Refused: a photo's file or a model is not available.
     """
     analysis = ErrorAnalysis.objects.select_related("evaluation__version", "evaluation__project").get(
@@ -87,7 +87,7 @@ def _load_errors(evaluation: Evaluation, options: ErrorOptions) -> "_ErrorData":
     try:
         return _ErrorData.load(evaluation, options)
     except (InvalidInput, Refused) as error:
-        raise CannotStart(str(error)) from error
+        raise JobCannotStart(str(error)) from error
 
 
 class _ErrorData:
@@ -166,7 +166,7 @@ def _compute_figures(
         rotated = rotate_features(features[name])
         area = prediction_auc(rotated, groups.above, seed)
 
-        def permuted(labels: NDArray[np.bool_], vectors: Vectors = rotated) -> float:
+        def measure_permuted_auc(labels: NDArray[np.bool_], vectors: Vectors = rotated) -> float:
             nonlocal done
             done += 1
             progress.advance(done, total=total)
@@ -174,7 +174,7 @@ def _compute_figures(
 
         chance = permutation_test(
             groups.above,
-            permuted,
+            measure_permuted_auc,
             observed=area.value,
             rng=np.random.default_rng([seed, index + 1]),
             permutations=PERMUTATIONS,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order, task_of
-from curation.evaluation.inputs import order_scores, parse_json, scores_by_id
+from curation.evaluation.inputs import check_scores_by_id, order_scores, parse_json
 from curation.evaluation.npy_scores import read_npy_scores
 from curation.evaluation.shortcuts import Shortcut
 from curation.evaluation.submission import ZIP_NAME, read_submission
@@ -22,7 +22,7 @@ from curation.files import file_sha256
 from curation.models import Evaluation, EvaluationSource, Scorer
 from curation.pipelines.encoders import get_feature_encoder
 from curation.pipelines.evaluation.evaluate_bertscore import parse_options, retrieval_bertscore
-from curation.pipelines.evaluation.evaluate_people import people_figures
+from curation.pipelines.evaluation.evaluate_people import judgment_figures
 from curation.pipelines.evaluation.evaluate_shortcuts import shortcut_scores
 from curation.pipelines.evaluation.evaluate_vectors import EncodingSetup, encoder_scores
 from curation.pipelines.evaluation.evaluation_files import Scores, interval_generator, save_evaluation
@@ -51,7 +51,7 @@ def run_evaluation(
         sets = _plan_sets(evaluation)
         progress.log(_describe_sets(sets))
         if evaluation.source == EvaluationSource.JUDGMENTS:
-            save_evaluation(evaluation, sets, None, people_figures(sets, rng=interval_generator()), {})
+            save_evaluation(evaluation, sets, None, judgment_figures(sets, rng=interval_generator()), {})
         else:
             scores, facts = _compute_scores(evaluation, sets, progress, given_encoder)
             save_evaluation(evaluation, sets, scores, _extra_figures(evaluation, sets, scores), facts)
@@ -135,7 +135,7 @@ def _read_task_scores(path: Path, sets: SplitSets) -> NDArray[np.float64]:
         return read_npy_scores(path.read_bytes(), path.name, sets.expected[name])
     raw = sets.raw(name)
     ids = sorted(raw["test_id_map"] if name == COMPARISON else raw)
-    return order_scores(scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
+    return order_scores(check_scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
 
 
 def _summary(evaluation: Evaluation) -> dict[str, Any]:

@@ -23,7 +23,7 @@ APPROVED_STATUSES = (AssignmentStatus.APPROVED,)
 CHUNK_SIZE = 1000
 
 
-def people_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, Any]:
+def judgment_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, Any]:
     """Return the figures of people on a split; those of a model are None.
 
     Raises:

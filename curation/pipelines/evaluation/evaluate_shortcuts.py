@@ -23,7 +23,7 @@ from curation.evaluation.shortcuts import (
 from curation.families.sherlock.evaluation_plan import SplitSets, pairs_of_other_splits
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.pipelines.texts.texts_common import (
-    SentenceVectors,
+    SentenceVectorMaker,
     TextEncoder,
     package_version,
     sentence_encoder,
@@ -73,7 +73,7 @@ def shortcut_scores(
         "sklearn": package_version("scikit-learn"),
     }
     clues = {pair.instance_id: pair.clue for chunk in sets.chunks for pair in chunk}
-    return submission_scores(sets, _ShortcutScores(shortcut, texts, clues, others, rng)), facts
+    return submission_scores(sets, _ShortcutScoreSource(shortcut, texts, clues, others, rng)), facts
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class _TextVectors:
         for row in sets.comparison:
             for candidate in row["candidates"]:
                 ids_by_text.setdefault(candidate["inference"], candidate["source_iid"])
-        found = SentenceVectors(sets.version.project, encoder, progress).encode(
+        found = SentenceVectorMaker(sets.version.project, encoder, progress).encode(
             list(ids_by_text), ids=list(ids_by_text.values())
         )
         rows = found.rows.astype(np.float64)
@@ -110,8 +110,8 @@ class _TextVectors:
         return np.stack([self.vectors[text] for text in texts])
 
 
-class _ShortcutScores:
-    """A shortcut's scores of texts: a ``PairScores`` that ignores regions."""
+class _ShortcutScoreSource:
+    """A shortcut's scores of texts: a ``PairScoreSource`` that ignores regions."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.features.encoder import Encoder
 from curation.models import Subject
-from curation.pipelines.encoders import get_preprocessing, get_region_mode, is_parallel
+from curation.pipelines.encoders import get_preprocessing, get_region_mode, is_thread_safe
 from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput, ObservationRecord, Region
 from hits.domain.hashing import content_sha256
@@ -85,7 +85,7 @@ def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | N
         )
     drawn, proposed, texts = _collect_items(sets)
     steps = StepCounter(len(drawn.rows) + len(proposed.rows) + len(texts.rows), progress)
-    similarity = _SimilarityScores(
+    similarity = _SimilarityScoreSource(
         _region_vectors(sets, setup, list(drawn.rows), steps),
         _region_vectors(sets, setup, list(proposed.rows), steps),
         _text_vectors(sets, setup, list(texts.rows), steps),
@@ -132,8 +132,8 @@ def _image_boxes(image: LocalizationImage) -> list[MarkedRegion]:
 
 
 @dataclass(frozen=True, slots=True)
-class _SimilarityScores:
-    """Vectors of regions and texts, (n, d) each, with their row numbers: a ``PairScores``."""
+class _SimilarityScoreSource:
+    """Vectors of regions and texts, (n, d) each, with their row numbers: a ``PairScoreSource``."""
 
     drawn: Vectors
     proposed: Vectors
@@ -144,22 +144,22 @@ class _SimilarityScores:
 
     def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) similarities of the regions of n pairs with their inferences."""
-        return _all_pairs(self._region_rows(pairs), self._texts(pair.inference for pair in pairs))
+        return _similarity_matrix(self._region_rows(pairs), self._texts(pair.inference for pair in pairs))
 
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
         """Return (n, n) similarities of the regions for matching, and (k, m) of the proposed boxes."""
         boxes = self.proposed[self.proposed_rows.add_all(_image_boxes(image))]
         texts = self._texts(pair.inference for pair in image.pairs)
-        return self.score_chunk(image.matched), _all_pairs(boxes, texts)
+        return self.score_chunk(image.matched), _similarity_matrix(boxes, texts)
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix:
         """Return the similarities of all candidates of rated sets with their set's region: (m,)."""
-        return np.concatenate([self._rated(row) for row in rows])
+        return np.concatenate([self._score_rated_set(row) for row in rows])
 
-    def _rated(self, row: Mapping[str, Any]) -> Matrix:
+    def _score_rated_set(self, row: Mapping[str, Any]) -> Matrix:
         region = self.drawn[self.drawn_rows.add_all([_row_region(row)])]
         texts = self._texts(candidate["inference"] for candidate in row["candidates"])
-        return _all_pairs(region, texts).ravel()
+        return _similarity_matrix(region, texts).ravel()
 
     def _region_rows(self, pairs: Iterable[ObservationRecord]) -> Vectors:
         return self.drawn[self.drawn_rows.add_all((pair.image.url, pair.bboxes) for pair in pairs)]
@@ -168,7 +168,7 @@ class _SimilarityScores:
         return self.texts[self.text_rows.add_all(texts)]
 
 
-def _all_pairs(regions: Vectors, texts: Vectors) -> Matrix:
+def _similarity_matrix(regions: Vectors, texts: Vectors) -> Matrix:
     """Return the similarity of n regions with m texts, (n, m); in float64, so that equal rows tie."""
     if not len(regions):  # without regions their dimension is unknown
         return np.zeros((0, len(texts)))
@@ -204,7 +204,7 @@ def _region_vectors(
         fingerprints=fingerprints,
         encode=encode,
         step=steps,
-        parallel=is_parallel(setup.encoder),
+        parallel=is_thread_safe(setup.encoder),
     )
 
 

@@ -20,7 +20,7 @@ from curation.evaluation.answer_keys import COMPARISON, in_file_order
 from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
 from curation.families.sherlock.evaluation_plan import SplitSets
 from curation.families.sherlock.evaluation_sets import proposals_json
-from curation.files import file_sha256, partial_folder, publish_folder
+from curation.files import file_sha256, partial_folder, rename_folder_durably
 from curation.models import Evaluation
 from curation.records import InvalidInput
 from curation.selectors import evaluations
@@ -58,7 +58,7 @@ def save_evaluation(
             shutil.rmtree(
                 folder, ignore_errors=True
             )  # left by a run that was killed before its row was written
-            publish_folder(partial, folder)
+            rename_folder_durably(partial, folder)
     except OSError as error:
         raise InvalidInput(
             f"{folder}: cannot be written ({error.strerror}); check the media folder"

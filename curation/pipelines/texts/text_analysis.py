@@ -20,7 +20,7 @@ from curation.negatives.filters import cap_verbatim
 from curation.pipelines.matmul_backends import choose_matmul_backend
 from curation.pipelines.texts.texts_captions import compare_captions
 from curation.pipelines.texts.texts_common import (
-    SentenceVectors,
+    SentenceVectorMaker,
     TextEncoder,
     make_provenance,
     sentence_encoder,
@@ -91,18 +91,18 @@ def _analyse(
 ) -> AnalysisResult:
     if isinstance(options, TopicOptions):
         return find_topics(pairs, options, progress)
-    sentences = SentenceVectors(project, encoder or sentence_encoder(), progress)
+    sentences = SentenceVectorMaker(project, encoder or sentence_encoder(), progress)
     if isinstance(options, DuplicateOptions):
         return find_duplicates(pairs, options, sentences)
     return compare_captions(pairs, options, sentences)
 
 
 def find_duplicates(
-    pairs: Sequence[TextPair], options: DuplicateOptions, sentences: SentenceVectors
+    pairs: Sequence[TextPair], options: DuplicateOptions, sentences: SentenceVectorMaker
 ) -> AnalysisResult:
     """Count copies and near-copies among the clues or the inferences; nothing is dropped.
 
-    The clusters are those of ``curation.negatives.filters.cluster_softly``: equal options keep equal texts.
+    The clusters are those of ``curation.negatives.filters.soft_deduplicate_texts``: equal options keep equal texts.
     """
     texts = [str(getattr(pair, options.field)) for pair in pairs]
     copies = count_copies(texts, listed=MAX_LISTED)

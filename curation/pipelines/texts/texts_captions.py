@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.features.encoder import unit_float32
-from curation.pipelines.texts.texts_common import EncodedTexts, SentenceVectors, make_provenance
+from curation.pipelines.texts.texts_common import EncodedTexts, SentenceVectorMaker, make_provenance
 from curation.records import InvalidInput
-from curation.selectors.texts import TextPair, alt_texts, described_regions, image_names, pair_boxes
+from curation.selectors.texts import TextPair, alt_texts, described_regions, image_ids_by_name, pair_boxes
 from curation.services.texts import AnalysisResult, CaptionOptions, stored_file_path
 from curation.texts.captions import (
     BINS,
@@ -70,7 +70,7 @@ def _name_box_sides(region: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def compare_captions(
-    pairs: Sequence[TextPair], options: CaptionOptions, sentences: SentenceVectors
+    pairs: Sequence[TextPair], options: CaptionOptions, sentences: SentenceVectorMaker
 ) -> AnalysisResult:
     """Compare the pairs of a sample of images with their captions.
 
@@ -106,7 +106,7 @@ def _read_caption_file(project: Project, options: CaptionOptions) -> AvailableCa
         captions_by_name = read_captions(stored_file_path(options.file))
     except InvalidInput as error:
         raise Refused(f"{name}: {error}") from error
-    known = image_names(project)
+    known = image_ids_by_name(project)
     whole: dict[int, list[str]] = {}
     for image in (image for image in captions_by_name if image in known):
         whole.setdefault(known[image], []).extend(captions_by_name[image])
@@ -135,7 +135,7 @@ def _sample_pairs(
 
 
 def _compare_pairs(
-    captioned: Sequence[CaptionedPair], measure: Measure, sentences: SentenceVectors
+    captioned: Sequence[CaptionedPair], measure: Measure, sentences: SentenceVectorMaker
 ) -> dict[str, Any]:
     texts = [text for item in captioned for text in (item.pair.clue, item.pair.inference, *item.captions)]
     ids = [f"{item.pair.instance_id}/{name}" for item in captioned for name in _text_names(item)]

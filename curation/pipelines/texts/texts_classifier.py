@@ -12,7 +12,7 @@ BATCH_SIZE = 64
 TOXIC_LABELS = ("toxic", "toxicity", "label_1")
 
 
-class Classifier:
+class ToxicityClassifier:
     """A transformers sequence classifier with a toxic label. It does not report words.
 
     Exclusive labels use softmax; multiple labels, or a single one, use sigmoid, as the model's configuration says.

@@ -44,7 +44,7 @@ class EncodedTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class SentenceVectors:
+class SentenceVectorMaker:
     """Makes sentence vectors for a project, each distinct text once."""
 
     project: Project

@@ -13,10 +13,10 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count
 
 from curation.models import PairText, TextAnalysis, TextScore
-from curation.pipelines.texts.texts_classifier import Classifier
+from curation.pipelines.texts.texts_classifier import ToxicityClassifier
 from curation.pipelines.texts.texts_common import make_provenance
 from curation.records import InvalidInput
-from curation.selectors.texts import TextPair, top_scores
+from curation.selectors.texts import TextPair, top_score_ids
 from curation.services.texts import (
     FROM_FILE,
     MODEL_PREFIX,
@@ -56,7 +56,7 @@ class ScoreSource(Protocol):
         ...
 
 
-class ModelScores:
+class ModelScoreSource:
     """Scores of a model or word list, which covers all texts."""
 
     unmatched = 0
@@ -74,7 +74,7 @@ class ModelScores:
         return self._scorer.score([str(getattr(pair, field.value)) for pair, field in texts])
 
 
-class FileScores:
+class FileScoreSource:
     """Scores from a file, such as another service's; ``unmatched`` rows are about no approved pair.
 
     Raises:
@@ -124,7 +124,7 @@ def score_toxicity(
         Refused: a file that matches no pair.
         EncoderUnavailable: a model that is not available.
     """
-    source = ModelScores(scorer) if scorer is not None else _make_source(options, pairs)
+    source = ModelScoreSource(scorer) if scorer is not None else _make_source(options, pairs)
     pairs = [pair for pair in pairs if source.covers(pair)]
     rng = np.random.default_rng(options.seed)
     rows = sample_by_split([pair.split for pair in pairs], options.sample, rng)
@@ -143,10 +143,10 @@ def score_toxicity(
 
 def _make_source(options: ToxicityOptions, pairs: Sequence[TextPair]) -> ScoreSource:
     if options.scorer == FROM_FILE:
-        return FileScores(options, pairs)
+        return FileScoreSource(options, pairs)
     if options.scorer == WORD_LIST:
-        return ModelScores(WordList())
-    return ModelScores(Classifier(options.scorer.removeprefix(MODEL_PREFIX), options.label))
+        return ModelScoreSource(WordList())
+    return ModelScoreSource(ToxicityClassifier(options.scorer.removeprefix(MODEL_PREFIX), options.label))
 
 
 def _resume_or_start(
@@ -203,7 +203,7 @@ def _result(
                 "pairs": pairs_of[split],
                 "texts": texts_of[split],
                 "above_zero": above.get(split, 0),
-                "queue": top_scores(analysis, split, options.top),
+                "queue": top_score_ids(analysis, split, options.top),
             }
             for split in sorted(pairs_of)
         ],

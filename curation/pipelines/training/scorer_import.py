@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from curation.files import partial_folder, publish_folder
+from curation.files import partial_folder, rename_folder_durably
 from curation.models import Scorer
 from curation.records import InvalidInput
 from curation.scorer.model.folder import LoadedScorer, list_files, load_scorer
@@ -65,7 +65,7 @@ def _import_folder(progress: Progress, source: Path, loaded: LoadedScorer) -> Sc
             )
             folder = scorer_folder(row)
             shutil.rmtree(folder, ignore_errors=True)  # left by a row that was never committed
-            publish_folder(partial, folder)
+            rename_folder_durably(partial, folder)
         return row
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from curation.models import Scorer
-from curation.pipelines.training.training_files import RunFiles, write_run
+from curation.pipelines.training.training_files import RunFiles, load_or_write_run
 from curation.pipelines.training.training_processes import train_in_processes
 from curation.records import InvalidInput
 from curation.scorer.model.folder import load_scorer
 from curation.scorer.training.inputs import read_inputs
 from curation.scorer.training.journal import ENVIRONMENT_FILE, ValidationRow, read_validations
 from curation.selectors.scorers import WEIGHTS_FOLDER
-from curation.services.scorers import mark_trained, update_training
+from curation.services.scorers import mark_trained, merge_scorer_facts
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
@@ -30,14 +30,14 @@ def train_scorer(progress: Progress) -> dict[str, Any]:
     """Run a job: train its scorer to the end, and return the result for the job's page.
 
     Raises:
-        Refused: see ``write_run``, or the training loop could not start or continue.
+        Refused: see ``load_or_write_run``, or the training loop could not start or continue.
         Cancelled: the job was cancelled; a later run resumes at the last checkpoint.
     """
     scorer = Scorer.objects.select_related("project", "version").get(pk=progress.job.args["scorer"])
     if scorer.is_ready:
         return summarise_scorer(scorer)
-    run = write_run(scorer)
-    update_training(scorer=scorer, splits=run.counts)
+    run = load_or_write_run(scorer)
+    merge_scorer_facts(scorer=scorer, splits=run.counts)
     progress.log(_describe_start(run.counts))
     training_progress = TrainingProgress(scorer, run.folder, progress)
     try:
@@ -87,7 +87,7 @@ class TrainingProgress:
         new = [row for row in rows if row["step"] > self._last_validated]
         if new:
             self._last_validated = _last_step(rows)
-            update_training(scorer=self._scorer, figures=validation_figures(rows))
+            merge_scorer_facts(scorer=self._scorer, figures=validation_figures(rows))
         for row in new:
             self._progress.log(_describe_validation(row))
 
@@ -115,7 +115,7 @@ def _finish(scorer: Scorer, folder: Path) -> None:
         sha256 = load_scorer(folder / WEIGHTS_FOLDER).sha256
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    update_training(scorer=scorer, environment=_read_json(folder / ENVIRONMENT_FILE))
+    merge_scorer_facts(scorer=scorer, environment=_read_json(folder / ENVIRONMENT_FILE))
     figures = validation_figures(read_validations(folder))
     mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
 

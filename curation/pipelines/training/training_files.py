@@ -44,7 +44,7 @@ class RunFiles:
     counts: dict[str, int]
 
 
-def write_run(scorer: Scorer) -> RunFiles:
+def load_or_write_run(scorer: Scorer) -> RunFiles:
     """Return a scorer's run, and write it if needed; ``run.json`` is written last and marks the run as complete.
 
     Raises:

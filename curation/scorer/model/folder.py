@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from curation.files import file_sha256, partial_folder, publish_folder, sync_to_disk
+from curation.files import file_sha256, partial_folder, rename_folder_durably, sync_to_disk
 from curation.records import InvalidInput
 from curation.scorer.model.architecture import Architecture
 from curation.scorer.model.card import ScorerCard, TokenizerKind
@@ -135,7 +135,7 @@ def _write_new(folder: Path, loaded: LoadedScorer) -> str:
     with partial_folder(folder) as partial:
         partial.mkdir()
         sha256 = _write_into(partial, loaded)
-        publish_folder(partial, folder)
+        rename_folder_durably(partial, folder)
         return sha256
 
 

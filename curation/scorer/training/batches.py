@@ -47,7 +47,7 @@ class _RandomStream(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TrainingBatch:
     """This process's rows of a batch, on the device: bytes (n, views, 3, side, side), and (n, length) tokens."""
 
     pixels: Tensor
@@ -151,9 +151,9 @@ class BatchLoader:
         self._pixels, self._tokens, self._plan = pixels, tokens, plan
         self._world, self._device, self._grayscale = world, device, grayscale
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="batches")
-        self._next: dict[int, Future[Batch]] = {}
+        self._next: dict[int, Future[TrainingBatch]] = {}
 
-    def __call__(self, update: int) -> Batch:
+    def __call__(self, update: int) -> TrainingBatch:
         """Return the batch of an update, and start reading the next one."""
         future = self._next.pop(update, None) or self._reader.submit(self._read, update)
         batch = future.result()
@@ -164,7 +164,7 @@ class BatchLoader:
         """Wait for the batch that is being read."""
         self._reader.shutdown(cancel_futures=True)
 
-    def _read(self, update: int) -> Batch:
+    def _read(self, update: int) -> TrainingBatch:
         plan, views = self._plan, self._pixels.shape[0]
         pairs, own = plan.pairs(update), self._world.own_slice(plan.size)
         kind = None
@@ -178,7 +178,7 @@ class BatchLoader:
             ).select(own)
         tokens = self._tokens.select(pairs, kind)[own]
         windows = None if draws is None else draws.window
-        return Batch(read_pixels(self._pixels, pairs[own], windows, self._device), tokens, draws)
+        return TrainingBatch(read_pixels(self._pixels, pairs[own], windows, self._device), tokens, draws)
 
 
 def read_pixels(
@@ -193,10 +193,10 @@ def read_pixels(
     return buffer
 
 
-def move_to_device(batch: Batch, device: torch.device) -> Batch:
+def move_to_device(batch: TrainingBatch, device: torch.device) -> TrainingBatch:
     """Return the same batch on a device."""
     pixels, tokens = (tensor.to(device, non_blocking=True) for tensor in (batch.pixels, batch.tokens))
-    return Batch(pixels, tokens, batch.draws)
+    return TrainingBatch(pixels, tokens, batch.draws)
 
 
 class BatchEmbedder:
@@ -218,7 +218,7 @@ class BatchEmbedder:
         self._mean, self._std = (torch.tensor(values, device=device) for values in (norm.mean, norm.std))
         self._device, self._dtype = device, dtype
 
-    def __call__(self, batch: Batch, rows: slice) -> tuple[Tensor, Tensor]:
+    def __call__(self, batch: TrainingBatch, rows: slice) -> tuple[Tensor, Tensor]:
         """Return (n, dim) float32 rows of length 1 of images and of texts."""
         pixels, tokens = batch.pixels[rows], batch.tokens[rows]
         with torch.no_grad():

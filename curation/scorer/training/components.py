@@ -83,7 +83,7 @@ class TrainingRun:
         state = self._restore_state(checkpoint)
         if self.world.is_writer:
             self._write_environment(state.step)
-            self.journal.start_after(state.step)
+            self.journal.truncate_after(state.step)
         train_pixels, val_pixels = self._prepare_pixels(
             lambda: report_progress(state.step, self.inputs.steps)
         )

@@ -66,7 +66,7 @@ class Journal:
     def __init__(self, run: Path) -> None:
         self._run = run
 
-    def start_after(self, step: int) -> None:
+    def truncate_after(self, step: int) -> None:
         """Drop the rows of later steps, and half lines; create missing files."""
         remaining: dict[str, Sequence[Mapping[str, Any]]] = {
             LOSSES_FILE: [row for row in read_losses(self._run) if row["step"] <= step],

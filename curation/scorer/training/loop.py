@@ -90,7 +90,7 @@ class TrainingLoop:
             self.record_update(Update(state.step, loss, rate, now - last_time))
             last_time = now
             if state.step % self.validate_every == 0 or state.step == self.steps:
-                self._checkpoint(state)
+                self._validate_and_save(state)
                 last_time = self.clock()
             self._report_progress(state)
         return state
@@ -109,7 +109,7 @@ class TrainingLoop:
         self.optimizer.step()
         return loss, rate
 
-    def _checkpoint(self, state: TrainingState) -> None:
+    def _validate_and_save(self, state: TrainingState) -> None:
         outcome = self.validate(state.step)
         self.rates.record_validation(outcome.loss, state.step)
         is_best = not state.best or outcome.quality > state.best

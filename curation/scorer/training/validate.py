@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 from torch import nn
 
 from curation.evaluation.retrieval import rank_true_pairs
-from curation.scorer.training.batches import Batch, BatchEmbedder, PairTokens, move_to_device, read_pixels
+from curation.scorer.training.batches import (
+    BatchEmbedder,
+    PairTokens,
+    TrainingBatch,
+    move_to_device,
+    read_pixels,
+)
 from curation.scorer.training.contrastive import symmetric_loss
 from curation.scorer.training.distributed import World
 from curation.scorer.training.pixels import PreparedPixels
@@ -72,7 +78,7 @@ class Validator:
         for start in range(0, len(own), BATCH_SIZE):
             pairs = own[start : start + BATCH_SIZE]
             pixels = read_pixels(self.pixels, pairs, None, self.device)
-            batch = move_to_device(Batch(pixels, self.tokens.select(pairs), None), self.device)
+            batch = move_to_device(TrainingBatch(pixels, self.tokens.select(pairs), None), self.device)
             images, texts = self.embed(batch, slice(None))
             encoded.append((images.cpu().numpy(), texts.cpu().numpy()))
         gathered = [chunk for chunks in self.world.gather_objects(encoded) for chunk in chunks]

@@ -20,7 +20,7 @@ from curation.services.ablation_tables import AblationRow, Cell, RowState, ablat
 from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation.evaluation_sections import split_label
-from curation.views.pages import if_failed, if_open, tab_context
+from curation.views.pages import job_if_failed, job_if_open, tab_context
 from hits.charts.chart import Chart
 from hits.charts.scale import decimal_text
 from hits.models import Project
@@ -90,15 +90,15 @@ def ablations(request: HttpRequest, project: Project) -> HttpResponse:
         "family": family,
         "versions": versions,
         "version": version,
-        "jobs": list(filter(None, [if_open(latest)])),
-        "failed": if_failed(latest),
+        "jobs": list(filter(None, [job_if_open(latest)])),
+        "failed": job_if_failed(latest),
     }
     if version is not None:
-        context |= _tables(version, request.GET.get("split"))
+        context |= _tables_context(version, request.GET.get("split"))
     return render(request, "curation/scorers/ablations.html", context)
 
 
-def _tables(version: DatasetVersion, requested: str | None) -> dict[str, Any]:
+def _tables_context(version: DatasetVersion, requested: str | None) -> dict[str, Any]:
     splits = version_splits(version)
     split = requested if requested in splits else (splits[0] if splits else "")
     rows = ablation_table(version, split)
@@ -130,7 +130,7 @@ def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, spli
     columns = recipes.TABLE_COLUMNS[name]
     plotted = [column for column in columns if any(row.cells[column].value is not None for row in members)]
     drawn = plotted if name in DOT_PLOT_TABLES else []
-    plots = [_dots(name, column, members, version.project.slug) for column in drawn]
+    plots = [_dot_plot(name, column, members, version.project.slug) for column in drawn]
     return TableView(
         name=name,
         heads=tuple(COLUMN_MEASURES[column].short for column in columns),
@@ -181,7 +181,7 @@ def _figure(cell: Cell) -> dict[str, float | None]:
     return {"value": cell.value, "low": cell.low, "high": cell.high}
 
 
-def _dots(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> charts.DotPlot | None:
+def _dot_plot(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> charts.DotPlot | None:
     measure = COLUMN_MEASURES[name]
     named = [
         charts.NamedFigures(
@@ -197,7 +197,7 @@ def _dots(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> char
 def _curves(rows: Sequence[AblationRow]) -> list[Chart]:
     points = batch_size_curve(rows)
     found = [
-        charts.size_curve(
+        charts.batch_size_chart(
             COLUMN_MEASURES[name].title,
             {
                 "paper": [(size, {"value": row.cells[name].paper}) for size, row in points],

@@ -78,7 +78,7 @@ def dot_plot(
         unit,
         tuple(_dot_row(row, scale, rules, interval_label) for row in drawn),
         axis_strip([(value, decimal_text(value, digits), "") for value in round_values], scale),
-        _line_labels(lines, scale, rules) if lines else None,
+        _line_label_chart(lines, scale, rules) if lines else None,
         note,
         interval_label,
     )
@@ -88,7 +88,7 @@ def _numbers(figure: Figure) -> list[float]:
     return [value for name in ("value", "low", "high") if (value := figure.get(name)) is not None]
 
 
-def _line_labels(lines: Mapping[str, float], scale: Scale, rules: Sequence[ReferenceLine]) -> Chart:
+def _line_label_chart(lines: Mapping[str, float], scale: Scale, rules: Sequence[ReferenceLine]) -> Chart:
     """Return a chart with the labels of the lines, one below the other, for the top of the plot."""
     labels = []
     for index, (text, value) in enumerate(lines.items()):
@@ -102,7 +102,7 @@ def _dot_row(row: NamedFigures, scale: Scale, rules: Sequence[ReferenceLine], in
     dots = [
         (kind, found, _dot_title(kind, figure, interval_label))
         for kind, figure in row.figures.items()
-        if (found := _measured(figure)) is not None
+        if (found := _value_with_interval(figure)) is not None
     ]
     first = row.figures.get("ours", {})
     value = first.get("value")
@@ -152,14 +152,16 @@ def comparison_scatter(points: Sequence[Mapping[str, Any]], *, summary: str) -> 
     )
 
 
-def size_curve(title: str, series: Mapping[str, Sequence[tuple[int, Figure]]]) -> Chart | None:
+def batch_size_chart(title: str, series: Mapping[str, Sequence[tuple[int, Figure]]]) -> Chart | None:
     """Return a chart of a measure over batch sizes (logarithmic axis); ``None`` if no series has a point.
 
     Args:
         series: (size, figure) points in ascending order, by kind such as ``paper`` and ``ours``.
     """
     known = {
-        kind: [(size, found) for size, figure in points if (found := _measured(figure)) is not None]
+        kind: [
+            (size, found) for size, figure in points if (found := _value_with_interval(figure)) is not None
+        ]
         for kind, points in series.items()
     }
     sizes = sorted({size for points in known.values() for size, _ in points})
@@ -201,7 +203,7 @@ def _figure_at(size: int, points: Sequence[tuple[int, ValueWithInterval]]) -> st
     return next((_figure_text(found) for at, found in points if at == size), "–")
 
 
-def _measured(figure: Figure) -> ValueWithInterval | None:
+def _value_with_interval(figure: Figure) -> ValueWithInterval | None:
     value = figure.get("value")
     return None if value is None else (value, figure.get("low"), figure.get("high"))
 

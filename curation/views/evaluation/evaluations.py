@@ -22,7 +22,7 @@ from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation import evaluation_sections as parts
 from curation.views.features import ENCODER_LABELS
 from curation.views.fields import choice_field
-from curation.views.pages import if_failed, if_open, tab_context
+from curation.views.pages import job_if_failed, job_if_open, tab_context
 from hits.domain.images.region_drawing import RegionMode
 from hits.forms import PageForm
 from hits.models import Project
@@ -126,8 +126,8 @@ def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) 
         "versions": form.by_number,
         "page": page,
         "rows": [(row, parts.evaluation_state(row), parts.figure_cells(row)) for row in page],
-        "jobs": [row.job for row in rows if if_open(row.job)],
-        "failed": if_failed(rows[0].job) if rows else None,
+        "jobs": [row.job for row in rows if job_if_open(row.job)],
+        "failed": job_if_failed(rows[0].job) if rows else None,
         "groups": groups,
         "chosen": chosen,
         "plots": parts.dot_plots(chosen.rows, project.slug) if chosen else [],
@@ -162,7 +162,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         ),
         "has_predictions": predictions_file(found) is not None,
         "analyses": error_analysis_selectors.error_analyses(found),
-        "jobs": [found.job] if if_open(found.job) else [],
+        "jobs": [found.job] if job_if_open(found.job) else [],
     }
     return render(request, "curation/scorers/evaluation.html", context)
 
@@ -200,8 +200,8 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
         "analysis": found,
         "evaluation": found.evaluation,
         "split": parts.split_label(found.evaluation.split),
-        "jobs": [job] if if_open(job) else [],
-        "failed": if_failed(job),
+        "jobs": [job] if job_if_open(job) else [],
+        "failed": job_if_failed(job),
         "plot": _area_plot(found),
         "predictors": _predictor_rows(found),
         "galleries": [

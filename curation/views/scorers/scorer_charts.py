@@ -44,7 +44,7 @@ def _loss_panel(points: Sequence[Point], last: int) -> Chart:
         height=HEIGHT,
         kind="line",
         x_label="step",
-        curves=[plot.curve("light", enveloped(points)), plot.curve("strong", thinned(smooth))],
+        curves=[plot.curve("light", envelope_points(points)), plot.curve("strong", thin_points(smooth))],
         table=_table("Loss", smooth),
         x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
         y_ticks=plot.y_ticks(Y_TICKS),
@@ -92,7 +92,7 @@ def _rate_panel(points: Sequence[Point], last: int) -> Chart:
         height=HEIGHT,
         kind="line",
         x_label="step",
-        curves=[plot.curve("strong", thinned(points))],
+        curves=[plot.curve("strong", thin_points(points))],
         x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
         y_ticks=plot.y_ticks(Y_TICKS, _power),
         labels=plot.end_labels([(points[-1][1], _power(points[-1][1]))]),
@@ -102,7 +102,7 @@ def _rate_panel(points: Sequence[Point], last: int) -> Chart:
 
 def _table(title: str, points: Sequence[Point], text: Callable[[float], str] = "{:.3f}".format) -> Table:
     """Return about ``TABLE_ROWS`` of the points as a table."""
-    rows = thinned(points, TABLE_ROWS)
+    rows = thin_points(points, TABLE_ROWS)
     return Table(("Step", title), [(f"{step:,.0f}", text(value)) for step, value in rows])
 
 
@@ -117,14 +117,14 @@ def smoothed(points: Sequence[Point], window: int) -> list[Point]:
     return found
 
 
-def thinned(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
+def thin_points(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
     """Return evenly spaced points, about ``limit`` at most, always with the first and the last."""
     every = -(-len(points) // limit)
     selected = list(points[::every])
     return selected if selected[-1] == points[-1] else [*selected, points[-1]]
 
 
-def enveloped(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
+def envelope_points(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Point]:
     """Return the points; if they are more than ``limit``, the minimum and maximum of equal intervals."""
     if len(points) <= limit:
         return list(points)

@@ -19,7 +19,7 @@ from curation.selectors.versions import sealed_versions
 from curation.services import scorers as services
 from curation.services.evaluations import request_evaluation
 from curation.versions.families import family_of
-from curation.views.pages import grouped_hash, if_failed, if_open, tab_context
+from curation.views.pages import grouped_hash, job_if_failed, job_if_open, tab_context
 from curation.views.scorers import scorer_labels as labels
 from curation.views.scorers.scorer_charts import training_panels
 from curation.views.scorers.scorer_forms import TrainingForm
@@ -60,8 +60,8 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
     rows = list(scorer_selectors.scorers(project))
     import_job = scorer_selectors.unfinished_import(project)
     context = tab_context(project, "scorers", "scorers") | {
-        "jobs": [job for job in (import_job, *(row.job for row in rows)) if if_open(job)],
-        "failed": if_failed(import_job),
+        "jobs": [job for job in (import_job, *(row.job for row in rows)) if job_if_open(job)],
+        "failed": job_if_failed(import_job),
         "rows": [
             (
                 row,
@@ -137,7 +137,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
         "settings": labels.describe_settings(scorer),
         "facts": labels.scorer_facts(scorer),
         "hash_lines": grouped_hash(scorer.weights_sha256),
-        "open_job": if_open(job),
+        "open_job": job_if_open(job),
         "stopped_job": job if job is not None and can_resume(job) else None,
         "rehearsal": services.is_from_rehearsal(scorer),
         "ancestry": scorer_selectors.ancestry(scorer)[1:],
@@ -197,7 +197,7 @@ def _training_context(scorer: Scorer) -> dict[str, Any]:
         "validations": validations[::-1],
         "kept_step": next((row["step"] for row in reversed(validations) if row["kept"]), None),
         "last": last and {**last, "speed": f"{last['images_per_second']:,.0f}"},
-        "is_running": if_open(job) is not None,
+        "is_running": job_if_open(job) is not None,
     }
 
 

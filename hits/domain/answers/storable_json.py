@@ -33,14 +33,14 @@ def find_unstorable(
             if _needs_check(item):
                 yield from find_unstorable(item, f"{path}[{index}]", envelope=envelope, depth=depth + 1)
     else:
-        problem = _problem(value)
+        problem = _describe_storage_problem(value)
         if problem:
             yield path, problem
 
 
 def _needs_check(value: Any) -> bool:
     """Return whether a value may have a problem, so that no path is built for the others."""
-    return isinstance(value, dict | list) or bool(_problem(value))
+    return isinstance(value, dict | list) or bool(_describe_storage_problem(value))
 
 
 def replace_unstorable(text: str) -> str:
@@ -48,7 +48,7 @@ def replace_unstorable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def _problem(value: Any) -> str:
+def _describe_storage_problem(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return "is too large a number"
     if type(value) is int and abs(value) > MAX_INTEGER:

@@ -58,7 +58,7 @@ class TriggerKeeper:
                 "SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger' ORDER BY name"
             )
             found = cursor.fetchall()
-        around = [(name, sql) for name, table, sql in found if self._is_around(table, sql)]
+        around = [(name, sql) for name, table, sql in found if self._affects_tables(table, sql)]
         self._taken = [sql for _, sql in around]
         for name, _ in around:
             schema_editor.execute(f'DROP TRIGGER "{name}"', params=None)
@@ -69,5 +69,5 @@ class TriggerKeeper:
             schema_editor.execute(sql, params=None)
         self._taken = []
 
-    def _is_around(self, table: str, sql: str) -> bool:
+    def _affects_tables(self, table: str, sql: str) -> bool:
         return table in self._tables or any(f'"{name}"' in sql for name in self._tables)

@@ -8,10 +8,10 @@ MESSAGE = (
 )
 
 
-class KeepsRows:
+class RowLossGuard:
     """Refuse to reverse a migration while a table has rows. Use it as the last operation of a migration::
 
-    operations = [..., migrations.RunPython(migrations.RunPython.noop, KeepsRows("hits_record").refuse)]
+    operations = [..., migrations.RunPython(migrations.RunPython.noop, RowLossGuard("hits_record").refuse)]
     """
 
     def __init__(self, table: str) -> None:

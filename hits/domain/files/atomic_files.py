@@ -37,7 +37,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             partial.unlink()
 
 
-def publish_folder(partial: Path, folder: Path) -> None:
+def rename_folder_durably(partial: Path, folder: Path) -> None:
     """Rename ``partial`` to ``folder`` once all its files are on the disk.
 
     Raises:

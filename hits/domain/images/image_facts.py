@@ -24,7 +24,7 @@ class ImageFacts:
         return {key: value for key, value in asdict(self).items() if key != "name"}
 
 
-def neutralize_images(
+def hide_image_texts(
     images: Mapping[int, ImageFacts], order: Sequence[int], allowed: Collection[str]
 ) -> dict[int, ImageFacts]:
     """Return images without file names and without the texts that are not ``allowed``.

@@ -45,7 +45,7 @@ class RegionMode(StrEnum):
         return {"only_context": cls.HIDE, "hide_region": cls.HIDE}.get(str(value))
 
 
-class Box(Protocol):
+class DrawableBox(Protocol):
     """One box in pixels of the natural image: left and top edge, then size.
 
     Our boxes are whole pixels. Published boxes may have fractions, which are drawn as in the published code.
@@ -68,7 +68,7 @@ class Box(Protocol):
         """The number of rows."""
 
 
-def draw_region(picture: Pillow.Image, region: Sequence[Box], mode: RegionMode) -> Pillow.Image:
+def draw_region(picture: Pillow.Image, region: Sequence[DrawableBox], mode: RegionMode) -> Pillow.Image:
     """Return a picture of the same size with the region drawn: RGBA, or the picture itself for ``NONE``.
 
     Args:
@@ -94,7 +94,7 @@ def draw_region(picture: Pillow.Image, region: Sequence[Box], mode: RegionMode) 
     return Pillow.alpha_composite(base, overlay)
 
 
-def highlighted_jpeg(picture: Pillow.Image, region: Sequence[Box]) -> bytes:
+def highlighted_jpeg(picture: Pillow.Image, region: Sequence[DrawableBox]) -> bytes:
     """Return the picture with its region highlighted, as a JPEG file of the same size. Equal input gives equal bytes.
 
     JPEG, because a photo of 1920 pixels takes megabytes as a PNG. Quality 95 and full colour resolution, because

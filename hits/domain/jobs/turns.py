@@ -51,7 +51,7 @@ def resume_point() -> dict[str, Any]:
     return turn.resume_point if turn is not None else {}
 
 
-def restart_clock() -> None:
+def restart_turn_clock() -> None:
     """Start the turn's time now, after work that every turn repeats, so that each turn makes progress."""
     turn = _turn.get()
     if turn is not None:

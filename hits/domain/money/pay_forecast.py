@@ -14,7 +14,7 @@ MIN_SAMPLES = 5  # below this the kind's expected time is the better estimate
 THREE_QUARTERS = 0.75
 
 
-class Basis(StrEnum):
+class ForecastBasis(StrEnum):
     """The source of the time."""
 
     MEASURED = "measured"
@@ -47,7 +47,7 @@ class PayForecast:
     target. ``under_count`` of the ``n`` measured submissions would stay below it at the planned reward.
     """
 
-    basis: Basis
+    basis: ForecastBasis
     n: int
     batches: int
     median_seconds: float
@@ -62,7 +62,7 @@ class PayForecast:
     @property
     def is_measured(self) -> bool:
         """True when it is based on measured work."""
-        return self.basis is Basis.MEASURED
+        return self.basis is ForecastBasis.MEASURED
 
     @property
     def shortfall_cents(self) -> int:
@@ -92,7 +92,7 @@ def forecast_pay(
     pays = [(plan.reward_cents + plan.bonus_cents * row.bonus_items, row.active_seconds) for row in timed]
     needed = sorted(_required_reward(row, plan) for row in timed)
     return PayForecast(
-        basis=Basis.MEASURED,
+        basis=ForecastBasis.MEASURED,
         n=len(timed),
         batches=batches,
         median_seconds=quantile(times, 0.5),
@@ -112,7 +112,7 @@ def _forecast_from_expected(n: int, batches: int, expected_seconds: int, plan: P
     """Assume that everybody takes the kind's expected time and that nobody earns a bonus."""
     required = _required_reward(PaySample(expected_seconds), plan)
     return PayForecast(
-        basis=Basis.EXPECTED,
+        basis=ForecastBasis.EXPECTED,
         n=n,
         batches=batches,
         median_seconds=expected_seconds,

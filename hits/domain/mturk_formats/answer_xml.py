@@ -69,8 +69,11 @@ def build_answer(fields: Iterable[tuple[str, str]]) -> str:
         raise AnswerError("A form field has no name.")
     if not answers:
         raise AnswerError("The form has no field besides the assignment id.")
-    return _document(
-        [_answer(name, _element("FreeText", value)) for name, value in join_values(answers).items()]
+    return _build_document(
+        [
+            _build_answer_element(name, _build_element("FreeText", value))
+            for name, value in join_values(answers).items()
+        ]
     )
 
 
@@ -79,12 +82,12 @@ def build_form_answer(answers: Iterable[FormAnswer]) -> str:
     elements = []
     for answer in answers:
         if answer.text is not None:
-            content = _element("FreeText", answer.text)
+            content = _build_element("FreeText", answer.text)
         else:
-            content = "".join(_element("SelectionIdentifier", chosen) for chosen in answer.selections)
-            content += _element("OtherSelectionText", answer.other) if answer.other else ""
-        elements.append(_answer(answer.question, content))
-    return _document(elements)
+            content = "".join(_build_element("SelectionIdentifier", chosen) for chosen in answer.selections)
+            content += _build_element("OtherSelectionText", answer.other) if answer.other else ""
+        elements.append(_build_answer_element(answer.question, content))
+    return _build_document(elements)
 
 
 def parse_answer(xml: str) -> dict[str, str]:
@@ -107,7 +110,7 @@ def parse_form_answer(xml: str) -> list[FormAnswer]:
         raise AnswerError(f"The answer is not plain XML: {error}") from None
     if root.tag != f"{{{NAMESPACE}}}QuestionFormAnswers":
         raise AnswerError("The root element must be QuestionFormAnswers of schema 2005-10-01.")
-    return [_parse_element(answer) for answer in root.findall(f"{{{NAMESPACE}}}Answer")]
+    return [_parse_answer_element(answer) for answer in root.findall(f"{{{NAMESPACE}}}Answer")]
 
 
 def extract_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
@@ -120,22 +123,22 @@ def extract_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
     return {name: fields[name] for name in required}
 
 
-def _element(name: str, text: str) -> str:
+def _build_element(name: str, text: str) -> str:
     return f"<{name}>{escape(clean_text(text))}</{name}>"
 
 
-def _answer(question: str, content: str) -> str:
-    return f"<Answer>{_element('QuestionIdentifier', question)}{content}</Answer>"
+def _build_answer_element(question: str, content: str) -> str:
+    return f"<Answer>{_build_element('QuestionIdentifier', question)}{content}</Answer>"
 
 
-def _document(answers: list[str]) -> str:
+def _build_document(answers: list[str]) -> str:
     return (
         '<?xml version="1.0" encoding="UTF-8"?>'
         f'<QuestionFormAnswers xmlns="{NAMESPACE}">{"".join(answers)}</QuestionFormAnswers>'
     )
 
 
-def _parse_element(answer: Element) -> FormAnswer:
+def _parse_answer_element(answer: Element) -> FormAnswer:
     name = answer.findtext(f"{{{NAMESPACE}}}QuestionIdentifier")
     if not name:
         raise AnswerError("An Answer has no QuestionIdentifier.")

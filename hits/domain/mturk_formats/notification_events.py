@@ -58,7 +58,7 @@ def parse_notification(body: bytes, content_type: str) -> EventDocument:
     if len(body) > MAX_BYTES:
         raise EventError(f"a notification has at most {MAX_BYTES} bytes")
     if content_type == "application/x-www-form-urlencoded":
-        body = _message_body(body)
+        body = _extract_message_body(body)
     outer = _load_object(body)
     if outer.get("Type") == "Notification":
         # Half a surrogate pair is not valid JSON.
@@ -97,7 +97,7 @@ def _text(row: dict[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _message_body(form: bytes) -> bytes:
+def _extract_message_body(form: bytes) -> bytes:
     try:
         fields = parse_qs(form.decode(), max_num_fields=20)
     except ValueError as error:

@@ -17,7 +17,13 @@ from hits.domain.task_template.resource_checks import (
     needs_row,
 )
 from hits.domain.task_template.rows import Table
-from hits.domain.task_template.variables import Variable, fill_in, find_variables, line_finder, match_columns
+from hits.domain.task_template.variables import (
+    Variable,
+    fill_variables,
+    find_variables,
+    line_finder,
+    match_columns,
+)
 
 MAX_PAGE = 500_000
 MAX_PER_CODE = 20  # listed findings per code; more of them have one cause
@@ -79,7 +85,7 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
     row_resources = list(_resources_from_rows(page, table)) if table is not None else []
     findings: list[Finding] = [
         *(_check_columns(variables, table) if table is not None else ()),
-        *_check_names(html),
+        *_check_variable_names(html),
         *check_form(page),
         *check_fields(page),
         *check_labels(page),
@@ -87,7 +93,7 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
         *check_resources(page, allowed),
         *_check_rows(row_resources, allowed),
         *check_scripts(page),
-        *_check_submit(page),
+        *_check_submit_button(page),
     ]
     findings.sort(key=lambda finding: (finding.line, finding.severity is Severity.ADVICE))
     return TemplateReport(
@@ -114,7 +120,7 @@ def _check_columns(variables: list[Variable], table: Table) -> Iterator[Finding]
         )
 
 
-def _check_names(html: str) -> Iterator[Finding]:
+def _check_variable_names(html: str) -> Iterator[Finding]:
     line_at = line_finder(html)
     for match in _UNKNOWN_VARIABLE.finditer(html):
         if not _PLAIN_NAME.fullmatch(match[1]):
@@ -132,7 +138,7 @@ def _check_names(html: str) -> Iterator[Finding]:
             )
 
 
-def _check_submit(page: Page) -> Iterator[Finding]:
+def _check_submit_button(page: Page) -> Iterator[Finding]:
     if any(
         is_submit_button(element.tag, element.get("type")) or element.tag == "crowd-button"
         for element in page.elements
@@ -172,7 +178,7 @@ def _resources_from_row(
 ) -> Iterator[ExternalResource]:
     """Yield the addresses that a row completes, and the resources of HTML in its cells, which have line 0."""
     for item in incomplete:
-        url = fill_in(item.url, values)
+        url = fill_variables(item.url, values)
         if url.strip() and "${" not in url and not is_inline(url):
             yield ExternalResource(item.line, item.kind, url)
     for value in values.values():

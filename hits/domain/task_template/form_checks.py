@@ -38,7 +38,7 @@ def check_form(page: Page) -> Iterator[Finding]:
         yield advice_finding(
             line, "open-form", "the form is never closed", "close it with </form> after the last field"
         )
-    for form in page.with_tag("form"):
+    for form in page.find_by_tag("form"):
         action = form.get("action")
         if action and not _MTURK_SUBMIT.match(action) and not _VARIABLE.search(action):
             yield advice_finding(
@@ -52,7 +52,7 @@ def check_form(page: Page) -> Iterator[Finding]:
 def check_fields(page: Page) -> Iterator[Finding]:
     """Yield findings about single fields."""
     rules = hiding_selectors(page.styles)
-    labels = {label.get("for") for label in page.with_tag("label") if label.get("for")}
+    labels = {label.get("for") for label in page.find_by_tag("label") if label.get("for")}
     for field in page.fields:
         yield from _check_name(field)
         yield from _check_label(field, labels)
@@ -80,7 +80,7 @@ def check_labels(page: Page) -> Iterator[Finding]:
                 "give each element its own id",
             )
         seen.add(name)
-    for label in page.with_tag("label"):
+    for label in page.find_by_tag("label"):
         target = label.get("for")
         if target and target not in ids:
             yield advice_finding(

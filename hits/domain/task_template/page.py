@@ -80,7 +80,7 @@ class Page:
     nested_forms: list[int]
     open_forms: list[int]
 
-    def with_tag(self, *tags: str) -> list[Element]:
+    def find_by_tag(self, *tags: str) -> list[Element]:
         """Return the elements with one of these tags."""
         return [element for element in self.elements if element.tag in tags]
 
@@ -89,14 +89,14 @@ class Page:
         """The inputs, selections and text areas, without buttons."""
         return [
             element
-            for element in self.with_tag(*_FIELDS)
+            for element in self.find_by_tag(*_FIELDS)
             if not (element.tag == "input" and element.get("type").lower() in _NOT_ANSWERS)
         ]
 
     @property
     def styles(self) -> str:
         """The text of all style elements."""
-        return "\n".join(element.text for element in self.with_tag("style"))
+        return "\n".join(element.text for element in self.find_by_tag("style"))
 
 
 class _PageParser(HTMLParser):
@@ -159,7 +159,7 @@ def find_hiding_element(element: Element, rules: set[str]) -> Element | None:
     classes and ids that the page's style sheet hides.
     """
     for candidate in [element, *element.ancestors()]:
-        if _hides(candidate, rules, element):
+        if _is_hiding(candidate, rules, element):
             return candidate
     return None
 
@@ -203,7 +203,7 @@ def parse_rules(styles: str) -> Iterator[StyleRule]:
                 yield StyleRule(around[-1] if around else "", parts, text)
 
 
-def _hides(at: Element, rules: set[str], field_: Element) -> bool:
+def _is_hiding(at: Element, rules: set[str], field_: Element) -> bool:
     if at.has("hidden") or _HIDING_STYLE.search(at.get("style")):
         return True
     classes = at.classes

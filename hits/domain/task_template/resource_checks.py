@@ -94,7 +94,7 @@ def check_resource(item: ExternalResource, allowed: Sequence[str]) -> Iterator[F
             f"allow {item.host or 'the host'} at the launch, or use ordinary fields",
         )
     elif not item.host:
-        yield _unreachable(item)
+        yield _unreachable_finding(item)
     elif item.host not in allowed:
         level = error_finding if item.kind == "script" else advice_finding
         yield level(
@@ -107,10 +107,10 @@ def check_resource(item: ExternalResource, allowed: Sequence[str]) -> Iterator[F
 
 def check_scripts(page: Page) -> Iterator[Finding]:
     """Yield handlers that call undefined functions, and common mistakes of published pages."""
-    scripts = "\n".join(element.text for element in page.with_tag("script"))
-    yield from _undefined_calls(page, scripts)
-    areas = {element.get("id") for element in page.with_tag("textarea")} - {""}
-    for script in page.with_tag("script"):
+    scripts = "\n".join(element.text for element in page.find_by_tag("script"))
+    yield from _check_undefined_calls(page, scripts)
+    areas = {element.get("id") for element in page.find_by_tag("textarea")} - {""}
+    for script in page.find_by_tag("script"):
         for match in _TEXT_CALL.finditer(script.text):
             if match[1] in areas:
                 yield advice_finding(
@@ -119,7 +119,7 @@ def check_scripts(page: Page) -> Iterator[Finding]:
                     f"a script reads or writes {match[1]} with .text(), which fails after somebody types there",
                     "use .val() for fields",
                 )
-    for style in page.with_tag("style"):
+    for style in page.find_by_tag("style"):
         if any(
             "max-width" in rule.media and rule.hides and {"body", "html"} & set(rule.selectors)
             for rule in parse_rules(style.text)
@@ -132,7 +132,7 @@ def check_scripts(page: Page) -> Iterator[Finding]:
             )
 
 
-def _undefined_calls(page: Page, scripts: str) -> Iterator[Finding]:
+def _check_undefined_calls(page: Page, scripts: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for element, handler, name in _handler_calls(page):
         if name in seen or len(seen) >= _MAX_NAMES or _JAVASCRIPT_NAMES.fullmatch(name):
@@ -173,7 +173,7 @@ def _resource_type(element: Element) -> str:
     }.get(element.tag, "")
 
 
-def _unreachable(item: ExternalResource) -> Finding:
+def _unreachable_finding(item: ExternalResource) -> Finding:
     if item.url.lower().startswith("http:"):
         return error_finding(
             item.line,

@@ -43,25 +43,25 @@ def parse_rows(
         RowsError: not UTF-8, not CSV, a web page, a bad heading, a row with too few or too many cells, too many
             rows, or none.
     """
-    lines = _lines(_text(data))
+    lines = _iter_csv_rows(_decode_text(data))
     first = next(lines, None)
     if first is None:
         raise RowsError("the CSV is empty: write a line of column names and a line for each task")
     _refuse_page(*first, variables)
-    columns = _columns(*first, max_columns)
+    columns = _parse_columns(*first, max_columns)
     rows: list[tuple[str, ...]] = []
     row_lines: list[int] = []
     for line, cells in lines:
         if len(rows) == max_rows:
             raise RowsError(f"line {line}: over {max_rows:,} rows; split them into several batches")
-        rows.append(_row(line, cells, columns))
+        rows.append(_parse_row(line, cells, columns))
         row_lines.append(line)
     if not rows:
         raise RowsError("the CSV has column names and no rows: write a line for each task")
     return Table(columns, tuple(rows), tuple(row_lines))
 
 
-def _text(data: bytes | str) -> str:
+def _decode_text(data: bytes | str) -> str:
     if isinstance(data, str):
         text = data.removeprefix("\ufeff")
     else:
@@ -76,7 +76,7 @@ def _text(data: bytes | str) -> str:
     return text.replace("\r\n", "\n")  # forms send a cell's line ends as \r\n
 
 
-def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
+def _iter_csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield each non-empty row with its first line."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     first_line = 1
@@ -98,7 +98,7 @@ def _refuse_page(line: int, cells: list[str], variables: Collection[str]) -> Non
         )
 
 
-def _columns(line: int, cells: list[str], max_columns: int) -> tuple[str, ...]:
+def _parse_columns(line: int, cells: list[str], max_columns: int) -> tuple[str, ...]:
     names = [cell.strip() for cell in cells]
     if len(names) > max_columns:
         raise RowsError(f"line {line}: {len(names)} columns; use at most {max_columns:,}")
@@ -121,7 +121,7 @@ _CELL_COUNT_FIXES = {
 }
 
 
-def _row(line: int, cells: list[str], columns: tuple[str, ...]) -> tuple[str, ...]:
+def _parse_row(line: int, cells: list[str], columns: tuple[str, ...]) -> tuple[str, ...]:
     if len(cells) != len(columns):
         raise RowsError(
             f"line {line}: has {len(cells)} cell{'s' * (len(cells) != 1)} and the first line names {len(columns)} "

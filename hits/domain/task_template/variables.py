@@ -55,7 +55,7 @@ def match_columns(variables: Sequence[Variable], columns: Collection[str]) -> Co
     )
 
 
-def fill_in(html: str, values: Mapping[str, str]) -> str:
+def fill_variables(html: str, values: Mapping[str, str]) -> str:
     """Return the page with each variable replaced by its unescaped value: cells may contain HTML, as on MTurk.
 
     So the result may be shown only in a sandboxed frame. A variable without a value stays, and variables within a

@@ -16,7 +16,7 @@ def is_country(code: str) -> bool:
     return code in COUNTRIES
 
 
-def parse_code(typed: str) -> str:
+def parse_country_code(typed: str) -> str:
     """Return a typed code in capitals, or an empty text. “ß” is not SS, although ``upper`` makes it so."""
     code = typed.strip().upper()
     return code if typed.isascii() and is_country(code) else ""
@@ -27,7 +27,7 @@ def country_name(code: str) -> str:
     return COUNTRIES.get(code, code)
 
 
-def parse_codes(text: str) -> tuple[str, ...]:
+def parse_countries(text: str) -> tuple[str, ...]:
     """Return the distinct codes of a typed list of countries, by code or name, separated by commas.
 
     Raises:
@@ -36,7 +36,7 @@ def parse_codes(text: str) -> tuple[str, ...]:
     names = {_fold_accents(name): code for code, name in COUNTRIES.items()}
     found = []
     for item in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
-        code = parse_code(item) or names.get(_fold_accents(item))
+        code = parse_country_code(item) or names.get(_fold_accents(item))
         if code is None:
             raise ValueError(
                 f"“{item[:40]}” is not a country: use a code such as US, or the name in the list"
@@ -45,7 +45,7 @@ def parse_codes(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def sorted_by_name() -> list[tuple[str, str]]:
+def list_countries_by_name() -> list[tuple[str, str]]:
     """Return ``(code, name)`` sorted by name, without regard to accents."""
     return sorted(COUNTRIES.items(), key=lambda pair: _fold_accents(pair[1]))
 

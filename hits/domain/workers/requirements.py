@@ -102,13 +102,13 @@ class Requirement:
         if self.type_id == LOCALE:
             if self.comparator not in COUNTRY_COMPARATORS:
                 raise RequirementError(f"{self.comparator} cannot be used with a country.")
-            self._check("LocaleValues", len(self.locales), MAX_LOCALES)
+            self._check_value_count("LocaleValues", len(self.locales), MAX_LOCALES)
         else:
-            self._check("IntegerValues", len(self.integer_values), MAX_INTEGERS)
+            self._check_value_count("IntegerValues", len(self.integer_values), MAX_INTEGERS)
         if bool(self.integer_values if self.type_id == LOCALE else self.locales):
             raise RequirementError("Only the country takes LocaleValues; all other types take IntegerValues.")
 
-    def _check(self, name: str, count: int, maximum: int) -> None:
+    def _check_value_count(self, name: str, count: int, maximum: int) -> None:
         if self.comparator in HOLDING_COMPARATORS:
             fits, allowed = count == 0, "none"
         elif self.comparator in LIST_COMPARATORS:
@@ -120,7 +120,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class WorkerAttributes:
     """A worker's qualification values by type id (with the computed system values), and location.
 
     ``subdivision`` is the part of ``country`` by ISO 3166-2 without the country, such as ``CA``; "" is undeclared.
@@ -131,12 +131,14 @@ class Holdings:
     subdivision: str = ""
 
 
-def unmet_requirements(requirements: Iterable[Requirement], holdings: Holdings) -> list[Requirement]:
+def find_unmet_requirements(
+    requirements: Iterable[Requirement], holdings: WorkerAttributes
+) -> list[Requirement]:
     """Return the requirements that these holdings do not meet, in order."""
     return [requirement for requirement in requirements if not is_met(requirement, holdings)]
 
 
-def is_met(requirement: Requirement, holdings: Holdings) -> bool:
+def is_met(requirement: Requirement, holdings: WorkerAttributes) -> bool:
     """Return whether one requirement is met. A worker without the qualification meets only DoesNotExist.
 
     An undeclared country meets no requirement about countries, not even NotEqualTo, since it may be that country. The
@@ -150,7 +152,7 @@ def is_met(requirement: Requirement, holdings: Holdings) -> bool:
     return value is not None and _satisfies(requirement.comparator, value, requirement.integer_values)
 
 
-def _matches_location(requirement: Requirement, holdings: Holdings) -> bool:
+def _matches_location(requirement: Requirement, holdings: WorkerAttributes) -> bool:
     is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
     locations = {holdings.country, f"{holdings.country}-{holdings.subdivision}"}
     if locations & set(requirement.locales):

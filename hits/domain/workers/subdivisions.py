@@ -15,7 +15,7 @@ SUBDIVISIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
 )
 
 
-def subdivisions_of(country: str) -> Mapping[str, str]:
+def country_subdivisions(country: str) -> Mapping[str, str]:
     """Return the names by code of a country's known parts; empty for most countries."""
     return SUBDIVISIONS.get(country, {})
 
@@ -34,11 +34,11 @@ def split_place(place: str) -> tuple[str, str]:
 def is_place(place: str) -> bool:
     """Return whether this is a country or a known part of one."""
     country, subdivision = split_place(place)
-    return is_country(country) and (not subdivision or subdivision in subdivisions_of(country))
+    return is_country(country) and (not subdivision or subdivision in country_subdivisions(country))
 
 
 def place_name(place: str) -> str:
     """Return the English name, such as ``California, United States``, or the code itself if it is unknown."""
     country, subdivision = split_place(place)
-    name = subdivisions_of(country).get(subdivision)
+    name = country_subdivisions(country).get(subdivision)
     return f"{name}, {country_name(country)}" if name else country_name(place)

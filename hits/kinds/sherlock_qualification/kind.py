@@ -83,7 +83,7 @@ class Pair(Schema):
     confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
 
 
-class Photo(Schema):
+class PhotoAnswer(Schema):
     """The description and the pairs of one photo."""
 
     image: int
@@ -91,7 +91,7 @@ class Photo(Schema):
     pairs: list[Pair] = Field(min_length=PAIRS, max_length=PAIRS)
 
 
-class Choice(Schema):
+class ExamAnswer(Schema):
     """The answer to one question: the choice's index."""
 
     question: str = Field(max_length=40)
@@ -101,8 +101,8 @@ class Choice(Schema):
 class Answer(Schema):
     """All three photos, and every question of the exam."""
 
-    images: list[Photo] = Field(max_length=2 * PHOTOS)
-    exam: list[Choice] = Field(default_factory=list, max_length=2 * MAX_QUESTIONS)
+    images: list[PhotoAnswer] = Field(max_length=2 * PHOTOS)
+    exam: list[ExamAnswer] = Field(default_factory=list, max_length=2 * MAX_QUESTIONS)
 
 
 class SherlockQualification(HitKind):
@@ -218,7 +218,7 @@ def count_sentences(text: str) -> int:
 
 
 def _check_photos(
-    image_ids: Sequence[int], photos: Sequence[Photo]
+    image_ids: Sequence[int], photos: Sequence[PhotoAnswer]
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []
     checked: dict[int, dict[str, Any]] = {}
@@ -239,8 +239,8 @@ def _check_photos(
     return [checked[image] for image in image_ids if image in checked], errors
 
 
-def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], list[FieldError]]:
-    description, errors = observing.check_line(
+def _check_photo(photo: PhotoAnswer, path: str, number: int) -> tuple[dict[str, Any], list[FieldError]]:
+    description, errors = observing.clean_required_line(
         photo.description,
         maximum=MAX_DESCRIPTION,
         path=f"{path}.description",
@@ -256,7 +256,7 @@ def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], 
             ("clue", MAX_CLUE, "a clue"),
             ("inference", MAX_INFERENCE, "an inference"),
         ):
-            row[field], found = observing.check_line(
+            row[field], found = observing.clean_required_line(
                 getattr(pair, field),
                 maximum=maximum,
                 path=f"{path}.pairs[{index}].{field}",
@@ -268,7 +268,7 @@ def _check_photo(photo: Photo, path: str, number: int) -> tuple[dict[str, Any], 
 
 
 def _check_exam(
-    questions: Sequence[Payload], given: Sequence[Choice]
+    questions: Sequence[Payload], given: Sequence[ExamAnswer]
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []
     choices = {row["id"]: len(row["choices"]) for row in questions}

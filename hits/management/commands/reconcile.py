@@ -7,7 +7,7 @@ from hits.domain.money.usd import format_dollars
 from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
-from hits.services.reconciling.reconcile import reconcile_batch, summarize
+from hits.services.reconciling.reconcile import reconcile_batch, summarize_reconciliation
 
 
 class Command(DeerstalkerCommand):
@@ -26,7 +26,7 @@ class Command(DeerstalkerCommand):
         found = reconcile_batch(batch=batch, marketplace=marketplace())
         self.report(
             options,
-            {"batch": batch.pk, **summarize(found)},
+            {"batch": batch.pk, **summarize_reconciliation(found)},
             f"{found.matched} matched, {found.marketplace_only} only on the marketplace, {found.mismatch} do not "
             f"match, {found.ours_only} only stored here; {found.hits} tasks compared, {found.failed} failed",
             f"our ledger {format_dollars(found.cents_ours)}, the marketplace "

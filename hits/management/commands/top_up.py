@@ -50,7 +50,7 @@ class Command(DeerstalkerCommand):
             confirmed_cents=options["confirm_cents"],
             target_cents_per_hour=target,
         )
-        settled = _pay(top_up, job.pk)
+        settled = _run_top_up_job(top_up, job.pk)
         self._print_result(options, batch, _result_json(top_up, settled))
         if settled.refused or settled.outstanding:
             raise input_error(
@@ -69,7 +69,7 @@ class Command(DeerstalkerCommand):
         )
 
 
-def _pay(top_up: TopUp, job_id: int) -> SettleCounts:
+def _run_top_up_job(top_up: TopUp, job_id: int) -> SettleCounts:
     """Run the job here unless a worker process has claimed it, and return the counts."""
     with jobs.claim_job(job_id) as progress:
         if progress is not None:

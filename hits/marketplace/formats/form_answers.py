@@ -9,7 +9,7 @@ from enum import StrEnum
 from hits.domain.mturk_formats.answer_xml import FormAnswer, clean_text
 
 from .content import Content, Text
-from .patterns import BudgetExceeded, WorkBudget
+from .patterns import BudgetExceeded, MatchBudget
 from .question_form import (
     MAX_LENGTH,
     Choice,
@@ -143,12 +143,12 @@ def read_answers(form: QuestionForm, posted: Fields) -> tuple[list[FormAnswer], 
     """Return the answers and their problems, at most one problem per question, in the form's order.
 
     A skipped question has no answer. Unknown fields are ignored. A text that cannot be matched within the form's
-    budget (``patterns.WorkBudget``) counts as too long; the problem's bound is the guaranteed length.
+    budget (``patterns.MatchBudget``) counts as too long; the problem's bound is the guaranteed length.
     """
     answers, problems = [], []
-    budget = WorkBudget(form.pattern_step_count)
+    budget = MatchBudget(form.pattern_step_count)
     for question in form.questions:
-        answer, problem = _read_question(question, posted, budget)
+        answer, problem = _read_posted_answer(question, posted, budget)
         if problem is not None:
             problems.append(problem)
         elif answer is not None:
@@ -187,9 +187,9 @@ def _posted_selections(posted: Fields, question: Question) -> set[str]:
     return {clean_text(value) for value in posted.get(question.field, [])}
 
 
-def _read_question(question: Question, posted: Fields, budget: WorkBudget) -> CheckedAnswer:
+def _read_posted_answer(question: Question, posted: Fields, budget: MatchBudget) -> CheckedAnswer:
     if isinstance(question.answer, Choice):
-        return _read_choice(question, question.answer, posted, budget)
+        return _read_posted_choice(question, question.answer, posted, budget)
     text = _posted_text(posted, question.field)
     problem = None
     if question.is_required and not text.strip():
@@ -200,7 +200,11 @@ def _read_question(question: Question, posted: Fields, budget: WorkBudget) -> Ch
 
 
 def _check_text(
-    answer: FormAnswer | None, question: Question, text: str, problem: FieldProblem | None, budget: WorkBudget
+    answer: FormAnswer | None,
+    question: Question,
+    text: str,
+    problem: FieldProblem | None,
+    budget: MatchBudget,
 ) -> CheckedAnswer:
     rules = question.answer if isinstance(question.answer, FreeText) else question.answer.other
     if problem is None and rules is not None:
@@ -208,7 +212,7 @@ def _check_text(
     return (None, problem) if problem else (answer, None)
 
 
-def _find_problem(question: Question, rules: FreeText, text: str, budget: WorkBudget) -> FieldProblem | None:
+def _find_problem(question: Question, rules: FreeText, text: str, budget: MatchBudget) -> FieldProblem | None:
     if text:
         for kind, bound in (*_check_length(rules, text), *_check_number(rules, text)):
             return FieldProblem(question, kind, bound)
@@ -243,7 +247,9 @@ def _check_number(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | N
     return []
 
 
-def _read_choice(question: Question, choice: Choice, posted: Fields, budget: WorkBudget) -> CheckedAnswer:
+def _read_posted_choice(
+    question: Question, choice: Choice, posted: Fields, budget: MatchBudget
+) -> CheckedAnswer:
     sent = _posted_selections(posted, question)
     chosen = tuple(row.identifier for row in choice.selections if row.identifier in sent)
     other = _posted_text(posted, other_field_name(question)) if choice.other else ""

@@ -11,7 +11,7 @@ sandboxed frame without an origin.
 from collections.abc import Mapping
 
 from hits.domain.mturk_formats.external_question import MAX_QUESTION_BYTES
-from hits.domain.task_template.variables import fill_in, variable_names
+from hits.domain.task_template.variables import fill_variables, variable_names
 
 # Filling removes variable names, so the exact limit is checked afterwards.
 MAX_FILLED_LENGTH = 2 * MAX_QUESTION_BYTES
@@ -41,4 +41,4 @@ def fill_layout(html: str, values: Mapping[str, str]) -> str:
         raise LayoutError(
             f"The filled page has about {size} characters; at most {MAX_FILLED_LENGTH} are allowed."
         )
-    return fill_in(html, values)
+    return fill_variables(html, values)

@@ -94,7 +94,7 @@ class PatternReader:
             return character_step(lambda character: character not in _LINE_ENDS)
         if symbol in "*+?":
             raise PatternError(f"“{symbol}” at character {self.position} repeats nothing")
-        return character_step(self._match_literal(symbol))
+        return character_step(self._make_literal_test(symbol))
 
     def _read_group(self) -> Fragment:
         if not self._consume("?:") and self.source.startswith("?", self.position):
@@ -145,7 +145,7 @@ class PatternReader:
             raise PatternError(f"back-references (“\\{symbol}”) are not supported")
         if symbol in _CHARACTER_CLASSES:
             return character_step(_CHARACTER_CLASSES[symbol])
-        return character_step(self._match_literal(self._read_escaped_character(symbol)))
+        return character_step(self._make_literal_test(self._read_escaped_character(symbol)))
 
     def _read_escaped_character(self, symbol: str) -> str:
         lengths = {"x": 2, "u": 4}
@@ -175,7 +175,7 @@ class PatternReader:
                 ranges.append((first, last))
             else:
                 ranges.append((first, first))
-        tests = [*dict.fromkeys(tests), _in_ranges(ranges)]  # few, even for a long class
+        tests = [*dict.fromkeys(tests), _make_range_test(ranges)]  # few, even for a long class
         if not self.ignores_case:
             return lambda character: any(test(character) for test in tests) is not is_negated
         # The text is in capitals here: a class accepts a letter if it accepts either case.
@@ -190,13 +190,13 @@ class PatternReader:
             return _CHARACTER_CLASSES[symbol]
         return "\b" if symbol == "b" else self._read_escaped_character(symbol)
 
-    def _match_literal(self, expected: str) -> CharacterTest:
+    def _make_literal_test(self, expected: str) -> CharacterTest:
         if self.ignores_case:
             expected = to_upper(expected)
         return lambda character: character == expected
 
 
-def _in_ranges(ranges: list[tuple[str, str]]) -> CharacterTest:
+def _make_range_test(ranges: list[tuple[str, str]]) -> CharacterTest:
     """Return a test for any of the ranges, by binary search over merged ranges."""
     firsts: list[str] = []
     lasts: list[str] = []

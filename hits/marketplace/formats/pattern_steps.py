@@ -22,7 +22,7 @@ class StepKind(Enum):
 
 
 @dataclass(frozen=True)
-class Instruction:
+class PatternStep:
     """One step: a test of a character or an anchor, and the indices of the next steps."""
 
     kind: StepKind
@@ -32,11 +32,11 @@ class Instruction:
 
 
 # A fragment (Thompson) appends its steps to a program; its exit is the step after its last one.
-Fragment = Callable[[list[Instruction]], None]
+Fragment = Callable[[list[PatternStep]], None]
 CharacterTest = Callable[[str], bool]
 
 
-def append_instruction(program: list[Instruction], instruction: Instruction) -> None:
+def append_step(program: list[PatternStep], instruction: PatternStep) -> None:
     """Add a step. Raises PatternError when the program is too long."""
     if len(program) >= MAX_STEPS:
         raise PatternError("its repetitions make it too long; use fewer or smaller ones")
@@ -46,9 +46,9 @@ def append_instruction(program: list[Instruction], instruction: Instruction) -> 
 def character_step(test: CharacterTest) -> Fragment:
     """Return a fragment that matches one character accepted by the test."""
 
-    def fragment(program: list[Instruction]) -> None:
-        step = Instruction(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
-        append_instruction(program, step)
+    def fragment(program: list[PatternStep]) -> None:
+        step = PatternStep(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
+        append_step(program, step)
 
     return fragment
 
@@ -56,9 +56,9 @@ def character_step(test: CharacterTest) -> Fragment:
 def anchor_step(anchor: str) -> Fragment:
     """Return a fragment that matches an anchor: ``^``, ``$``, ``b`` or ``B``."""
 
-    def fragment(program: list[Instruction]) -> None:
-        step = Instruction(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
-        append_instruction(program, step)
+    def fragment(program: list[PatternStep]) -> None:
+        step = PatternStep(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
+        append_step(program, step)
 
     return fragment
 
@@ -66,7 +66,7 @@ def anchor_step(anchor: str) -> Fragment:
 def sequence(fragments: list[Fragment]) -> Fragment:
     """Return a fragment that matches the fragments in sequence."""
 
-    def fragment(program: list[Instruction]) -> None:
+    def fragment(program: list[PatternStep]) -> None:
         for append_steps in fragments:
             append_steps(program)
 
@@ -78,18 +78,18 @@ def alternation(fragments: list[Fragment]) -> Fragment:
     if len(fragments) == 1:
         return fragments[0]
 
-    def fragment(program: list[Instruction]) -> None:
+    def fragment(program: list[PatternStep]) -> None:
         fork = len(program)
-        append_instruction(program, Instruction(StepKind.SPLIT))
+        append_step(program, PatternStep(StepKind.SPLIT))
         starts, ends = [], []
         for append_steps in fragments:
             starts.append(len(program))
             append_steps(program)
             ends.append(len(program))
-            append_instruction(program, Instruction(StepKind.SPLIT))
-        program[fork] = Instruction(StepKind.SPLIT, next_steps=tuple(starts))
+            append_step(program, PatternStep(StepKind.SPLIT))
+        program[fork] = PatternStep(StepKind.SPLIT, next_steps=tuple(starts))
         for end in ends:
-            program[end] = Instruction(StepKind.SPLIT, next_steps=(len(program),))
+            program[end] = PatternStep(StepKind.SPLIT, next_steps=(len(program),))
 
     return fragment
 
@@ -97,7 +97,7 @@ def alternation(fragments: list[Fragment]) -> Fragment:
 def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
     """Return a fragment repeated ``low`` to ``high`` times, or without upper limit for UNBOUNDED."""
 
-    def fragment(program: list[Instruction]) -> None:
+    def fragment(program: list[PatternStep]) -> None:
         for _ in range(low):
             before = len(program)
             repeated(program)
@@ -105,18 +105,18 @@ def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
                 return  # an empty group adds no steps; otherwise "((){500}){500}" would loop too long
         if high == UNBOUNDED:
             fork = len(program)
-            append_instruction(program, Instruction(StepKind.SPLIT))
+            append_step(program, PatternStep(StepKind.SPLIT))
             repeated(program)
-            append_instruction(program, Instruction(StepKind.SPLIT, next_steps=(fork,)))
-            program[fork] = Instruction(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
+            append_step(program, PatternStep(StepKind.SPLIT, next_steps=(fork,)))
+            program[fork] = PatternStep(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
             return
         forks = []
         for _ in range(high - low):
             forks.append(len(program))
-            append_instruction(program, Instruction(StepKind.SPLIT))
+            append_step(program, PatternStep(StepKind.SPLIT))
             repeated(program)
         for fork in forks:
-            program[fork] = Instruction(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
+            program[fork] = PatternStep(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
 
     return fragment
 

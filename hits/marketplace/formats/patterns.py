@@ -6,15 +6,15 @@ block it for years. So all states are followed in parallel, as in Thompson's con
 back-references are impossible this way and are refused when the form is created.
 
 Many patterns over long texts would still add up, so all patterns of a form share one budget per submission
-(``WorkBudget``). Ordinary patterns use few steps per character; only deliberately slow ones come near the limit.
+(``MatchBudget``). Ordinary patterns use few steps per character; only deliberately slow ones come near the limit.
 """
 
 from dataclasses import dataclass
 
 from .pattern_reader import PatternReader
-from .pattern_steps import Instruction, PatternError, StepKind, is_word, to_upper
+from .pattern_steps import PatternError, PatternStep, StepKind, is_word, to_upper
 
-__all__ = ["BudgetExceeded", "Pattern", "PatternError", "WorkBudget", "compile_pattern"]
+__all__ = ["BudgetExceeded", "MatchBudget", "Pattern", "PatternError", "compile_pattern"]
 MAX_PATTERN_LENGTH = 500
 MAX_WORK = 500_000  # steps: a fraction of a second
 CHARACTER_COST = 4  # cost of one character besides its steps, in steps
@@ -24,7 +24,7 @@ class BudgetExceeded(Exception):
     """Matching would exceed the budget that the form's patterns share."""
 
 
-class WorkBudget:
+class MatchBudget:
     """The work that the patterns of one form may take per submission.
 
     A text of at most ``guaranteed_length`` characters is always matched: all patterns of the form together stay
@@ -36,7 +36,7 @@ class WorkBudget:
         self.guaranteed_length = MAX_WORK // max(steps, 1)
         self.remaining = MAX_WORK
 
-    def budget_for(self, text: str) -> "WorkBudget | None":
+    def budget_for(self, text: str) -> "MatchBudget | None":
         """Return the budget for a text, or None for a short text, which is always matched."""
         return None if len(text) <= self.guaranteed_length else self
 
@@ -53,14 +53,14 @@ class Pattern:
 
     source: str
     ignores_case: bool
-    program: tuple[Instruction, ...]
+    program: tuple[PatternStep, ...]
 
     @property
     def step_count(self) -> int:
         """The maximum number of steps per character."""
         return len(self.program)
 
-    def search(self, text: str, budget: WorkBudget | None = None) -> bool:
+    def search(self, text: str, budget: MatchBudget | None = None) -> bool:
         """Return whether the pattern matches anywhere in ``text``. Raises BudgetExceeded."""
         if self.ignores_case:
             if budget is not None:
@@ -107,9 +107,9 @@ def compile_pattern(source: str, *, ignores_case: bool = False) -> Pattern:
     fragment = reader.read_alternatives()
     if reader.remaining():
         raise PatternError(f"“)” at character {reader.position + 1} closes nothing")
-    program: list[Instruction] = []
+    program: list[PatternStep] = []
     fragment(program)
-    program.append(Instruction(StepKind.MATCH))
+    program.append(PatternStep(StepKind.MATCH))
     return Pattern(source, ignores_case, tuple(program))
 
 

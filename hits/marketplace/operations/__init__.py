@@ -5,7 +5,7 @@ from . import (
     assignments,
     blocks,
     bonuses,
-    expiry,
+    hit_expiration,
     hit_lists,
     hits,
     messages,

@@ -11,7 +11,7 @@ from hits.marketplace.services import decisions
 
 from .limits import check_length
 from .lookup import find_hit, find_submission
-from .paging import make_page, page_size, read_token
+from .paging import build_page_reply, page_size, read_page_token
 from .registry import Call, operation
 from .render import API_STATUS, render_assignment, render_hits
 
@@ -26,11 +26,11 @@ def list_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     hit = find_hit(call, params["HITId"])
     statuses = params.get("AssignmentStatuses") or list(_STATE_BY_STATUS)
     slots = Assignment.objects.filter(hit=hit, state__in=[_STATE_BY_STATUS[name] for name in statuses])
-    after = read_token(call, params, length=2)
+    after = read_page_token(call, params, length=2)
     if after is not None:
-        slots = slots.filter(_after_key(after))
+        slots = slots.filter(_after_key_condition(after))
     rows = list(slots.select_related("hit", "worker").order_by("submitted_at", "pk")[: page_size(params)])
-    return make_page(
+    return build_page_reply(
         call,
         params,
         rows,
@@ -74,7 +74,7 @@ def _microseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
-def _after_key(key: list[int]) -> Q:
+def _after_key_condition(key: list[int]) -> Q:
     try:
         moment = _EPOCH + timedelta(microseconds=key[0])
     except OverflowError:

@@ -28,7 +28,7 @@ def send_bonus(call: Call, params: dict[str, Any]) -> dict[str, Any]:
             f"The worker named did not submit assignment {slot.assignment_id}.",
         )
     decisions.send_bonus(slot=slot, cents=cents, reason=params["Reason"], now=call.now)
-    tokens.complete_token(token, slot.assignment_id)
+    tokens.record_token_reference(token, slot.assignment_id)
     return {}
 
 

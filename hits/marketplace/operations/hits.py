@@ -13,7 +13,7 @@ from .lookup import check_not_disposed, claim_token, find_hit_type, lock_hit
 from .questions import find_question
 from .registry import Call, operation
 from .render import render_hits
-from .requirements import check_active, read_requirements
+from .requirements import check_types_active, read_requirements
 
 YEAR_SECONDS = 31_536_000
 MONTH_SECONDS = 2_592_000
@@ -40,7 +40,7 @@ def create_hit_with_hit_type(call: Call, params: dict[str, Any]) -> dict[str, An
     """Create a HIT of an existing type."""
     token = _claim_token(call, params)
     hit_type = find_hit_type(call, params["HITTypeId"])
-    check_active(call, hit_type.qualification_requirements)
+    check_types_active(call, hit_type.qualification_requirements)
     return _create_hit(call, params, hit_type, token)
 
 
@@ -53,7 +53,7 @@ def create_additional_assignments(call: Call, params: dict[str, Any]) -> dict[st
     check_range("NumberOfAdditionalAssignments", count, 1, MAX_SLOTS)
     check_not_disposed(hit)
     hit_services.add_assignments(hit=hit, count=count, now=call.now)
-    tokens.complete_token(token, hit.hit_id)
+    tokens.record_token_reference(token, hit.hit_id)
     return {}
 
 
@@ -65,7 +65,7 @@ def update_hit_type_of_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]
     """
     hit = lock_hit(call, params["HITId"])
     hit_type = find_hit_type(call, params["HITTypeId"])
-    check_active(call, hit_type.qualification_requirements)
+    check_types_active(call, hit_type.qualification_requirements)
     check_not_disposed(hit)
     hit_services.change_hit_type(hit=hit, hit_type=hit_type, now=call.now)
     return {}
@@ -83,7 +83,7 @@ def _register_hit_type(call: Call, params: dict[str, Any]) -> HITType:
     approval_delay = params.get("AutoApprovalDelayInSeconds", MONTH_SECONDS)
     check_range("AutoApprovalDelayInSeconds", approval_delay, 0, MONTH_SECONDS)
     requirements = read_requirements(call, params.get("QualificationRequirements", []))
-    check_active(call, requirements)
+    check_types_active(call, requirements)
     return hit_services.register_hit_type(
         requester=call.requester,
         params=HITTypeParams(
@@ -112,7 +112,7 @@ def _create_hit(call: Call, params: dict[str, Any], hit_type: HITType, token: An
     annotation = params.get("RequesterAnnotation")
     _check_annotation(annotation or "")
     hit = _save_hit(call, hit_type, params, annotation)
-    tokens.complete_token(token, hit.hit_id)
+    tokens.record_token_reference(token, hit.hit_id)
     return {"HIT": render_hits([hit], call.now)[0]}
 
 

@@ -24,7 +24,7 @@ def update_notification_settings(call: Call, params: dict[str, Any]) -> dict[str
     specification = _read_specification(params["Notification"]) if "Notification" in params else None
     if specification is not None and EventType.PING in specification.events:
         raise validation_error("EventTypes: Ping is only valid for SendTestEventNotification.")
-    notifications.update_setting(
+    notifications.update_notification_setting(
         hit_type=hit_type, specification=specification, active=params.get("Active"), now=call.now
     )
     return {}

@@ -26,7 +26,7 @@ def page_size(params: dict[str, Any]) -> int:
     return int(params.get("MaxResults", DEFAULT_PAGE_SIZE))
 
 
-def read_token(call: Call, params: dict[str, Any], length: int) -> PageKey | None:
+def read_page_token(call: Call, params: dict[str, Any], length: int) -> PageKey | None:
     """Return the key after which the page starts, or None for the first page.
 
     A token is valid for one operation and one set of filters. Raises ApiError for any other call.
@@ -54,14 +54,14 @@ def list_by_pk(
     newest_first: bool = False,
 ) -> dict[str, Any]:
     """Return the reply for the next page of ``rows`` by primary key."""
-    after = read_token(call, params, length=1)
+    after = read_page_token(call, params, length=1)
     if after is not None:
         rows = rows.filter(pk__lt=after[0]) if newest_first else rows.filter(pk__gt=after[0])
     page = list(rows.order_by("-pk" if newest_first else "pk")[: page_size(params)])
-    return make_page(call, params, page, key_of=lambda row: [row.pk], name=name, rendered=render(page))
+    return build_page_reply(call, params, page, key_of=lambda row: [row.pk], name=name, rendered=render(page))
 
 
-def make_page(
+def build_page_reply(
     call: Call,
     params: dict[str, Any],
     rows: Sequence[Model],

@@ -51,7 +51,7 @@ def get_qualification_score(call: Call, params: dict[str, Any]) -> dict[str, Any
     rows = Qualification.objects.select_related("qualification_type", "worker")
     row = rows.filter(qualification_type=qualification_type, worker=worker).first()
     if row is None or row.status != GrantStatus.GRANTED:
-        raise services.NotHeld(row)
+        raise services.QualificationNotHeld(row)
     return {"Qualification": render_qualification(row)}
 
 

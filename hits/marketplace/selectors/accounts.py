@@ -10,7 +10,7 @@ SPENDING_KINDS = (EntryKind.REWARD, EntryKind.BONUS, EntryKind.FEE)
 
 
 @dataclass(frozen=True)
-class Account:
+class RequesterAccount:
     """A requester with sums over its ledger entries, and its number of HITs."""
 
     requester: Requester
@@ -19,7 +19,7 @@ class Account:
     hit_count: int
 
 
-def list_accounts() -> list[Account]:
+def list_accounts() -> list[RequesterAccount]:
     """Return all requesters by name."""
     spent = Q(ledger__kind__in=SPENDING_KINDS)
     requesters = Requester.objects.annotate(
@@ -29,7 +29,8 @@ def list_accounts() -> list[Account]:
     ).order_by("name")
     hits = dict(Requester.objects.annotate(n=Count("hits")).values_list("pk", "n"))
     return [
-        Account(row, row.deposited, -(row.from_available + row.from_held), hits[row.pk]) for row in requesters
+        RequesterAccount(row, row.deposited, -(row.from_available + row.from_held), hits[row.pk])
+        for row in requesters
     ]
 
 

@@ -62,7 +62,7 @@ def hit_status(hit: HIT, counts: SlotCounts, now: datetime) -> HITStatus:
     return HITStatus.REVIEWING if hit.is_reviewing else HITStatus.REVIEWABLE
 
 
-def has_free_slot(now: datetime) -> Q:
+def free_slot_condition(now: datetime) -> Q:
     """Return the condition on HITs that a slot is free, or was taken and is past its deadline.
 
     Two subqueries, each with its own index: with one, PostgreSQL reads all slots of every HIT.
@@ -77,7 +77,7 @@ def find_reviewable_hits(requester: Requester, *, now: datetime, reviewing: bool
     slots = Assignment.objects.filter(hit=OuterRef("pk"))
     in_progress = Q(state=SlotState.PENDING, deadline__gt=now)
     return HIT.objects.filter(requester=requester, disposed_at=None, is_reviewing=reviewing).filter(
-        ~Exists(slots.filter(in_progress)), Q(expires_at__lte=now) | ~has_free_slot(now)
+        ~Exists(slots.filter(in_progress)), Q(expires_at__lte=now) | ~free_slot_condition(now)
     )
 
 

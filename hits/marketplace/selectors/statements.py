@@ -84,7 +84,7 @@ def _midnight(day: date) -> datetime:
 _EARNING_KINDS = (EntryKind.REWARD, EntryKind.BONUS)
 
 
-def _sum_kinds(*kinds: EntryKind, prefix: str = "") -> Sum:
+def _sum_entry_kinds(*kinds: EntryKind, prefix: str = "") -> Sum:
     condition = Q(**{f"{prefix}kind__in": kinds})
     return Sum(f"{prefix}worker_cents", filter=condition, default=0)
 
@@ -98,9 +98,9 @@ def list_months(worker: Worker) -> list[MonthSummary]:
         .values("month")
         .annotate(
             entry_count=Count("pk"),
-            earned=_sum_kinds(*_EARNING_KINDS),
-            corrected=_sum_kinds(EntryKind.ADJUSTMENT),
-            paid=_sum_kinds(EntryKind.PAYOUT),
+            earned=_sum_entry_kinds(*_EARNING_KINDS),
+            corrected=_sum_entry_kinds(EntryKind.ADJUSTMENT),
+            paid=_sum_entry_kinds(EntryKind.PAYOUT),
         )
         .order_by("-month")
     )
@@ -141,9 +141,9 @@ def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
     rows = Worker.objects.select_related("user").annotate(
         owed=Sum("ledger__worker_cents", default=0),
         entry_count=Count("ledger"),
-        earned=_sum_kinds(*_EARNING_KINDS, prefix="ledger__"),
-        corrected=_sum_kinds(EntryKind.ADJUSTMENT, prefix="ledger__"),
-        paid=_sum_kinds(EntryKind.PAYOUT, prefix="ledger__"),
+        earned=_sum_entry_kinds(*_EARNING_KINDS, prefix="ledger__"),
+        corrected=_sum_entry_kinds(EntryKind.ADJUSTMENT, prefix="ledger__"),
+        paid=_sum_entry_kinds(EntryKind.PAYOUT, prefix="ledger__"),
     )
     return (rows if include_all else rows.filter(entry_count__gt=0)).order_by("-owed", "pk")
 

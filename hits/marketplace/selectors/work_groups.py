@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber
 
 from hits.marketplace.models import HIT, Assignment, HITType, Worker
 
-from .lifecycle import has_free_slot
+from .lifecycle import free_slot_condition
 from .worker_profile import GroupClosure, find_closures, load_worker_profile
 
 RECENT_SUBMISSIONS = 25
@@ -50,7 +50,7 @@ def find_open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
     """Return HITs that this worker can accept now: on offer, with a free slot and no slot of this worker."""
     own_slots = Assignment.objects.filter(hit=OuterRef("pk"), worker=worker)
     return HIT.objects.filter(
-        has_free_slot(now),
+        free_slot_condition(now),
         ~Exists(own_slots),
         disposed_at=None,
         expires_at__gt=now,

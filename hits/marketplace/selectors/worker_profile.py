@@ -19,8 +19,8 @@ from hits.domain.workers.requirements import (
     PERCENT_RETURNED,
     PERCENT_SUBMITTED,
     GuardedActions,
-    Holdings,
-    unmet_requirements,
+    WorkerAttributes,
+    find_unmet_requirements,
 )
 from hits.marketplace import closure_reasons
 from hits.marketplace.models import (
@@ -45,7 +45,7 @@ ALL_PERCENT = 100
 class WorkerProfile:
     """What opens and closes groups: attributes, qualifications by type id (also revoked), blocks by requester pk."""
 
-    attributes: Holdings
+    attributes: WorkerAttributes
     qualifications: Mapping[str, Qualification]
     blocks: Mapping[int, WorkerBlock]
     approved_count: int
@@ -112,7 +112,7 @@ def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
     values[PERCENT_REJECTED] = _percent(rejected, approved + rejected, default=0)
     values |= _outcome_percents(worker, now)
     return WorkerProfile(
-        attributes=Holdings(values=values, country=worker.country, subdivision=worker.subdivision),
+        attributes=WorkerAttributes(values=values, country=worker.country, subdivision=worker.subdivision),
         qualifications=qualifications,
         blocks={row.requester_id: row for row in blocks},
         approved_count=approved,
@@ -122,7 +122,7 @@ def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
 
 def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[int, GroupClosure]:
     """Return by pk the HIT types that are closed to the worker, each with all reasons."""
-    unmet_by_type = {row: unmet_requirements(row.requirements, profile.attributes) for row in hit_types}
+    unmet_by_type = {row: find_unmet_requirements(row.requirements, profile.attributes) for row in hit_types}
     type_ids = {requirement.type_id for rows in unmet_by_type.values() for requirement in rows}
     facts = closure_reasons.WorkerFacts(
         values=profile.attributes.values,
@@ -134,7 +134,7 @@ def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[
     )
     closures = {}
     for hit_type, rows in unmet_by_type.items():
-        reasons = [closure_reasons.explain_unmet(requirement, facts) for requirement in rows]
+        reasons = [closure_reasons.explain_unmet_requirement(requirement, facts) for requirement in rows]
         guards = [requirement.guards for requirement in rows]
         block = profile.blocks.get(hit_type.requester_id)
         if block is not None:

@@ -72,16 +72,16 @@ def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> As
         open_slot = own_slots.first()
         if open_slot is not None:
             return open_slot
-        _check_eligible(locked_worker, hit_type, now)
-        return _claim_first_free(worker, Assignment.objects.filter(hit__hit_type=hit_type), now)
+        _check_worker_eligibility(locked_worker, hit_type, now)
+        return _claim_first_free_slot(worker, Assignment.objects.filter(hit__hit_type=hit_type), now)
 
 
 def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
     """Accept a slot of this HIT. Raises CountryRequired, ActionRefused."""
     lifecycle.sweep_hits(hit_pks=[hit.pk], now=now)
     with transaction.atomic():
-        _check_eligible(_lock_worker(worker), hit.hit_type, now)
-        return _claim_first_free(worker, Assignment.objects.filter(hit=hit), now)
+        _check_worker_eligibility(_lock_worker(worker), hit.hit_type, now)
+        return _claim_first_free_slot(worker, Assignment.objects.filter(hit=hit), now)
 
 
 @transaction.atomic
@@ -152,7 +152,7 @@ def _lock_worker(worker: Worker) -> Worker:
     return Worker.objects.select_for_update(no_key=True).get(pk=worker.pk)
 
 
-def _check_eligible(worker: Worker, hit_type: HITType, now: datetime) -> None:
+def _check_worker_eligibility(worker: Worker, hit_type: HITType, now: datetime) -> None:
     """Raise ActionRefused if the group is closed to the worker. Called inside the transaction of the accept."""
     if not worker.country:
         raise CountryRequired("Enter the country you work from before you take your first task.")
@@ -165,7 +165,7 @@ def _attempt_rows() -> QuerySet[Attempt]:
     return Attempt.objects.select_related("assignment__hit__hit_type", "worker")
 
 
-def _claim_first_free(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
+def _claim_first_free_slot(worker: Worker, slots: QuerySet[Assignment], now: datetime) -> Assignment:
     """Claim the first free slot. HITs that this worker returned before come last.
 
     The worker had a reason to return them, and the next HIT may suit better. A HIT that its requester's rules close

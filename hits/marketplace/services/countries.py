@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from hits.domain.workers.countries import CHANGE_INTERVAL, is_country
-from hits.domain.workers.subdivisions import is_place, join_place, place_name, subdivisions_of
+from hits.domain.workers.subdivisions import country_subdivisions, is_place, join_place, place_name
 from hits.marketplace.closure_reasons import format_day
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import CountryDeclaration, Worker
@@ -21,7 +21,7 @@ def declare_country(*, worker: Worker, country: str, now: datetime, subdivision:
     """
     if not is_country(country):
         raise ActionRefused("Choose a country from the list.")
-    state = subdivision if subdivisions_of(country) else ""
+    state = subdivision if country_subdivisions(country) else ""
     if not is_place(join_place(country, state)):
         raise ActionRefused("Choose a state from the list.")
     locked_worker = Worker.objects.select_for_update().get(pk=worker.pk)

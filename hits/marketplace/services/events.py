@@ -70,10 +70,10 @@ def record_event(kind: EventType, *, hit: HIT, at: datetime, assignment: Assignm
     if kind in setting.events:
         _queue_event(setting, kind, hit, at, assignment)
     if kind in _MAY_MAKE_REVIEWABLE and EventType.HIT_REVIEWABLE in setting.events:
-        _record_reviewable(setting, hit, at)
+        _record_reviewable_hit(setting, hit, at)
 
 
-def record_extended(*, hit: HIT, at: datetime) -> None:
+def record_extension(*, hit: HIT, at: datetime) -> None:
     """Record that a HIT got more time or slots: it may expire and become Reviewable again."""
     HIT.objects.filter(Q(expired_recorded=True) | Q(reviewable_recorded=True), pk=hit.pk).update(
         expired_recorded=False, reviewable_recorded=False
@@ -81,11 +81,11 @@ def record_extended(*, hit: HIT, at: datetime) -> None:
     record_event(EventType.HIT_EXTENDED, hit=hit, at=at)
 
 
-def record_expired(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
+def record_expiries(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
     """Record the expiry of each HIT once, if its type's setting includes such events; return how many."""
     recorded = 0
     while recorded < limit:
-        due = list(_find_unrecorded_expired(now, hit_type_pk)[:BATCH_SIZE])
+        due = list(_find_unrecorded_expiries(now, hit_type_pk)[:BATCH_SIZE])
         if not due:
             break
         for hit in due:
@@ -103,7 +103,7 @@ def record_expired_before_disposal(*, hit: HIT, now: datetime) -> None:
         _record_expired_hit(hit)
 
 
-def skip_expired(*, hit_type_pk: int, now: datetime) -> None:
+def skip_past_expiries(*, hit_type_pk: int, now: datetime) -> None:
     """Mark expired HITs as recorded, so that a new setting sends nothing about earlier expiries."""
     HIT.objects.filter(hit_type=hit_type_pk, expired_recorded=False, expires_at__lte=now).update(
         expired_recorded=True
@@ -144,7 +144,7 @@ def customer_id(requester: Requester) -> str:
     return "A" + digest.hexdigest()[:13].upper()
 
 
-def _find_unrecorded_expired(now: datetime, hit_type_pk: int | None) -> Any:
+def _find_unrecorded_expiries(now: datetime, hit_type_pk: int | None) -> Any:
     notification_settings = NotificationSetting.objects.filter(is_active=True)
     if hit_type_pk is not None:
         notification_settings = notification_settings.filter(hit_type=hit_type_pk)
@@ -164,7 +164,7 @@ def _record_expired_hit(hit: HIT) -> None:
         record_event(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
 
 
-def _record_reviewable(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
+def _record_reviewable_hit(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
     # Locked (PostgreSQL), so that two concurrent submissions of the last two slots see each other.
     locked_hit = HIT.objects.select_for_update(no_key=True).get(pk=hit.pk)
     if hit_status(locked_hit, count_slots([locked_hit])[locked_hit.pk], at) is not HITStatus.REVIEWABLE:

@@ -126,7 +126,7 @@ def add_assignments(*, hit: HIT, count: int, now: datetime) -> None:
     ledger.hold(hit=hit, cents=hit.slot_cents * count, at=now)
     HIT.objects.filter(pk=hit.pk).update(max_assignments=F("max_assignments") + count, is_reviewing=False)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(count))
-    events.record_extended(hit=hit, at=now)
+    events.record_extension(hit=hit, at=now)
 
 
 @transaction.atomic

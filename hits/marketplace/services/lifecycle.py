@@ -21,7 +21,7 @@ _END_EVENTS = {
 def sweep_due(*, now: datetime, limit: int = 10_000) -> int:
     """Apply all due changes, in transactions of 200 slots; return how many slots changed."""
     changed_count = 0
-    while changed_count < limit and (changed := _sweep(Q(), now=now, limit=1)):
+    while changed_count < limit and (changed := _sweep_slots(Q(), now=now, limit=1)):
         changed_count += changed
         turns.end_if_over()
     return changed_count
@@ -29,24 +29,24 @@ def sweep_due(*, now: datetime, limit: int = 10_000) -> int:
 
 def sweep_hits(*, hit_pks: list[int], now: datetime) -> int:
     """Apply the due changes of these HITs."""
-    return _sweep(Q(hit__in=hit_pks), now=now)
+    return _sweep_slots(Q(hit__in=hit_pks), now=now)
 
 
 def sweep_hit_type(*, hit_type_pk: int, now: datetime) -> int:
     """Apply the due changes of one group."""
-    return _sweep(Q(hit__hit_type=hit_type_pk), now=now)
+    return _sweep_slots(Q(hit__hit_type=hit_type_pk), now=now)
 
 
-def sweep_worker(*, worker_pk: int, now: datetime) -> int:
+def sweep_worker_slots(*, worker_pk: int, now: datetime) -> int:
     """Apply the due changes of one worker's slots."""
-    return _sweep(Q(worker=worker_pk), now=now)
+    return _sweep_slots(Q(worker=worker_pk), now=now)
 
 
-def _sweep(where: Q, *, now: datetime, limit: int = 10_000) -> int:
+def _sweep_slots(where: Q, *, now: datetime, limit: int = 10_000) -> int:
     """Check first and write only if something is due, so that reading idle HITs stays a read."""
     changed_count = 0
     while changed_count < limit and _has_due_slots(now):
-        changed = _abandon_due(where, now) + _approve_due(where, now)
+        changed = _abandon_overdue_slots(where, now) + _approve_due_slots(where, now)
         if not changed:
             break
         changed_count += changed
@@ -61,7 +61,7 @@ def _has_due_slots(now: datetime) -> bool:
     )
 
 
-def _abandon_due(where: Q, now: datetime) -> int:
+def _abandon_overdue_slots(where: Q, now: datetime) -> int:
     due = list(
         Assignment.objects.filter(where, state=SlotState.PENDING, deadline__lte=now)
         .order_by("deadline", "pk")  # a fixed order, so that concurrent sweeps do not deadlock
@@ -77,7 +77,7 @@ def _abandon_due(where: Q, now: datetime) -> int:
         )
 
 
-def _approve_due(where: Q, now: datetime) -> int:
+def _approve_due_slots(where: Q, now: datetime) -> int:
     due = list(
         Assignment.objects.filter(where, state=SlotState.SUBMITTED, auto_approval_at__lte=now)
         .order_by("auto_approval_at", "pk")

@@ -49,7 +49,7 @@ class NotificationSpecification:
 
 
 @transaction.atomic
-def update_setting(
+def update_notification_setting(
     *, hit_type: HITType, specification: NotificationSpecification | None, active: bool | None, now: datetime
 ) -> NotificationSetting:
     """Set or replace a HIT type's setting, or only switch it on or off. Raises ApiError if there is none to switch.
@@ -58,7 +58,7 @@ def update_setting(
     """
     # PostgreSQL: if two first calls run concurrently, the later one finds the setting of the earlier one.
     HITType.objects.select_for_update(no_key=True).get(pk=hit_type.pk)
-    events.record_expired(now=now, hit_type_pk=hit_type.pk)  # by the setting before this change
+    events.record_expiries(now=now, hit_type_pk=hit_type.pk)  # by the setting before this change
     setting = NotificationSetting.objects.filter(hit_type=hit_type).first()
     if setting is None and specification is None:
         raise validation_error(
@@ -72,7 +72,7 @@ def update_setting(
     if active is not None:
         setting.is_active = active
     setting.save()
-    events.skip_expired(hit_type_pk=hit_type.pk, now=now)
+    events.skip_past_expiries(hit_type_pk=hit_type.pk, now=now)
     return setting
 
 
@@ -105,7 +105,7 @@ def deliver_due_notifications(*, now: datetime, pass_seconds: float = PASS_SECON
         error = _send(row)
         crash_point("marketplace.deliver.after_send")
         if error:
-            _postpone(row, error, now)
+            _postpone_destination(row, error, now)
         else:
             Notification.objects.filter(pk=row.pk).update(state=NotificationState.SENT, sent_at=now, error="")
             sent_count += 1
@@ -155,7 +155,7 @@ def _send(row: Notification) -> str:
     return ""
 
 
-def _postpone(row: Notification, error: str, now: datetime) -> None:
+def _postpone_destination(row: Notification, error: str, now: datetime) -> None:
     """Store the error, mark notifications queued over a day ago as failed, and pause the destination for a minute.
 
     Other notifications for the same URL would fail too and delay those for other destinations.

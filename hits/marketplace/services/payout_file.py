@@ -48,7 +48,7 @@ def decode_file(content: bytes) -> str:
         ) from None
 
 
-def read_rows(text: str) -> list[PayoutRow]:
+def read_payout_rows(text: str) -> list[PayoutRow]:
     """Return the rows in their order.
 
     Raises:

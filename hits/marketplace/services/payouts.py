@@ -91,7 +91,7 @@ def validate_reference(typed: str) -> str:
     return _clean_text("reference", typed, MAX_REFERENCE_LENGTH)
 
 
-def is_recorded(*, idempotency_key: str) -> bool:
+def is_payout_recorded(*, idempotency_key: str) -> bool:
     """Return whether a payout with this key is recorded already."""
     return Payout.objects.filter(idempotency_key=idempotency_key[:MAX_IDEMPOTENCY_KEY_LENGTH]).exists()
 

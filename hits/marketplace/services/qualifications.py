@@ -21,7 +21,7 @@ from hits.marketplace.models import (
 TYPE_DELETED = "The requester deleted this qualification."
 
 
-class NotHeld(ApiError):
+class QualificationNotHeld(ApiError):
     """The worker does not hold the qualification; ``revoked`` is its revoked row, or None if it was never held."""
 
     def __init__(self, revoked: Qualification | None) -> None:
@@ -142,11 +142,11 @@ def grant_qualification(
 def revoke_qualification(
     *, qualification_type: QualificationType, worker: Worker, reason: str, now: datetime
 ) -> None:
-    """Revoke a qualification with a reason that the worker reads. Raises NotHeld."""
+    """Revoke a qualification with a reason that the worker reads. Raises QualificationNotHeld."""
     _lock_worker(worker)
     held = Qualification.objects.filter(qualification_type=qualification_type, worker=worker).first()
     if held is None or held.status == GrantStatus.REVOKED:
-        raise NotHeld(held)
+        raise QualificationNotHeld(held)
     held.status, held.reason, held.changed_at = GrantStatus.REVOKED, reason, now
     held.save()
     _record_change(held)

@@ -61,7 +61,7 @@ def grant_masters(*, worker: Worker, now: datetime) -> None:
 
 @transaction.atomic
 def revoke_masters(*, worker: Worker, reason: str, now: datetime) -> None:
-    """Revoke Masters with a reason that the worker reads. Raises qualifications.NotHeld."""
+    """Revoke Masters with a reason that the worker reads. Raises qualifications.QualificationNotHeld."""
     for qualification_type in QualificationType.objects.filter(type_id__in=MASTERS_IDS).order_by("pk"):
         qualifications.revoke_qualification(
             qualification_type=qualification_type, worker=worker, reason=reason, now=now

@@ -35,7 +35,7 @@ def claim_token(
 
 
 @transaction.atomic
-def complete_token(token: RequestToken | None, reference: str) -> None:
+def record_token_reference(token: RequestToken | None, reference: str) -> None:
     """Record the public id of the row that the claimed token created."""
     if token is not None:
         RequestToken.objects.filter(pk=token.pk).update(reference=reference)

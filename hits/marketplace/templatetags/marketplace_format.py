@@ -6,7 +6,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
-from hits.domain.workers.subdivisions import subdivisions_of
+from hits.domain.workers.subdivisions import country_subdivisions
 from hits.marketplace.closure_reasons import remove_reference
 from hits.marketplace.models import Worker
 from hits.marketplace.selectors.messages import count_unread
@@ -100,10 +100,10 @@ def seconds_until(moment: object, now: object) -> int:
 @register.simple_tag
 def get_states(country: str) -> list[tuple[str, str]]:
     """Return ``(code, name)`` of a country's known states, sorted by name."""
-    return sorted(subdivisions_of(country).items(), key=lambda pair: pair[1])
+    return sorted(country_subdivisions(country).items(), key=lambda pair: pair[1])
 
 
 @register.filter
 def state_name(worker: Worker) -> str:
     """Return the name of the worker's declared state, or an empty string."""
-    return subdivisions_of(worker.country).get(worker.subdivision, "")
+    return country_subdivisions(worker.country).get(worker.subdivision, "")

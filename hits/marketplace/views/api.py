@@ -16,11 +16,11 @@ def requester_api(request: HttpRequest) -> HttpResponse:
     """Answer one call. The signature identifies the caller, not a session."""
     if legacy_api.is_legacy_call(request.META.get("QUERY_STRING", "")):
         return _http_response(legacy_api.refusal_reply(wire.new_request_id()))  # such calls used GET
-    return _handle_post(request)
+    return _answer_api_post(request)
 
 
 @require_POST
-def _handle_post(request: HttpRequest) -> HttpResponse:
+def _answer_api_post(request: HttpRequest) -> HttpResponse:
     try:
         body = request.body
     except RawPostDataException:  # the body was parsed as a form with files, which no API call is

@@ -30,7 +30,7 @@ class _PayoutFormBase(forms.Form):
         for field in self.fields.values():
             field.widget.attrs["class"] = "input"
 
-    def refuse(self, error: PayoutFieldError) -> None:
+    def add_payout_error(self, error: PayoutFieldError) -> None:
         """Add a service's error to its field."""
         name = _FORM_FIELDS.get(error.field, error.field)
         self.add_error(name if name in self.fields else None, str(error))

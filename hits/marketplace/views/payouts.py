@@ -57,10 +57,10 @@ def _owed_rows() -> Iterator[tuple[str, ...]]:
 @platform_admin_required
 def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
     """Show one worker's money and record a payout in two steps."""
-    worker = _find_worker(worker_pk)
+    worker = _get_payee_or_404(worker_pk)
     form = PayoutForm(worker, worker.owed, request.POST or None)
     step = request.POST.get("step")
-    if step == "record" and payouts.is_recorded(idempotency_key=_read_idempotency_key(request)):
+    if step == "record" and payouts.is_payout_recorded(idempotency_key=_read_idempotency_key(request)):
         return redirect("marketplace:worker-payouts", worker.pk)  # a second press of the button
     if request.method != "POST" or step == "change" or not form.is_valid():
         status = 400 if form.is_bound and form.errors else 200
@@ -72,7 +72,7 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
             transfer=form.transfer, idempotency_key=_read_idempotency_key(request), by=_acting_user(request)
         )
     except PayoutFieldError as error:
-        form.refuse(error)
+        form.add_payout_error(error)
         return _render_worker_page(request, worker, form, status=400)
     messages.success(request, f"{format_dollars(payout.amount_cents)} is recorded as paid.")
     return redirect("marketplace:worker-payouts", worker.pk)
@@ -82,7 +82,7 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
 @platform_admin_required
 def correct_balance(request: HttpRequest, worker_pk: int) -> HttpResponse:
     """Record a correction of the amount owed to a worker."""
-    worker = _find_worker(worker_pk)
+    worker = _get_payee_or_404(worker_pk)
     form = CorrectionForm(worker, request.POST)
     if form.is_valid():
         try:
@@ -94,7 +94,7 @@ def correct_balance(request: HttpRequest, worker_pk: int) -> HttpResponse:
                 payout=form.cleaned_data["payout"],
             )
         except PayoutFieldError as error:
-            form.refuse(error)
+            form.add_payout_error(error)
         else:
             messages.success(request, "The correction is recorded. The worker sees it under Earnings.")
             return redirect("marketplace:worker-payouts", worker.pk)
@@ -110,7 +110,7 @@ def import_payouts(request: HttpRequest) -> HttpResponse:
         return _render_import_page(request)
     try:
         text = _read_upload(request)
-        rows = payout_file.read_rows(text)
+        rows = payout_file.read_payout_rows(text)
         total = sum(row.transfer.cents for row in rows)
         if request.POST.get("step") != "record":
             upload = {"rows": rows, "total": total, "text": text, "idempotency_key": uuid.uuid4().hex}
@@ -139,7 +139,7 @@ def _read_upload(request: HttpRequest) -> str:
     raise PayoutFileError(["Choose a CSV file."])
 
 
-def _find_worker(pk: int) -> Any:
+def _get_payee_or_404(pk: int) -> Any:
     """Return the worker with the sums of ``list_owed_workers``, or raise Http404."""
     return get_object_or_404(statements.list_owed_workers(include_all=True), pk=pk)
 

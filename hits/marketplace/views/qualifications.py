@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.workers.countries import country_name, sorted_by_name
+from hits.domain.workers.countries import country_name, list_countries_by_name
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock, Worker
 from hits.marketplace.selectors.qualification_overview import load_qualification_overview
@@ -62,7 +62,7 @@ def _render_page(
         "offers": list_requestable_types(worker, page, now),
         "page": page,
         "query": query,
-        "countries": sorted_by_name(),
+        "countries": list_countries_by_name(),
         "country": country_name(worker.country),
         "selected_country": selected_country or worker.country,
         "problem": problem,

@@ -31,7 +31,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
     """Show the worker's open task, or the outcome of the attempt."""
     attempt = _find_attempt(worker, assignment_id)
     if attempt.outcome != Outcome.WORKING or attempt.deadline <= Clock.now():
-        return _render_ended(request, attempt, worker)
+        return _render_ended_task(request, attempt, worker)
     if attempt.assignment.hit.question_kind == QuestionKind.FORM:
         return _render_form(
             request, attempt, worker, bind_form(parse_question_form(attempt.assignment.hit.question))
@@ -92,7 +92,7 @@ def _task_context(attempt: Attempt, worker: Worker) -> dict[str, Any]:
     }
 
 
-def _render_ended(request: HttpRequest, attempt: Attempt, worker: Worker) -> HttpResponse:
+def _render_ended_task(request: HttpRequest, attempt: Attempt, worker: Worker) -> HttpResponse:
     timed_out = attempt.outcome in {Outcome.WORKING, Outcome.ABANDONED}
     return render(
         request, "marketplace/task/task_ended.html", _task_context(attempt, worker) | {"timed_out": timed_out}

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from hits.models import Batch, Hit, Worker
 from hits.selectors.eligibility.attempt_proof import BUILT_IN_ENVIRONMENT
 from hits.selectors.eligibility.limits import unit_seen_refusals, unit_taken_refusals, worker_limit_refusals
-from hits.selectors.pages import OWN_WORK_REASON, is_excluded
+from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
 
 
 def acceptance_refusals(

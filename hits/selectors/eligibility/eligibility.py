@@ -11,7 +11,14 @@ from django.db.models import OuterRef, Subquery
 from hits import registry
 from hits.domain.states import Purpose, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
-from hits.domain.workers.requirements import LOCALE, Comparator, GuardedActions, Holdings, Requirement, is_met
+from hits.domain.workers.requirements import (
+    LOCALE,
+    Comparator,
+    GuardedActions,
+    Requirement,
+    WorkerAttributes,
+    is_met,
+)
 from hits.models import (
     Batch,
     BatchRequirement,
@@ -132,11 +139,11 @@ def _meets_requirement(row: BatchRequirement, holdings: WorkerHoldings) -> bool:
         if not holdings.country:
             return True
         required = Requirement(LOCALE, Comparator(row.comparator), locales=tuple(row.values))
-        return is_met(required, Holdings(country=holdings.country))
+        return is_met(required, WorkerAttributes(country=holdings.country))
     # Uses our own key, not the marketplace's id: the type may not exist there yet.
     key = f"ours-{row.qualification.pk}"
     values = {f"ours-{pk}": value for pk, value in holdings.values.items()}
-    return is_met(Requirement(key, Comparator(row.comparator), tuple(row.values)), Holdings(values))
+    return is_met(Requirement(key, Comparator(row.comparator), tuple(row.values)), WorkerAttributes(values))
 
 
 def _requirement_reason(row: BatchRequirement, holdings: WorkerHoldings) -> str:

@@ -32,11 +32,11 @@ def pay_card(batch: Batch) -> PayCard:
     """Return a batch's card; with many submissions it comes from the cache until its fingerprint changes."""
     count, state = _fingerprint(batch)
     if count < MIN_CACHED_SUBMISSIONS:
-        return _compute(batch)
+        return _compute_pay_card(batch)
     key = f"pay-card:{batch.pk}:{state}"
     cached: PayCard | None = cache.get(key)
     if cached is None:
-        cached = _compute(batch)
+        cached = _compute_pay_card(batch)
         cache.set(key, cached, CACHE_SECONDS)
     return cached
 
@@ -62,7 +62,7 @@ def _fingerprint(batch: Batch) -> tuple[int, str]:
     return sum(n for *_, n, _ in groups), ":".join(map(str, numbers))
 
 
-def _compute(batch: Batch) -> PayCard:
+def _compute_pay_card(batch: Batch) -> PayCard:
     promised = pay.promised_bonuses(batch, {batch.pk: batch})
     work = pay.measured_work(batch, promised=promised)
     target = batch.project.target_cents_per_hour

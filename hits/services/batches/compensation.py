@@ -47,7 +47,7 @@ def compensate_submission(
         Conflict: a decision on it exists.
     """
     batch, worker = submission.attempt.hit.unit.batch, submission.attempt.worker
-    _check_submission(submission, note)
+    _check_can_compensate(submission, note)
     kind = registry.get_kind(KIND)
     task, stored = registry.get_kind(submission.kind).title, f"{submission.received_at:%-d %B %Y, %H:%M} UTC"
     cents = owed_cents(submission)
@@ -92,7 +92,7 @@ def compensate_submission(
         raise Conflict("Somebody else decided on this submission just now.") from error
 
 
-def _check_submission(submission: Submission, note: str) -> None:
+def _check_can_compensate(submission: Submission, note: str) -> None:
     hit, worker = submission.attempt.hit, submission.attempt.worker
     if not note.strip():
         raise Refused("note: write the reason, for the record")

@@ -71,7 +71,7 @@ def _held_cents(batch: Batch, more_redundancy: int) -> int:
         return 0
     cents = 0
     for unit in batch.units.prefetch_related("hits"):
-        growth = plan_growth(list(unit.hits.all()), more_redundancy, many_from=batch.fees.many_from)
+        growth = compute_unit_growth(list(unit.hits.all()), more_redundancy, many_from=batch.fees.many_from)
         cents += sum(more * batch.slot_cents(hit.max_assignments) for hit, more in growth.added)
         cents += sum(slots * batch.slot_cents(slots) for slots in growth.new_slices)
     return cents
@@ -148,7 +148,7 @@ def execute_extensions(*, batch: Batch, marketplace: Marketplace, progress: Prog
         _refuse_untried_calls(batch, str(error))
         raise
     publish_batch(batch=batch, marketplace=marketplace, progress=progress)
-    unfinished = unfinished_calls(batch)
+    unfinished = unfinished_extension_calls(batch)
     if unfinished:
         reason = next((call.error for call in unfinished if call.error), "another process is making the call")
         raise Refused(f"{len(unfinished)} tasks could not be extended: {reason}")
@@ -182,13 +182,13 @@ def retry_extension(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
         return _enqueue_extension(batch, batch.extensions.latest("pk"), by)
 
 
-def unfinished_calls(batch: Batch) -> list[OutgoingCall]:
+def unfinished_extension_calls(batch: Batch) -> list[OutgoingCall]:
     """Return the calls of the batch's extensions that are not done, with refused ones; one query."""
     rows = OutgoingCall.objects.filter(batch=batch, extension__isnull=False).exclude(state=CallState.DONE)
     return list(rows.order_by("pk"))
 
 
-def plan_growth(
+def compute_unit_growth(
     hits: Sequence[Hit], more_redundancy: int, *, many_from: int = MAX_ASSIGNMENTS + 1
 ) -> UnitGrowth:
     """Return how a unit's HITs take more assignments: existing HITs grow to nine, and new ones take the rest.
@@ -223,7 +223,7 @@ def _check_state(batch: Batch, more_redundancy: int, more_seconds: int) -> None:
     rows = Hit.objects.filter(unit__batch=batch)
     if rows.filter(state__in=UNPUBLISHED_HIT_STATES).exists():
         raise Conflict(f"{batch.name} is not completely published yet: resume publishing first")
-    if unfinished_calls(batch):
+    if unfinished_extension_calls(batch):
         raise Conflict("An earlier extension is unfinished: wait for it, or retry it first")
     if batch.redundancy + more_redundancy > MAX_REDUNDANCY:
         room = MAX_REDUNDANCY - batch.redundancy
@@ -279,7 +279,7 @@ def _plan_prolongations(batch: Batch, extension: Extension) -> None:
 
 def _plan_unit_growth(batch: Batch, extension: Extension, unit: Unit) -> None:
     hits = list(unit.hits.all())
-    growth = plan_growth(hits, extension.more_redundancy, many_from=batch.fees.many_from)
+    growth = compute_unit_growth(hits, extension.more_redundancy, many_from=batch.fees.many_from)
     for hit, more in growth.added:
         _plan_call(extension, hit, Operation.EXTEND, {"more": more, "total": hit.max_assignments + more})
     Hit.objects.bulk_create(

@@ -36,7 +36,7 @@ from hits.services.jobs.jobs import Progress
 from hits.services.launching.launch import PUBLISH_TASK
 from hits.services.money import postings
 from hits.services.outbox import outbox
-from hits.services.publishing.publish import cancel_unpublished
+from hits.services.publishing.publish import cancel_unpublished_hits
 from hits.services.reviewing import review
 
 SYNC_TASK = "hits.sync_batch"
@@ -53,7 +53,7 @@ class ApprovalCounts:
     skipped: int
 
 
-def resume_publish(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
+def request_publication(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     """Queue the publication of the HITs that are not live yet.
 
     Raises:
@@ -86,7 +86,7 @@ def resume_orphaned_publications() -> int:
         has_died = batch.lease_until is not None and (latest is None or latest.created_at < batch.lease_until)
         if has_died or latest is None or latest.state == JobState.DONE:
             with suppress(Conflict):  # a job is running
-                resume_publish(batch=batch, by=None)
+                request_publication(batch=batch, by=None)
                 count += 1
     return count
 
@@ -214,7 +214,7 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
         Refused: the marketplace refused some; the others stay expired.
     """
     refuse_other_marketplace(batch, marketplace)
-    cancel_unpublished(batch=batch, marketplace=marketplace)
+    cancel_unpublished_hits(batch=batch, marketplace=marketplace)
     _plan_expiries(batch, skip_states=OPEN_CALL_STATES)
     crash_point("expire.after_plan")
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
@@ -269,7 +269,7 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace, after: int = 0) ->
     hits = Hit.objects.filter(unit__batch=batch)
     # A publisher may have created one while the batch was stopped.
     if hits.filter(state__in=UNPUBLISHED_HIT_STATES).exists():
-        cancel_unpublished(batch=batch, marketplace=marketplace)
+        cancel_unpublished_hits(batch=batch, marketplace=marketplace)
     _plan_expiries(batch, skip_states=[*OPEN_CALL_STATES, CallState.REFUSED])
     ended = hits.filter(state=HitState.LIVE, expires_at__lte=timezone.now())
     ended = ended.exclude(pk__in=_pending_overrides(batch).values("assignment__hit"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.domain.jobs.turns import TurnOver
 from hits.mturk.port import Marketplace, MarketplaceError
-from hits.selectors.batches import open_batches
+from hits.selectors.batches import list_open_batches
 from hits.services.batches import compensation, lifecycle
 from hits.services.collecting import assignment_sync
 from hits.services.errors import Refused
@@ -51,7 +51,7 @@ def _settle_decisions(marketplace: Marketplace, resume_point: ResumePoint) -> No
 
 def _sync_batches(marketplace: Marketplace, resume_point: ResumePoint) -> None:
     first = resume_point.get("batch", 0)
-    batches_here = [row for row in open_batches() if row.environment == marketplace.environment.name]
+    batches_here = [row for row in list_open_batches() if row.environment == marketplace.environment.name]
     for batch in sorted(batches_here, key=lambda row: row.pk):
         if batch.pk < first:
             continue

@@ -57,7 +57,7 @@ def top_up_batch(
             return earlier, Job.objects.filter(task=TASK, args__top_up=earlier.pk).latest("pk")
         batch = Batch.objects.select_related("project").get(pk=batch.pk)  # current target and caps
         proposal = propose_top_up(batch, target_cents_per_hour)
-        _check_sum(proposal, seen_cents)
+        _check_seen_total(proposal, seen_cents)
         budget.check_confirmation(
             project=project,
             environment=marketplace.environment,
@@ -120,7 +120,7 @@ def _check_target(cents: int | None) -> None:
         )
 
 
-def _check_sum(proposal: TopUpProposal, seen_cents: int | None) -> None:
+def _check_seen_total(proposal: TopUpProposal, seen_cents: int | None) -> None:
     total_cents = proposal.total_cents
     if not proposal.underpaid:
         raise Refused(

@@ -72,7 +72,7 @@ def sync_batch(
         try:
             found = sync_hit(hit=hit, marketplace=marketplace)
         except MarketplaceError as error:
-            if error.retry:
+            if error.is_retryable:
                 raise
             logger.warning("HIT %s of batch %s cannot be read: %s", hit.hit_id, batch.pk, error)
             counts["failed"] += 1

@@ -140,6 +140,6 @@ def _sync_hits(marketplace: Marketplace, hit_ids: set[str]) -> bool:
             assignment_sync.sync_hit(hit=hit, marketplace=marketplace)
         except MarketplaceError as error:
             logger.warning("HIT %s cannot be read: %s", hit.hit_id, error)
-            if error.retry:
+            if error.is_retryable:
                 return False
     return True

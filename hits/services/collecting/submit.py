@@ -17,7 +17,7 @@ from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
 from hits.domain.units.arms import next_arm
 from hits.domain.workers import demographics
-from hits.domain.workers.countries import CHANGE_INTERVAL, parse_code
+from hits.domain.workers.countries import CHANGE_INTERVAL, parse_country_code
 from hits.hints.hint_report import HintReportError, parse_hint_report
 from hits.models import (
     Attempt,
@@ -37,11 +37,12 @@ from hits.selectors.eligibility.arms import live_arms
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof
 from hits.selectors.eligibility.eligibility import country_refusals, declared_country, hit_refusals
 from hits.selectors.eligibility.limits import has_ended
+from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
 from hits.selectors.images.images import image_facts_by_id
-from hits.selectors.pages import OWN_WORK_REASON, current_consent, has_consented
+from hits.selectors.pages import current_consent, has_consented
 from hits.selectors.submissions import has_saved_work
 from hits.services.collecting.page_keys import PageKey, find_hit
-from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.errors import Conflict, ContentTooLarge, Refused
 
 NOT_ELIGIBLE_MESSAGE = gettext_noop("This task is not open to you.")
 ALREADY_SEEN_MESSAGE = (
@@ -127,7 +128,7 @@ def _get_or_begin_attempt(key: PageKey) -> Attempt:
         return _find_attempt(hit, key, worker) or _begin_attempt(hit, key, worker)
 
 
-def _working_attempt(key: PageKey) -> Attempt:
+def _get_attempt_to_save(key: PageKey) -> Attempt:
     """Return the attempt to save or submit; in kinds with arms, ``open_attempt`` has assigned its arm."""
     attempt = _get_or_begin_attempt(key)
     needs_arm = registry.get_kind(attempt.hit.unit.batch.kind).arms > 1 and attempt.arm is None
@@ -140,7 +141,7 @@ def _working_attempt(key: PageKey) -> Attempt:
 
 def _get_worker(hit: Hit, key: PageKey) -> Worker:
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
-    if hit.unit.excluded_workers.filter(pk=worker.pk).exists():
+    if is_excluded(worker, hit.unit):
         _raise_if_refused(hit, [OWN_WORK_REASON])
     return worker
 
@@ -189,7 +190,7 @@ def record_consent(
         Refused: an unknown country, or an answer that the form does not offer.
         NotEligible: the tasks are not open in that country.
     """
-    code = parse_code(country)
+    code = parse_country_code(country)
     if country.strip() and not code:
         raise Refused("country: choose one from the list")
     try:
@@ -238,14 +239,14 @@ def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
     """Save unfinished work; ``revision`` is the last one that the page saw.
 
     Raises:
-        TooLarge: over 60 kB of JSON.
+        ContentTooLarge: over 60 kB of JSON.
         DraftConflict: another tab saved a newer revision, which the exception holds.
     """
     if not isinstance(content, dict):
         raise Refused("content: send the draft as an object")
     if len(canonical_json(content)) > MAX_DRAFT_BYTES:
-        raise TooLarge(f"content: over {MAX_DRAFT_BYTES // 1000} kB; shorten the texts")
-    attempt = _working_attempt(key)
+        raise ContentTooLarge(f"content: over {MAX_DRAFT_BYTES // 1000} kB; shorten the texts")
+    attempt = _get_attempt_to_save(key)
     now = timezone.now()
     # One conditional UPDATE: the second of two simultaneous saves gets a conflict.
     if Draft.objects.filter(attempt=attempt, revision=revision).update(
@@ -280,12 +281,12 @@ def store_submission(
     Raises:
         hits.kind.InvalidAnswer: the answer breaks the kind's rules; each field is named.
         Conflict: the uuid was used for other content.
-        NotEligible, BadToken, TooLarge, Refused: see their messages.
+        NotEligible, BadToken, ContentTooLarge, Refused: see their messages.
     """
     if len(canonical_json(answer)) > MAX_ANSWER_BYTES:
-        raise TooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
+        raise ContentTooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
     shown_hints = _parse_hints(hints)
-    attempt = _working_attempt(key)
+    attempt = _get_attempt_to_save(key)
     unit = attempt.hit.unit
     kind = registry.get_kind(unit.batch.kind)
     images = image_facts_by_id(kind.image_ids(unit.payload))

@@ -39,13 +39,13 @@ def mark_duplicates(
         Refused: an image of another project, an image that was not examined, an image that is both retained and a
             duplicate, or one that is named twice.
     """
-    members = _duplicates_in(project, groups, examined)
+    members = _collect_duplicates(project, groups, examined)
     marked = Image.objects.filter(project=project, duplicate_of__isnull=False)
     already_marked = set(marked.values_list("pk", flat=True))
     _set_duplicate_of(
         project, list(already_marked if examined is None else already_marked.intersection(examined)), None
     )
-    for retained, group in _add_followers(project, groups).items():
+    for retained, group in _add_marked_duplicates(project, groups).items():
         _set_duplicate_of(project, group, retained)
     for taken_down, replacement in _find_replacements(project, members).items():
         _replace_retained(project, taken_down, replacement)
@@ -59,7 +59,7 @@ def mark_duplicates(
     return len(members)
 
 
-def _duplicates_in(
+def _collect_duplicates(
     project: Project, groups: Mapping[int, Sequence[int]], examined: Collection[int] | None
 ) -> list[int]:
     """Return the duplicates of all groups; raise as ``mark_duplicates``."""
@@ -75,7 +75,7 @@ def _duplicates_in(
     return members
 
 
-def _add_followers(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+def _add_marked_duplicates(project: Project, groups: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
     """Return each group with the images that are marked as duplicates of its members."""
     retained_of = {member: kept for kept, group in groups.items() for member in group}
     extended = {kept: list(group) for kept, group in groups.items()}
@@ -152,7 +152,7 @@ def add_duplicates(
 
 
 @transaction.atomic
-def restore_marks(
+def restore_duplicate_marks(
     *, project: Project, marks: Mapping[int, int | None], by: AbstractBaseUser | None = None
 ) -> int:
     """Set each image's mark to the given retained image, or to none; all other marks stay.

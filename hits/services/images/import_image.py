@@ -193,12 +193,12 @@ def store_images(
     Image.objects.bulk_create(new_images.values(), ignore_conflicts=True)
     stored = {image.original_sha256: image for image in rows.all()}
     return [
-        problems.get(at) or _store_result(item, stored, new_images.pop(item.original_sha256, None))
+        problems.get(at) or _pick_stored_image(item, stored, new_images.pop(item.original_sha256, None))
         for at, item in enumerate(prepared)
     ]
 
 
-def _store_result(
+def _pick_stored_image(
     item: PreparedImage, stored: Mapping[str, Image], new_image: Image | None
 ) -> "tuple[Image, bool] | BadFile":
     image = stored.get(item.original_sha256)

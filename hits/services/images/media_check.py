@@ -50,12 +50,12 @@ class FaultyFile:
 def find_faulty_files(files: Iterable[StoredFile] | None = None) -> Iterator[FaultyFile]:
     """Yield each missing, truncated or changed file; every byte of every file is read."""
     for file in stored_files() if files is None else files:
-        found = _check_file(file)
+        found = _find_file_fault(file)
         if found is not None:
             yield found
 
 
-def _check_file(file: StoredFile) -> FaultyFile | None:
+def _find_file_fault(file: StoredFile) -> FaultyFile | None:
     storage = Image._meta.get_field("file").storage
     try:
         size = storage.size(file.name)

@@ -45,14 +45,14 @@ def read_zip_contents(path: Path, display_name: str) -> ZipContents:
         BadFile: it is not a zip, is encrypted, too large, or has a link, a name outside of it, several CSV files or
             no photo; the message names the entry and the fix.
     """
-    _check_end(path, display_name)
+    _check_directory_size(path, display_name)
     try:
         with zipfile.ZipFile(path) as archive:
             entries = [entry for entry in archive.infolist() if not entry.filename.endswith("/")]
     except (zipfile.BadZipFile, ValueError, struct.error, OSError, NotImplementedError) as error:
         raise BadFile(f"{display_name}: is damaged ({error}); make the zip again") from error
     if len(entries) > MAX_FILES:
-        raise _too_many_files(display_name)
+        raise _too_many_files_error(display_name)
     for entry in entries:
         _check_entry(entry, display_name)
     if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
@@ -89,7 +89,7 @@ def read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> 
     return data
 
 
-def _check_end(path: Path, display_name: str) -> None:
+def _check_directory_size(path: Path, display_name: str) -> None:
     """Check the stated length of the directory before it is read into memory."""
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -106,10 +106,10 @@ def _check_end(path: Path, display_name: str) -> None:
         if (end64[0], end64[10]) == _END64_SIGNATURES:  # readers use this record then
             count, directory_bytes = end64[7], end64[8]
     if count > MAX_FILES or directory_bytes > MAX_DIRECTORY_BYTES:
-        raise _too_many_files(display_name)
+        raise _too_many_files_error(display_name)
 
 
-def _too_many_files(display_name: str) -> BadFile:
+def _too_many_files_error(display_name: str) -> BadFile:
     return BadFile(f"{display_name}: has more than {MAX_FILES:,} files; split it")
 
 

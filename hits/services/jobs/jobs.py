@@ -20,10 +20,10 @@ from hits.domain.jobs.queues import Queue, task_queue
 from hits.domain.jobs.turns import TurnOver
 from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState
 from hits.models import Batch, Heartbeat, Job, Project
-from hits.selectors.jobs import REFUSED, open_jobs_for_keys
-from hits.services.errors import Busy, CannotStart, Conflict, Refused
+from hits.selectors.jobs import REFUSED, find_open_jobs
+from hits.services.errors import Conflict, JobCannotStart, Refused, RetryLater
 from hits.services.jobs import slots, subjobs, wakeups
-from hits.services.jobs.lease import LEASE, is_lost
+from hits.services.jobs.lease import LEASE, lost_job_filter
 from hits.services.jobs.progress import (
     RESUME_POINT_KEY,
     TURN_KEYS,
@@ -83,7 +83,7 @@ def enqueue(
                 resumable=resumable,
             )
     except IntegrityError as error:
-        holder = open_jobs_for_keys(exclusive_key).first()
+        holder = find_open_jobs(exclusive_key).first()
         number = f" as job {holder.pk}" if holder else ""
         raise Conflict(f"{title}: is running already{number}; wait for it or cancel it") from error
     if queue:
@@ -124,18 +124,18 @@ def claim_job(job_id: int) -> Iterator[Progress | None]:
     if job.runs > 1 and RESUME_POINT_KEY not in job.cursor:
         write_log_line(job, _start_message(job))
     progress = Progress(job)
-    stop = _renew_lease(progress)
+    stop = _start_lease_renewal(progress)
     try:
-        with slots.open_turn(job):
+        with slots.limit_to_turn(job):
             yield progress
-    except (TurnOver, Busy, SplitIntoSubjobs) as reason:
+    except (TurnOver, RetryLater, SplitIntoSubjobs) as reason:
         _reschedule(progress, reason)
     except KeyboardInterrupt:
         _finish_job(job, JobState.CANCELLED, error="interrupted at the keyboard")
         raise
     except Cancelled as reason:
         _finish_job(job, JobState.CANCELLED, error=str(reason))
-    except CannotStart as reason:
+    except JobCannotStart as reason:
         Job.objects.filter(pk=job.pk).update(resumable=False, cursor={REFUSED: True})
         _finish_job(job, JobState.FAILED, error=str(reason))
     except Refused as reason:
@@ -167,10 +167,10 @@ def job_task(name: str) -> Callable[[Callable[[Progress], None]], Callable[[int]
 def _claim_row(job_id: int) -> Job | None:
     """Claim a job for this process; ``None`` if it is not available."""
     owner = slots.new_lease_owner()
-    if slots.has_no_free_slot(job_id, owner):
+    if slots.decline_without_free_slot(job_id, owner):
         return None
     now = timezone.now()
-    claimed = Job.objects.filter(wakeups.is_ready(now), pk=job_id).update(
+    claimed = Job.objects.filter(wakeups.ready_job_filter(now), pk=job_id).update(
         state=JobState.RUNNING,
         lease_owner=owner,
         lease_until=now + LEASE,
@@ -183,10 +183,10 @@ def _claim_row(job_id: int) -> Job | None:
     return Job.objects.get(pk=job_id) if claimed else None
 
 
-def _reschedule(progress: Progress, reason: TurnOver | Busy | SplitIntoSubjobs) -> None:
+def _reschedule(progress: Progress, reason: TurnOver | RetryLater | SplitIntoSubjobs) -> None:
     if isinstance(reason, TurnOver):
         _requeue(progress, reason.resume_point, wait=reason.wait_seconds)
-    elif isinstance(reason, Busy):
+    elif isinstance(reason, RetryLater):
         _requeue(progress, {WAITS_KEY: True}, wait=reason.seconds, reason=str(reason))
     elif subjobs.store_subjobs(progress.job, reason):
         wake_waiting_jobs(queues=[task_queue(reason.task)], new_job_grace=timedelta())
@@ -198,7 +198,7 @@ def _requeue(progress: Progress, resume_point: dict[str, Any], *, wait: float, r
     own_job = Job.objects.filter(pk=job.pk, lease_owner=job.lease_owner, state=JobState.RUNNING)
     is_queued = own_job.update(  # its next turn notices a cancellation
         state=JobState.QUEUED,
-        cursor=progress.cursor_for(resume_point),
+        cursor=progress.build_cursor(resume_point),
         lease_owner="",
         lease_until=now,
         not_before=now + timedelta(seconds=wait) if wait else None,
@@ -207,7 +207,7 @@ def _requeue(progress: Progress, resume_point: dict[str, Any], *, wait: float, r
         write_log_line(job, f"Waits: {reason}")
 
 
-def _renew_lease(progress: Progress) -> threading.Event:
+def _start_lease_renewal(progress: Progress) -> threading.Event:
     """Renew the lease from a thread until the returned event is set.
 
     One step, for example a clustering, may take longer than the lease, and no other process may claim the job then.
@@ -243,13 +243,13 @@ def cancel_job(*, job: Job) -> None:
     """
     for _ in range(CANCEL_ATTEMPTS):  # between two queries a process may claim it, or its turn may end
         now = timezone.now()
-        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | is_lost(now)
+        idle = Q(state__in=(JobState.QUEUED, JobState.WAITING)) | lost_job_filter(now)
         is_cancelled = Job.objects.filter(idle, pk=job.pk).update(state=JobState.CANCELLED, finished_at=now)
         subjobs.cancel_subjobs(job.pk)
         if is_cancelled:
             write_log_line(job, "Cancelled")
             if job.parent_id:
-                _settle_parent(job.parent_id)
+                _finish_or_wake_parent(job.parent_id)
             return
         if Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True):
             return
@@ -263,10 +263,10 @@ def resume_job(*, job: Job, queue: bool = True) -> Job:
         Conflict: a process works on it, it cannot be resumed, or another job with its key is open.
     """
     now = timezone.now()
-    is_resumable = Q(state__in=STOPPED_JOB_STATES) | is_lost(now)
+    is_resumable = Q(state__in=STOPPED_JOB_STATES) | lost_job_filter(now)
     try:
         with transaction.atomic():
-            subjobs.abandon_waiting_job(job.pk, now)
+            subjobs.cancel_waiting_job(job.pk, now)
             is_queued = Job.objects.filter(is_resumable, pk=job.pk, resumable=True, parent=None).update(
                 state=JobState.QUEUED,
                 cancel_requested=False,
@@ -309,7 +309,9 @@ def run_in_process(*, job: Job, listener: Listener | None = None) -> Job:
             state_before = (job.state, job.runs)
             for subjob in job.subjobs.filter(state__in=OPEN_JOB_STATES).order_by("pk"):
                 _run_task(subjob)
-            _settle_parent(job.pk)  # the process of the last subjob may have died before it woke the parent
+            _finish_or_wake_parent(
+                job.pk
+            )  # the process of the last subjob may have died before it woke the parent
             _run_task(job)
             job.refresh_from_db()
             if (job.state, job.runs) == state_before:  # a worker has it or a subjob: follow it
@@ -336,7 +338,7 @@ def sweep_jobs() -> int:
     """
     record_heartbeat()
     for parent in subjobs.find_orphaned_parents():
-        _settle_parent(parent)
+        _finish_or_wake_parent(parent)
     return wake_waiting_jobs()
 
 
@@ -355,7 +357,7 @@ def _finish_job(job: Job, state: JobState, *, error: str = "") -> None:
     if own_job.update(**changes):
         write_log_line(job, _end_message(job, state, error))
         if job.parent_id:
-            _settle_parent(job.parent_id)
+            _finish_or_wake_parent(job.parent_id)
 
 
 def _start_message(job: Job) -> str:
@@ -369,7 +371,7 @@ def _end_message(job: Job, state: JobState, error: str) -> str:
     return f"{message} ({error})" if error else message
 
 
-def _settle_parent(parent_id: int) -> None:
-    parent = subjobs.settle_parent(parent_id)
+def _finish_or_wake_parent(parent_id: int) -> None:
+    parent = subjobs.finish_or_requeue_parent(parent_id)
     if parent is not None:
         wake_job(parent)

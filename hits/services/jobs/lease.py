@@ -10,6 +10,6 @@ from hits.domain.states import JobState
 LEASE = timedelta(seconds=30)
 
 
-def is_lost(now: datetime) -> Q:
+def lost_job_filter(now: datetime) -> Q:
     """Match running jobs with an expired lease, whose process has died."""
     return Q(state=JobState.RUNNING, lease_until__lt=now)

@@ -65,7 +65,7 @@ class Progress:
         """
         self.advance(self._done_before + number, self._done_before + left)
 
-    def cursor_for(self, resume_point: dict[str, Any]) -> dict[str, Any]:
+    def build_cursor(self, resume_point: dict[str, Any]) -> dict[str, Any]:
         """Return the cursor for a later turn that resumes at ``resume_point``."""
         self._cursor |= {
             RESUME_POINT_KEY: resume_point,

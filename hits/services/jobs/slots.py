@@ -23,7 +23,7 @@ def new_lease_owner() -> str:
     return f"{process.name}/{uuid.uuid4().hex}" if process is not None else uuid.uuid4().hex
 
 
-def has_no_free_slot(job_id: int, owner: str) -> bool:
+def decline_without_free_slot(job_id: int, owner: str) -> bool:
     """Return whether this worker process runs all the light jobs that it may; one slot is for periodic tasks.
 
     The job's message is consumed then, and the end of a turn wakes the next job.
@@ -45,7 +45,7 @@ def has_no_free_slot(job_id: int, owner: str) -> bool:
     return True
 
 
-def open_turn(job: Job) -> AbstractContextManager[None]:
+def limit_to_turn(job: Job) -> AbstractContextManager[None]:
     """Limit a light job in a worker process to a turn (a time slice); heavy jobs and commands run to completion."""
     if worker_process.current_worker_process() is None or job.queue not in LIGHT_QUEUES:
         return nullcontext()
@@ -74,7 +74,7 @@ def run_in_worker(run: Callable[[int], object], job_id: int) -> None:
 def _next_subjob(subjob: Job, tried: set[int]) -> Job | None:
     if subjob.parent_id is None:
         return None
-    waiting = Job.objects.filter(wakeups.is_ready(timezone.now()), queue=subjob.queue)
+    waiting = Job.objects.filter(wakeups.ready_job_filter(timezone.now()), queue=subjob.queue)
     if waiting.exclude(parent=subjob.parent_id).exists():
         return None
     return (

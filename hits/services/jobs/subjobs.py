@@ -13,7 +13,7 @@ from hits.domain.jobs.queues import task_queue
 from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Job
 from hits.selectors.jobs import DONE_AT_START
-from hits.services.jobs.lease import is_lost
+from hits.services.jobs.lease import lost_job_filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def store_subjobs(job: Job, split: SplitIntoSubjobs) -> list[Job]:
     )
 
 
-def settle_parent(parent_id: int) -> Job | None:
+def finish_or_requeue_parent(parent_id: int) -> Job | None:
     """End or requeue a waiting job when no subjob is open; return it if it has to be woken."""
     subjobs = Job.objects.filter(parent=parent_id)
     if subjobs.filter(state__in=OPEN_JOB_STATES).exists():
@@ -93,7 +93,7 @@ def _subjobs_done(parent_id: int) -> int:
     return Job.objects.filter(parent=parent_id).aggregate(done=Sum("done"))["done"] or 0
 
 
-def abandon_waiting_job(parent_id: int, now: datetime) -> None:
+def cancel_waiting_job(parent_id: int, now: datetime) -> None:
     """Cancel a waiting job and its open subjobs, unless a process works on one of them."""
     subjobs = Job.objects.filter(parent=parent_id)
     running_subjobs = Job.objects.filter(parent=OuterRef("pk"), state=JobState.RUNNING, lease_until__gte=now)
@@ -107,7 +107,9 @@ def cancel_subjobs(parent_id: int) -> None:
     """Cancel all subjobs: idle ones immediately, running ones at their next step."""
     now = timezone.now()
     subjobs = Job.objects.filter(parent=parent_id)
-    subjobs.filter(Q(state=JobState.QUEUED) | is_lost(now)).update(state=JobState.CANCELLED, finished_at=now)
+    subjobs.filter(Q(state=JobState.QUEUED) | lost_job_filter(now)).update(
+        state=JobState.CANCELLED, finished_at=now
+    )
     subjobs.filter(state=JobState.RUNNING).update(cancel_requested=True)
 
 

@@ -20,7 +20,7 @@ from hits.domain.jobs.queues import Queue
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs.database_clock import database_now
-from hits.services.jobs.lease import is_lost
+from hits.services.jobs.lease import lost_job_filter
 
 logger = logging.getLogger(__name__)
 
@@ -61,9 +61,9 @@ def wake_next_job(queue: str) -> int:
     return _send_wakeups(_unwoken_jobs(queue, now, now - WAKEUP_TIMEOUT)[:1], now)
 
 
-def is_ready(now: datetime) -> Q:
+def ready_job_filter(now: datetime) -> Q:
     """Match the jobs that a worker may claim: queued and due, or orphaned."""
-    return Q(state=JobState.QUEUED) & (Q(not_before=None) | Q(not_before__lte=now)) | is_lost(now)
+    return Q(state=JobState.QUEUED) & (Q(not_before=None) | Q(not_before__lte=now)) | lost_job_filter(now)
 
 
 def queue_depth(queue: str) -> int:
@@ -90,11 +90,11 @@ def send_wakeup(job: Job) -> None:
 
 
 def _wake_queue(queue: str, now: datetime, wakeup_timeout: timedelta, new_job_grace: timedelta) -> int:
-    if not Job.objects.filter(is_ready(now), queue=queue).exists():
+    if not Job.objects.filter(ready_job_filter(now), queue=queue).exists():
         return 0
     opened = Job.objects.filter(queue=queue)
     running = opened.filter(state=JobState.RUNNING, lease_until__gte=now).count()
-    woken = opened.filter(is_ready(now), woken_at__gt=now - wakeup_timeout).count()
+    woken = opened.filter(ready_job_filter(now), woken_at__gt=now - wakeup_timeout).count()
     room = 2 * settings.QUEUE_SLOTS.get(queue, 1) - running - woken
     if room <= 0:
         return 0
@@ -109,7 +109,7 @@ def _wake_queue(queue: str, now: datetime, wakeup_timeout: timedelta, new_job_gr
 def _unwoken_jobs(queue: str, now: datetime, woken_before: datetime) -> "QuerySet[Job]":
     """Return a queue's claimable jobs without a message, longest waiting first."""
     unwoken = Q(woken_at=None) | Q(woken_at__lte=woken_before)
-    jobs = Job.objects.filter(is_ready(now) & unwoken, queue=queue)
+    jobs = Job.objects.filter(ready_job_filter(now) & unwoken, queue=queue)
     return jobs.order_by(Coalesce(F("lease_until"), F("created_at")), "pk")
 
 

@@ -35,7 +35,7 @@ from hits.services.launching.request_token import build_planned_hit
 from hits.services.launching.terms import NOT_EXCLUDED, Eligibility, LaunchTerms, resolve_terms
 from hits.services.money import budget
 from hits.services.typed_values import clean_field, get_kind
-from hits.services.workers.qualifications import pool_qualification
+from hits.services.workers.qualifications import get_or_create_pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
 MAX_WORKER_LIMIT = 100_000  # more tasks than any batch has
@@ -145,17 +145,17 @@ def _write_eligibility(batch: Batch, eligibility: Eligibility) -> None:
     for planned in (*(() if is_compensation else (NOT_EXCLUDED,)), *eligibility.requirements):
         BatchRequirement.objects.create(
             batch=batch,
-            qualification=_qualification(batch, planned.pool),
+            qualification=_get_pool_qualification(batch, planned.pool),
             comparator=planned.comparator.value,
             values=list(planned.values),
             guards=planned.guards.value,
         )
 
 
-def _qualification(batch: Batch, pool: Pool | None) -> Qualification | None:
+def _get_pool_qualification(batch: Batch, pool: Pool | None) -> Qualification | None:
     if pool is None:
         return None
-    return pool_qualification(project=batch.project, environment=batch.environment, pool=pool)
+    return get_or_create_pool_qualification(project=batch.project, environment=batch.environment, pool=pool)
 
 
 def _check_cost(project: Project, environment: Environment, cost: Estimate, terms: LaunchTerms) -> None:

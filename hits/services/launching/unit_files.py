@@ -92,7 +92,7 @@ class _UnitReader:
         shown: dict[int, list[int]] = {}
         first: dict[str, int] = {}
         for line in lines:
-            unit = self._unit(line, photos)
+            unit = self._parse_unit_line(line, photos)
             if unit is None:
                 continue
             key = self.key(unit)
@@ -116,7 +116,7 @@ class _UnitReader:
         for position, problem in check(self.found):
             self._add_problem(self.lines[position], problem)
 
-    def _unit(self, line: UnitLine, photos: Mapping[str, list[int]]) -> dict[str, Any] | None:
+    def _parse_unit_line(self, line: UnitLine, photos: Mapping[str, list[int]]) -> dict[str, Any] | None:
         try:
             return self.kind.parse_unit(
                 resolve_photos(line.content, lambda name: _single_photo(photos[name], name))

@@ -88,7 +88,7 @@ def check_batch_budget(*, batch: Batch, marketplace: Marketplace) -> None:
     """
     project = Project.objects.get(pk=batch.project_id)
     check_caps(project=project, batch=Batch.objects.get(pk=batch.pk), more_cents=0)
-    needed = unheld_cents(batch)
+    needed = cents_to_hold(batch)
     if not needed:
         return
     available = available_cents(marketplace)
@@ -107,12 +107,12 @@ def available_cents(marketplace: Marketplace) -> int | None:
     try:
         return marketplace.get_balance().available_cents
     except MarketplaceError as error:
-        if error.retry:
+        if error.is_retryable:
             return None
         raise Refused(f"funds: the marketplace does not report the account's balance: {error}") from error
 
 
-def unheld_cents(batch: Batch) -> int:
+def cents_to_hold(batch: Batch) -> int:
     """Return the cents that the marketplace will hold for the batch's unattempted HITs.
 
     An attempted HIT may exist with its reply lost, and then the balance excludes its hold already.
@@ -184,9 +184,9 @@ def set_project_money(
         Refused: a negative or implausible sum.
     """
     new_values: dict[str, int | None] = {
-        "target_cents_per_hour": _parse_cents("target", target_cents_per_hour, MAX_TARGET_CENTS),
-        "budget_cap_cents": _parse_cap(budget_cap_cents),
-        "confirm_above_cents": _parse_cents("threshold", confirm_above_cents, 2**31 - 1),
+        "target_cents_per_hour": _validate_cents("target", target_cents_per_hour, MAX_TARGET_CENTS),
+        "budget_cap_cents": _validate_cap(budget_cap_cents),
+        "confirm_above_cents": _validate_cents("threshold", confirm_above_cents, 2**31 - 1),
     }
     row = Project.objects.select_for_update().get(pk=project.pk)
     changed = {name: value for name, value in new_values.items() if getattr(row, name) != value}
@@ -204,7 +204,7 @@ def set_batch_cap(*, batch: Batch, budget_cap_cents: int | None, by: AbstractBas
     Raises:
         Refused: a negative or implausible sum.
     """
-    new_cap = _parse_cap(budget_cap_cents)
+    new_cap = _validate_cap(budget_cap_cents)
     row = Batch.objects.select_for_update().get(pk=batch.pk)
     if row.budget_cap_cents == new_cap:
         return False
@@ -231,11 +231,11 @@ def _check_cap(subject: str, cap_cents: int, committed: int, more_cents: int, re
     )
 
 
-def _parse_cap(cents: int | None) -> int | None:
-    return None if cents is None else _parse_cents("cap", cents, MAX_CAP_CENTS)
+def _validate_cap(cents: int | None) -> int | None:
+    return None if cents is None else _validate_cents("cap", cents, MAX_CAP_CENTS)
 
 
-def _parse_cents(name: str, cents: int, maximum: int) -> int:
+def _validate_cents(name: str, cents: int, maximum: int) -> int:
     if not 0 <= cents <= maximum:
         raise Refused(f"{name}: use {format_dollars(0)} to {format_dollars(maximum)}")
     return cents

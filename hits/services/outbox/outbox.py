@@ -108,7 +108,7 @@ def settle_call(*, call: OutgoingCall, marketplace: Marketplace) -> bool:
         ) or not outbox_operations.has_taken_effect(claimed, marketplace):
             outbox_operations.execute_call(claimed, marketplace)
     except MarketplaceError as error:
-        _handle_error(claimed, error, marketplace)
+        _raise_unless_done(claimed, error, marketplace)
     crash_point("settle.after_call")
     with transaction.atomic():
         if _finish_call(claimed, CallState.DONE, ""):
@@ -233,7 +233,7 @@ def _finish_call(call: OutgoingCall, state: CallState, error: str) -> bool:
     )
 
 
-def _handle_error(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> None:
+def _raise_unless_done(call: OutgoingCall, error: MarketplaceError, marketplace: Marketplace) -> None:
     """Return if the call took effect despite the error; otherwise record the failure and raise.
 
     Raises:
@@ -247,7 +247,7 @@ def _handle_error(call: OutgoingCall, error: MarketplaceError, marketplace: Mark
         # The lease is released; a later round checks again.
         _finish_call(call, CallState.INTENT, str(no_answer))
         raise Refused(f"the marketplace did not answer whether {call.operation} succeeded") from no_answer
-    _finish_call(call, CallState.INTENT if error.retry else CallState.REFUSED, reason)
+    _finish_call(call, CallState.INTENT if error.is_retryable else CallState.REFUSED, reason)
     raise Refused(f"the marketplace refused to {call.operation}: {reason}") from error
 
 

@@ -28,7 +28,7 @@ LISTING_LAG = timedelta(minutes=5)  # the list may not show a new HIT yet
 _HIT_ID = re.compile(r"\b[A-Z0-9]{10,64}\b")
 
 
-def mark_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
+def mark_hit_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
     """Record that a HIT exists on the marketplace, and post its hold. Repeatable; return whether the row changed.
 
     A cancelled HIT becomes live again and its batch closes again, since a worker may have it.
@@ -87,7 +87,7 @@ def recover_hits(batch: Batch, hits: Iterable[Hit], marketplace: Marketplace) ->
         first, *surplus = reversed(found)  # the list is newest first
         for remote in surplus:
             _expire_surplus(batch, hit, remote, first, marketplace)
-        mark_live(batch, hit, first)
+        mark_hit_live(batch, hit, first)
     return missing
 
 

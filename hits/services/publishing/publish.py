@@ -21,10 +21,10 @@ from hits.models import Batch, Hit
 from hits.mturk.port import Failure, HitTypeSpec, Marketplace, MarketplaceError, RemoteHit
 from hits.selectors.eligibility.eligibility import marketplace_requirement
 from hits.selectors.listing import batch_listing
-from hits.selectors.publishing import was_closed_by
+from hits.selectors.publishing import was_closed_at
 from hits.services.collecting import notifications
 from hits.services.environment import refuse_other_marketplace
-from hits.services.errors import Busy, Refused
+from hits.services.errors import Refused, RetryLater
 from hits.services.jobs.jobs import Progress
 from hits.services.launching.eligibility import masters_requirements
 from hits.services.money import budget
@@ -54,7 +54,7 @@ def publish_batch(
 
     Raises:
         Refused: the marketplace refused for good (no funds, a bad field), or a cap is reached; live HITs stay live.
-        Busy: another process publishes this batch.
+        RetryLater: another process publishes this batch.
         TurnOver: in a worker process; the rest waits for the next turn.
     """
     if batch.state not in _PUBLISHABLE:
@@ -81,10 +81,10 @@ def reschedule_if_unpublished(*, batch: Batch) -> None:
     """Reschedule an ending job while planned HITs remain, so that “done” means that all are published.
 
     Raises:
-        Busy: some remain; an extension may have planned them a moment ago.
+        RetryLater: some remain; an extension may have planned them a moment ago.
     """
     if unpublished_hits(batch).filter(unit__batch__state__in=_PUBLISHABLE).exists():
-        raise Busy(f"{batch.name} has tasks that are not published yet", RESCHEDULE_SECONDS)
+        raise RetryLater(f"{batch.name} has tasks that are not published yet", RESCHEDULE_SECONDS)
 
 
 class _PublicationRun:
@@ -125,7 +125,7 @@ class _PublicationRun:
                 self.progress.advance(published_before + number - len(self.unlisted), total)
             if number < len(pending):
                 turns.end_if_over(**self.rate_limiter.resume_point())
-        self._find_unlisted()
+        self._recover_unlisted_hits()
         return self.published
 
     def _publish_one(self, hit: Hit, hit_type_id: str) -> None:
@@ -143,7 +143,7 @@ class _PublicationRun:
         if remote is None:
             self.unlisted.append(hit)
             return
-        self.published += orphan_recovery.mark_live(self.batch, hit, remote)
+        self.published += orphan_recovery.mark_hit_live(self.batch, hit, remote)
         crash_point("publish.after_result")
 
     def _create(self, hit: Hit, hit_type_id: str) -> RemoteHit | None:
@@ -166,14 +166,14 @@ class _PublicationRun:
         except MarketplaceError as error:
             if error.failure is Failure.ALREADY_EXISTS:  # an earlier call succeeded and its reply was lost
                 return orphan_recovery.find_named_hit(error, hit, self.marketplace)
-            if not error.retry:
+            if not error.is_retryable:
                 _record_refusal(hit, str(error))
             is_unfunded = error.failure is Failure.NO_FUNDS and self.batch.environment == "local"
             raise Refused(
                 f"HIT {hit.annotation}: the marketplace refused it: {error}{_FUNDS_ADVICE if is_unfunded else ''}"
             ) from error
 
-    def _find_unlisted(self) -> None:
+    def _recover_unlisted_hits(self) -> None:
         """Look for existing HITs until the list shows them; a new HIT takes a while to appear."""
         first_try = self.progress.resume_point.get("looked", 0) if self.progress is not None else 0
         for number, seconds in enumerate((0.0, *LOOKUP_RETRY_SECONDS)[first_try:], start=first_try):
@@ -202,7 +202,7 @@ def _record_refusal(hit: Hit, reason: str) -> None:
     Hit.objects.filter(pk=hit.pk, state=HitState.INTENT).update(error=reason[:400], **reset)
 
 
-def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
+def cancel_unpublished_hits(*, batch: Batch, marketplace: Marketplace) -> int:
     """Cancel the HITs of a closing batch that never became live; return their number. Repeatable.
 
     An attempted HIT may exist although its reply was lost. It is looked up first and becomes live, so that it is
@@ -212,7 +212,7 @@ def cancel_unpublished(*, batch: Batch, marketplace: Marketplace) -> int:
     cancellable = [HitState.PLANNED]
     if not is_being_published(batch):
         attempted = Hit.objects.filter(unit__batch=batch, state=HitState.INTENT)
-        caught_up = was_closed_by(batch, timezone.now() - orphan_recovery.LISTING_LAG)  # read before the list
+        caught_up = was_closed_at(batch, timezone.now() - orphan_recovery.LISTING_LAG)  # read before the list
         orphan_recovery.recover_hits(batch, attempted, marketplace)
         cancellable += [HitState.INTENT] if caught_up else []
     return Hit.objects.filter(

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from hits.models import Batch
-from hits.services.errors import Busy, Conflict
+from hits.services.errors import Conflict, RetryLater
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class Publisher:
             Conflict: the lease expired, for example while this machine slept, and another process has it.
         """
         if timezone.now() - self._renewed >= RENEW_AFTER and not self.renew():
-            raise _lease_conflict(self.batch)
+            raise _build_busy_error(self.batch)
 
     def renew(self) -> bool:
         """Renew the lease; return whether this process still held it."""
@@ -54,16 +54,16 @@ def hold_publisher_lease(batch: Batch) -> Iterator[Publisher]:
     """Claim the batch for this process and release it at the end; the lease of a dead process expires.
 
     Raises:
-        Busy: another process publishes it; the message names the process and when it last renewed the lease.
+        RetryLater: another process publishes it; the message names the process and when it last renewed the lease.
     """
     owner = f"{socket.gethostname()[:24]}, process {os.getpid()} {uuid.uuid4().hex}"[:64]
     now = timezone.now()
     free = Q(lease_until=None) | Q(lease_until__lte=now)
     # One conditional UPDATE: its row count shows whether this process got the lease.
     if not Batch.objects.filter(free, pk=batch.pk).update(lease_owner=owner, lease_until=now + LEASE):
-        raise _lease_conflict(batch)
+        raise _build_busy_error(batch)
     publisher = Publisher(batch, owner)
-    stop = _keep_alive(publisher)
+    stop = _start_lease_renewal(publisher)
     try:
         yield publisher
     finally:
@@ -76,7 +76,7 @@ def is_being_published(batch: Batch) -> bool:
     return Batch.objects.filter(pk=batch.pk, lease_until__gt=timezone.now()).exists()
 
 
-def _keep_alive(publisher: Publisher) -> threading.Event:
+def _start_lease_renewal(publisher: Publisher) -> threading.Event:
     """Renew the lease from a thread until the returned event is set.
 
     One call may outlast the lease: retries take minutes, and a throttled call waits up to ten. The thread dies with
@@ -103,15 +103,15 @@ def _leased_batch(batch: Batch, owner: str) -> "QuerySet[Batch]":
     return Batch.objects.filter(pk=batch.pk, lease_owner=owner)
 
 
-def _lease_conflict(batch: Batch) -> Conflict:
+def _build_busy_error(batch: Batch) -> Conflict:
     row = Batch.objects.get(pk=batch.pk)
     holder = row.lease_owner.rsplit(" ", 1)[0] or "another process"
     if row.lease_until is None:
         message = f"{row.name}: another process has taken over the publication; see the batch's page"
-        return Busy(message, RETRY_SECONDS)
+        return RetryLater(message, RETRY_SECONDS)
     last_renewal = row.lease_until - LEASE
     seconds_left = (row.lease_until - timezone.now()).total_seconds()
-    return Busy(
+    return RetryLater(
         f"{row.name} is being published by {holder}, last heard of at {last_renewal:%H:%M:%S} UTC: wait for it. "
         f"If it died, the batch is free at {row.lease_until:%H:%M:%S} UTC",
         min(RETRY_SECONDS, max(1.0, seconds_left)),

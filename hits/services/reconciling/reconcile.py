@@ -23,7 +23,7 @@ from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteAssign
 from hits.payments import ledger
 from hits.payments.models import EntryType, LedgerEntry
 from hits.selectors import reconciliation
-from hits.selectors.batches import iterate_in_chunks, open_batches
+from hits.selectors.batches import iterate_in_chunks, list_open_batches
 from hits.selectors.console import publishing_batch_ids
 from hits.services.collecting import assignment_sync
 from hits.services.environment import refuse_other_marketplace
@@ -145,7 +145,7 @@ def reconcile_open_batches(*, marketplace: Marketplace, resume_point: Mapping[st
         TurnOver: in a worker process; the next turn resumes at its resume point.
     """
     earlier = resume_point or {}
-    batches_here = [row for row in open_batches() if row.environment == marketplace.environment.name]
+    batches_here = [row for row in list_open_batches() if row.environment == marketplace.environment.name]
     publishing = publishing_batch_ids(batches_here)
     waiting = sorted(
         (row for row in batches_here if row.pk not in publishing and row.pk >= earlier.get("batch", 0)),
@@ -169,7 +169,7 @@ def reconcile_open_batches(*, marketplace: Marketplace, resume_point: Mapping[st
 def list_hits(marketplace: Marketplace) -> dict[str, RemoteHit]:
     """Return all HITs of the requester by id, all pages."""
     listed = {hit.hit_id: hit for hit in marketplace.list_hits()}
-    turns.restart_clock()
+    turns.restart_turn_clock()
     return listed
 
 
@@ -199,7 +199,7 @@ def _compare_hits(
             listed = list(marketplace.list_assignments(str(hit.hit_id)))
             bonuses = _bonus_cents(batch, hit, marketplace) if pays_bonuses and listed else 0
         except MarketplaceError as error:
-            if error.retry:
+            if error.is_retryable:
                 raise
             comparison.failed += 1
             if error.failure is Failure.NOT_FOUND and _should_be_listed(hit):
@@ -279,7 +279,7 @@ def _disposed_spent_cents(batch: Batch) -> int:
     return int(spent.order_by().aggregate(total=Sum("amount_cents", default=0))["total"])
 
 
-def summarize(row: Reconciliation) -> dict[str, Any]:
+def summarize_reconciliation(row: Reconciliation) -> dict[str, Any]:
     """Return a comparison as plain data for a job's result or a command's output."""
     counts = ("hits", "failed", "matched", "marketplace_only", "ours_only", "mismatch")
     names = (*counts, "cents_ours", "cents_marketplace", "findings")

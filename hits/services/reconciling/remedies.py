@@ -62,7 +62,7 @@ def resolve_assignment(
     return resolution, decision
 
 
-def keep_submission(*, submission: Submission, note: str, by: AbstractBaseUser | None) -> Resolution:
+def close_without_payment(*, submission: Submission, note: str, by: AbstractBaseUser | None) -> Resolution:
     """Store the decision that a lost submission is neither paid nor compensated.
 
     Raises:
@@ -114,7 +114,7 @@ def republish_hit(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
         if not changed:
             raise Conflict("Somebody else repaired this task just now.")
         _record_event(batch, by, "begin_anew", hit.pk)
-        return lifecycle.resume_publish(batch=batch, by=by)
+        return lifecycle.request_publication(batch=batch, by=by)
 
 
 @transaction.atomic
@@ -170,7 +170,7 @@ def _restore_cancelled_hit(batch: Batch, remote: RemoteHit) -> bool:
     cancelled = Hit.objects.filter(
         unit__batch=batch, annotation=remote.annotation, state=HitState.CANCELLED
     ).first()
-    return cancelled is not None and orphan_recovery.mark_live(batch, cancelled, remote)
+    return cancelled is not None and orphan_recovery.mark_hit_live(batch, cancelled, remote)
 
 
 def _check_missing(hit: Hit) -> None:

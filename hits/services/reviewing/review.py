@@ -63,18 +63,18 @@ def override_rejection(
     """
     if assignment.status != AssignmentStatus.REJECTED:
         raise Conflict(f"This assignment is {assignment.status.lower()} and has no rejection to override.")
-    refusal = why_no_override(assignment)
+    refusal = override_refusal_reason(assignment)
     if refusal:
         raise Refused(refusal)
     approval = assignment.decisions.filter(verdict=Verdict.APPROVE).first()
     if approval is not None:
-        return _send_as_override(approval, by)
+        return _plan_as_override(approval, by)
     rejection = assignment.decisions.filter(verdict=Verdict.REJECT).order_by("-pk").first()
     return _write_decision(assignment, Verdict.APPROVE, by, feedback.strip(), overrides=rejection)
 
 
 @transaction.atomic
-def _send_as_override(approval: Decision, by: AbstractBaseUser | None) -> Decision:
+def _plan_as_override(approval: Decision, by: AbstractBaseUser | None) -> Decision:
     """Plan a refused approval again as an override; its bonus waits for it already."""
     refused = approval.calls.filter(operation=OutgoingCall.Operation.APPROVE, state=CallState.REFUSED)
     args = {"feedback": approval.feedback, "override": True}
@@ -89,7 +89,7 @@ def _send_as_override(approval: Decision, by: AbstractBaseUser | None) -> Decisi
     return approval
 
 
-def why_no_override(assignment: Assignment) -> str:
+def override_refusal_reason(assignment: Assignment) -> str:
     """Return why a rejection cannot be overridden, or nothing."""
     deadline = assignment.submitted_at + OVERRIDE_PERIOD
     if timezone.now() >= deadline:

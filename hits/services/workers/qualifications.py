@@ -39,7 +39,7 @@ SUPERSEDED = "superseded by a later decision"
 NOT_NOTIFIED = "not notified"
 
 
-def pool_qualification(*, project: Project, environment: str, pool: Pool) -> Qualification:
+def get_or_create_pool_qualification(*, project: Project, environment: str, pool: Pool) -> Qualification:
     """Return the project's qualification of ``pool``; the first call creates it. The marketplace may lack it."""
     fields = {"name": qualification_name(project.slug, pool), "description": DESCRIPTIONS[pool]}
     try:
@@ -94,7 +94,9 @@ def decide_on_worker(
     if action in {WorkerAction.GRANT, WorkerAction.REVOKE}:
         if pool is None:
             raise Refused("qualification: choose the one to grant or revoke")
-        qualification = pool_qualification(project=project, environment=worker.environment, pool=pool)
+        qualification = get_or_create_pool_qualification(
+            project=project, environment=worker.environment, pool=pool
+        )
     decision = WorkerDecision.objects.create(
         project=project,
         worker=worker,
@@ -157,7 +159,7 @@ def settle_decision(*, decision: WorkerDecision, marketplace: Marketplace) -> bo
         message = _mask_worker_id(str(error), decision.worker)
         if error.failure is Failure.THROTTLED:  # the call was not executed
             WorkerCall.objects.filter(decision=decision).update(state=CallState.PLANNED)
-        elif not error.retry:
+        elif not error.is_retryable:
             _mark_refused(decision, message)
         raise Refused(f"the marketplace refused to {decision.action}: {message}") from error
     crash_point("qualify.after_call")

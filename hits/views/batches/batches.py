@@ -26,7 +26,7 @@ from hits.services.collecting.records import reread_records
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
-from hits.views.balance import account_balance, forget_balance
+from hits.views.balance import account_balance, clear_cached_balance
 from hits.views.pages import action_messages, batch_context
 from hits.views.pay import pay_context
 from hits.views.users import signed_in_user
@@ -79,7 +79,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "latest": review.latest_reviews(batch),
         "reconciliation": reconciliation.reconciliation_totals(batch),
         "refused": review.refused_payments(batch),
-        "not_extended": publishing.refused_extensions(batch),
+        "not_extended": publishing.refused_extension_calls(batch),
         "surplus": publishing.surplus_events(batch),
         "unreadable": list(unreadable_assignments(batch)[:MAX_UNREADABLE_SHOWN]),
         "unreadable_count": unreadable_assignments(batch).count(),
@@ -132,7 +132,7 @@ def _approval_context(batch: Batch, progress: console.BatchProgress) -> dict[str
     """Return the cost of approving all, and the highest primary key that was counted."""
     if not progress.waiting:
         return {"waiting": 0}
-    payout_counts, last = review.count_waiting_payouts(batch)
+    payout_counts, last = review.count_waiting_by_pay(batch)
     cents = sum(
         count * batch.approval_cost(most, items).total_cents for (most, items), count in payout_counts.items()
     )
@@ -159,7 +159,7 @@ def batch_sync(request: HttpRequest, batch: Batch) -> HttpResponse:
 @batch_page()
 def batch_publish(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Publish the unpublished HITs."""
-    return run_service(request, batch, "Publishing continues.", services.resume_publish)
+    return run_service(request, batch, "Publishing continues.", services.request_publication)
 
 
 @require_POST
@@ -196,7 +196,7 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
             lambda **args: services.request_approval(last=last, **args),
         )
     result = services.approve_waiting(batch=batch, last=last, by=signed_in_user(request), marketplace=port)
-    forget_balance()
+    clear_cached_balance()
     messages.success(request, f"{result.approved} approved.")
     if result.outstanding:
         messages.warning(request, f"{result.outstanding} payments are outstanding and will be retried.")

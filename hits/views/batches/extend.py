@@ -15,12 +15,12 @@ from hits.domain.states import UNPUBLISHED_HIT_STATES, BatchState, CallState
 from hits.domain.units.redundancy import MAX_ASSIGNMENTS
 from hits.forms import PageForm, read_idempotency_key, typed_cost_cents
 from hits.models import Batch, Hit
-from hits.selectors.jobs import open_jobs_for_keys
+from hits.selectors.jobs import find_open_jobs
 from hits.services.batches import extensions as services
 from hits.services.errors import Refused
 from hits.services.launching.terms import MAX_REDUNDANCY
 from hits.views.access import batch_page
-from hits.views.balance import account_balance, forget_balance
+from hits.views.balance import account_balance, clear_cached_balance
 from hits.views.batches.batches import run_service
 from hits.views.costs import estimate_context, refusal_context
 from hits.views.pages import batch_context
@@ -81,12 +81,12 @@ def _render_page(
 
 def _blocker_context(batch: Batch) -> dict[str, Any]:
     """Return what has to finish before another extension, and the jobs that are working on it."""
-    unfinished = services.unfinished_calls(batch)
+    unfinished = services.unfinished_extension_calls(batch)
     return {
         "not_extended": [call for call in unfinished if call.state == CallState.REFUSED],
         "busy": bool(unfinished),
         "unpublished": Hit.objects.filter(unit__batch=batch, state__in=UNPUBLISHED_HIT_STATES).count(),
-        "running": list(open_jobs_for_keys(f"publish:{batch.pk}", f"extend:{batch.pk}")),
+        "running": list(find_open_jobs(f"publish:{batch.pk}", f"extend:{batch.pk}")),
     }
 
 
@@ -114,7 +114,7 @@ def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
     if not form.is_valid() or not any(form.requested):
         return _render_page(request, batch, form, status=400)
     redundancy, days = form.requested
-    forget_balance()
+    clear_cached_balance()
     funds = account_balance() if redundancy else None
     try:
         services.extend_batch(
@@ -135,6 +135,6 @@ def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
 
 @require_POST
 @batch_page()
-def batch_extend_again(request: HttpRequest, batch: Batch) -> HttpResponse:
+def batch_retry_extension(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Retry what the marketplace refused, after its cause was fixed."""
     return run_service(request, batch, "The refused extension is being retried.", services.retry_extension)

@@ -23,7 +23,7 @@ from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.errors import Refused
 from hits.services.launching import launch, launch_estimate
 from hits.views.access import project_page
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from hits.views.costs import add_available_funds, estimate_context, refusal_context
 from hits.views.users import signed_in_user
 
@@ -124,7 +124,7 @@ def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchF
         provenance={"photos": form.selection.as_row()},
         idempotency_key=read_idempotency_key(request.POST),
     )
-    return redirect_to_launched(request, batch, len(units))
+    return redirect_to_launched_batch(request, batch, len(units))
 
 
 def find_repeated_launch(request: HttpRequest, project: Project) -> Batch | None:
@@ -133,14 +133,14 @@ def find_repeated_launch(request: HttpRequest, project: Project) -> Batch | None
     return launch.find_launched_batch(project=project, idempotency_key=key)
 
 
-def report_launched(request: HttpRequest, batch: Batch, tasks: str = "its tasks are") -> None:
+def report_launch(request: HttpRequest, batch: Batch, tasks: str = "its tasks are") -> None:
     """Show the message that a batch is launched; ``tasks`` may say how many tasks it has."""
     messages.success(request, f"{batch.name} is launched; {tasks} being published.")
 
 
-def redirect_to_launched(request: HttpRequest, batch: Batch, units: int) -> HttpResponse:
+def redirect_to_launched_batch(request: HttpRequest, batch: Batch, units: int) -> HttpResponse:
     """Report that a batch of ``units`` units is launched, and redirect to it."""
-    forget_balance()
+    clear_cached_balance()
     tasks = units * len(slice_sizes(batch.redundancy))
-    report_launched(request, batch, "its only task is" if tasks == 1 else f"its {tasks} tasks are")
+    report_launch(request, batch, "its only task is" if tasks == 1 else f"its {tasks} tasks are")
     return redirect("batch-detail", batch.pk)

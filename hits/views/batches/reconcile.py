@@ -16,14 +16,14 @@ from hits.models import Assignment, Batch, Decision, Hit, Submission
 from hits.mturk.boto import marketplace
 from hits.mturk.environments import current_environment
 from hits.selectors import reconciliation
-from hits.selectors.jobs import open_jobs_for_keys
+from hits.selectors.jobs import find_open_jobs
 from hits.services.batches import compensation
 from hits.services.batches import lifecycle as batch_services
 from hits.services.errors import Conflict, Refused
 from hits.services.reconciling import reconcile, remedies
 from hits.services.reviewing import review
 from hits.views.access import batch_page
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from hits.views.costs import cost_context, refusal_context
 from hits.views.pages import action_messages, batch_context, get_or_404
 from hits.views.users import signed_in_user
@@ -40,7 +40,7 @@ _REMEDY_MESSAGES = {
 def batch_reconcile(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show a batch's differences by class."""
     latest = reconciliation.latest_reconciliation(batch)
-    running = open_jobs_for_keys(f"reconcile:{batch.pk}")
+    running = find_open_jobs(f"reconcile:{batch.pk}")
     context = batch_context(batch) | {
         "latest": latest,
         "difference_cents": abs(latest.cents_ours - latest.cents_marketplace) if latest else 0,
@@ -72,7 +72,7 @@ def reconcile_compare(request: HttpRequest, batch: Batch) -> HttpResponse:
 def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int) -> HttpResponse:
     """Show one assignment that does not match, and store a decision."""
     rows = Assignment.objects.filter(hit__unit__batch=batch, pk=assignment_id)
-    (row,) = reconciliation.describe_assignments(
+    (row,) = reconciliation.compare_assignments(
         rows.select_related("hit__unit__batch__project", "worker")
     ) or (None,)
     if row is None:
@@ -85,7 +85,7 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
             refused = _refusal_page_context(request, error)
     context = batch_context(batch) | {
         "row": row,
-        "open": reconciliation.undecided_assignments(batch).filter(pk=assignment_id).exists(),
+        "open": reconciliation.undecided_unmatched_assignments(batch).filter(pk=assignment_id).exists(),
         "undecided": row.assignment.status == AssignmentStatus.SUBMITTED,
     }
     return render(
@@ -150,7 +150,7 @@ def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> st
         batch_services.request_sync(batch=batch, by=by)
         return "The HIT is added to the batch and will not be offered again."
     if act == "adopt":
-        batch_services.resume_publish(batch=batch, by=by)
+        batch_services.request_publication(batch=batch, by=by)
         return "Publishing continues and adds the HIT to the batch."
     if act == "expire":
         remedies.expire_surplus_hit(batch=batch, hit_id=hit_id, marketplace=marketplace(), by=by)
@@ -167,7 +167,7 @@ def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> st
     raise Refused("Choose an action for the task.")
 
 
-def _remedy(request: HttpRequest) -> Remedy:
+def _read_remedy(request: HttpRequest) -> Remedy:
     try:
         return Remedy(request.POST.get("remedy", ""))
     except ValueError:
@@ -176,7 +176,7 @@ def _remedy(request: HttpRequest) -> Remedy:
 
 def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignment) -> HttpResponse:
     """Store the remedy and redirect to the list."""
-    remedy = _remedy(request)
+    remedy = _read_remedy(request)
     note, by = request.POST.get("note", ""), signed_in_user(request)
     _, decision = remedies.resolve_assignment(assignment=assignment, remedy=remedy, note=note, by=by)
     if decision is not None:
@@ -189,13 +189,13 @@ def _settle(request: HttpRequest, decision: Decision) -> None:
     """Carry the decision out now; a failed call is stored and retried."""
     with action_messages(request, "The decision is stored but not carried out yet", level=messages.WARNING):
         review.settle_decision(decision=decision, marketplace=marketplace())
-    forget_balance()
+    clear_cached_balance()
 
 
 def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submission) -> HttpResponse:
     """Keep or compensate and redirect to the list."""
     note, by = request.POST.get("note", ""), signed_in_user(request)
-    remedy = _remedy(request)
+    remedy = _read_remedy(request)
     if remedy is Remedy.COMPENSATE:
         cost = typed_cost_cents(request.POST)
         compensation.compensate_submission(submission=submission, note=note, by=by, confirmed_cents=cost)
@@ -203,7 +203,7 @@ def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submissi
         message = f"Within a minute or two, {worker} gets a task that pays {owed}, and a message about it."
         messages.success(request, message)
     elif remedy is Remedy.KEEP:
-        remedies.keep_submission(submission=submission, note=note, by=by)
+        remedies.close_without_payment(submission=submission, note=note, by=by)
         messages.success(request, _REMEDY_MESSAGES[remedy])
     else:
         raise Refused(

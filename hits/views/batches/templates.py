@@ -16,7 +16,7 @@ from hits.domain.answers.text import parse_row_number
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
-from hits.domain.task_template.variables import fill_in
+from hits.domain.task_template.variables import fill_variables
 from hits.domain.units.redundancy import slice_sizes
 from hits.forms.hourly_rate import suggest_reward
 from hits.forms.launch import read_idempotency_key
@@ -26,10 +26,10 @@ from hits.selectors.templates import KIND, find_template, list_templates
 from hits.services.errors import Refused
 from hits.services.launching import launch_estimate, template_launch
 from hits.views.access import project_page
-from hits.views.batches.launch import find_repeated_launch, redirect_to_launched
+from hits.views.batches.launch import find_repeated_launch, redirect_to_launched_batch
 from hits.views.costs import add_available_funds, estimate_context, refusal_context
 from hits.views.pages import get_or_404
-from hits.views.task_pages.template_frame import frame_policy, framed_document
+from hits.views.task_pages.template_frame import frame_policy, framed_document_response
 from hits.views.users import signed_in_user
 
 
@@ -94,8 +94,10 @@ def template_document(request: HttpRequest, project: Project, template_id: int) 
         if row_index is None or not 1 <= row_index <= len(table.rows):
             return _row_error(typed, len(table.rows))
         values = table.values(row_index - 1)
-    html = fill_in(template.html, values)
-    return framed_document(html, origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,))
+    html = fill_variables(template.html, values)
+    return framed_document_response(
+        html, origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,)
+    )
 
 
 def _row_error(typed: str, rows: int) -> HttpResponse:
@@ -190,4 +192,4 @@ def _launch(
         by=signed_in_user(request),
         idempotency_key=read_idempotency_key(request.POST),
     )
-    return redirect_to_launched(request, batch, len(plan.table.rows))
+    return redirect_to_launched_batch(request, batch, len(plan.table.rows))

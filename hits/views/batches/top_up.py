@@ -14,13 +14,13 @@ from hits.domain.money.usd import format_dollars
 from hits.forms import read_idempotency_key, typed_cost_cents
 from hits.models import Batch
 from hits.mturk.boto import marketplace
-from hits.selectors.jobs import open_jobs_for_keys
+from hits.selectors.jobs import find_open_jobs
 from hits.selectors.money import top_ups
 from hits.selectors.money.top_ups import TopUpProposal
 from hits.services.batches import top_up as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from hits.views.costs import cost_context, refusal_context
 from hits.views.pages import batch_context
 from hits.views.users import signed_in_user
@@ -48,7 +48,7 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
         "idempotency_key": read_idempotency_key(request.POST) or uuid.uuid4().hex,
         "history": list(top_ups.top_up_history(batch)),
         "why_refused": top_ups.top_up_errors(batch),
-        "running": list(open_jobs_for_keys(f"top-up:{batch.pk}")),
+        "running": list(find_open_jobs(f"top-up:{batch.pk}")),
     }
     context |= cost_context(
         project=batch.project,
@@ -71,7 +71,7 @@ def _cost_table(proposal: TopUpProposal) -> CostTable:
 
 
 def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
-    forget_balance()
+    clear_cached_balance()
     try:
         top_up, _ = services.top_up_batch(
             batch=batch,
@@ -83,7 +83,7 @@ def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
         )
     except Refused as error:
         return _render_page(request, batch, error)
-    forget_balance()
+    clear_cached_balance()
     messages.success(
         request, f"{top_up.submissions} submissions get {format_dollars(top_up.cents)}, one by one."
     )

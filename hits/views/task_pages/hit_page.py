@@ -20,7 +20,7 @@ from hits import registry
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.domain.states import BatchState
 from hits.domain.units.arms import start_arm
-from hits.domain.workers.countries import sorted_by_name
+from hits.domain.workers.countries import list_countries_by_name
 from hits.domain.workers.demographics import QUESTIONS
 from hits.markdown import to_html
 from hits.models import Batch, Hit, Unit, Worker
@@ -28,6 +28,7 @@ from hits.selectors import pages
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof, is_attempt_proven, known_country
 from hits.selectors.eligibility.eligibility import declared_country, hit_refusals
 from hits.selectors.eligibility.limits import has_ended
+from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
 from hits.selectors.hints import enabled_rules
 from hits.selectors.images.images import image_facts_by_id
 from hits.selectors.instructions import render_batch_instructions
@@ -118,8 +119,8 @@ def _refusal_reasons(worker: Worker | None, hit: Hit, assignment_id: str) -> lis
     """Return why this worker may not start; a started attempt stays open. A foreign page shows no reason."""
     if _is_taken_down(hit.unit):
         return _take_down_reasons(worker, hit.unit)
-    if pages.is_excluded(worker, hit.unit):
-        reasons = [pages.OWN_WORK_REASON]
+    if is_excluded(worker, hit.unit):
+        reasons = [OWN_WORK_REASON]
     else:
         attempt = pages.find_attempt(worker, hit, assignment_id)
         if attempt is not None and not has_ended(attempt):
@@ -186,7 +187,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         "pay": pay,
         "preview": preview,
         "consent": consent,
-        "countries": sorted_by_name() if consent and consent["ask_country"] else [],
+        "countries": list_countries_by_name() if consent and consent["ask_country"] else [],
         "about_me": QUESTIONS if consent and consent["ask_country"] else [],
         "batch": batch,
         # Our worker site has its own countdown above the frame, from the accept: two clocks would differ.

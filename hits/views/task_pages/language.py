@@ -28,7 +28,7 @@ def _catalog(language: str) -> dict[str, Any] | None:
     # Only our own folder: Django's catalogue would add the admin's messages.
     found = translation("djangojs", folder, [locale, locale.partition("_")[0]], fallback=True)
     entries: dict[Any, str] = getattr(found, "_catalog", {})  # as in Django: gettext has no public list
-    return {"messages": _messages(entries), "plurals": _plural_row(found)} if entries else None
+    return {"messages": _messages(entries), "plurals": _plural_form_digits(found)} if entries else None
 
 
 def _messages(entries: dict[Any, str]) -> dict[str, str | list[str]]:
@@ -43,7 +43,7 @@ def _messages(entries: dict[Any, str]) -> dict[str, str | list[str]]:
     return messages
 
 
-def _plural_row(found: NullTranslations) -> str:
+def _plural_form_digits(found: NullTranslations) -> str:
     form = getattr(found, "plural", lambda n: int(n != 1))
     return "".join(str(form(n)) for n in range(_PLURALS))
 

@@ -33,10 +33,12 @@ def hit_document(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """Show the page of a unit with its row filled in. It is as public as the task's preview."""
     found = get_or_404(find_document(public_id), "There is no such task.")
     framed_by = (settings.HIT_ORIGIN, *settings.HIT_FRAME_ANCESTORS)
-    return framed_document(found.html, origin=settings.HIT_ORIGIN, hosts=found.hosts, framed_by=framed_by)
+    return framed_document_response(
+        found.html, origin=settings.HIT_ORIGIN, hosts=found.hosts, framed_by=framed_by
+    )
 
 
-def framed_document(
+def framed_document_response(
     html: str, *, origin: str, hosts: Sequence[str], framed_by: Sequence[str]
 ) -> HttpResponse:
     """Return a page with our scripts inserted first, under the policy of a sandboxed frame."""

@@ -17,8 +17,8 @@ from curation.audits.labels import (
     ItemState,
     ReaderLabel,
     assign_letters,
-    first_position,
     order_queue,
+    reader_start_position,
 )
 from curation.audits.parsing import MAX_BYTES, builtin_codebooks, codebook_from_row, parse_codebook
 from curation.audits.sampling import CandidatePair, SampleRecipe, SamplingMethod, draw_sample
@@ -26,7 +26,7 @@ from curation.records import InvalidInput
 from validation.domain.agreement.cohen import grader_agreement
 from validation.domain.agreement.krippendorff import Metric, krippendorff_alpha
 from validation.domain.judging.ratings import RatingTable
-from validation.domain.reports.planner import score_interval
+from validation.domain.reports.planner import wilson_interval
 
 GOOD: dict[str, Any] = {
     "id": "mine",
@@ -345,7 +345,7 @@ class TestReadings:
         assert list(assign_letters(range(28)).values())[25:] == ["Z", "AA", "AB"]
 
     def test_later_readers_start_at_other_positions(self) -> None:
-        starts = [first_position(rank, 2, 250) for rank in range(8)]
+        starts = [reader_start_position(rank, 2, 250) for rank in range(8)]
         assert starts == [0, 0, 154, 154, 59, 59, 213, 213]
         assert order_queue([1, 2, 200, 3], 155) == [200, 1, 2, 3]
 
@@ -390,7 +390,7 @@ class TestFigures:
             (5, 17),
             (12, 3),
         )
-        assert no.overall.interval == score_interval(17, 12 / 17)
+        assert no.overall.interval == wilson_interval(17, 12 / 17)
         assert (who.agreed, who.values[0].overall.count) == (5, 5)
 
     def test_243_of_250(self) -> None:

@@ -18,7 +18,7 @@ from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Clustering, Li
 from curation.dedup.dense import dense_tree, labels_from_merges
 from curation.dedup.distance_sample import DistanceSample
 from curation.dedup.hierarchical import cluster
-from curation.dedup.matmul_backends import Block, NumpyFloat32Backend, accumulation_error, float32_error
+from curation.dedup.matmul_backends import BlockShape, NumpyFloat32Backend, accumulation_error, float32_error
 from curation.dedup.pairs import NearPairs, TooManyPairs, block_slices
 from curation.dedup.rows import distinct_rows
 from curation.dedup.vectors import unit_rows
@@ -153,7 +153,7 @@ def test_ties_follow_the_documented_rule(
 # The result is independent of threads, blocks and memory.
 
 
-def small_blocks(monkeypatch: pytest.MonkeyPatch, *shapes: Block) -> None:
+def small_blocks(monkeypatch: pytest.MonkeyPatch, *shapes: BlockShape) -> None:
     monkeypatch.setattr(pairs, "BLOCK_SHAPES", shapes)
 
 
@@ -165,7 +165,7 @@ def test_result_is_independent_of_filter_blocks_threads_and_guess(
     features = make(501, 96, 3)
     expected = cluster_sparsely(features, ByNumber(333), linkage)
     runs = [cluster_sparsely(features, ByNumber(333), linkage, backend=products.BFloat16Backend())]
-    small_blocks(monkeypatch, Block(64, 96))
+    small_blocks(monkeypatch, BlockShape(64, 96))
     monkeypatch.setattr(pairs, "THREAD_BUFFER_PAIRS", 40)
     monkeypatch.setattr(sparse, "SPARE_FACTOR", 20.0)
     runs.append(cluster_sparsely(features, ByNumber(333), linkage))
@@ -287,7 +287,7 @@ def test_no_matmul_backend_misses_a_pair(kind: str, d: int) -> None:
     cosines = unit @ unit.T
     n = len(rows)
     for product in (NumpyFloat32Backend(), products.TorchFloat32Backend(), products.BFloat16Backend()):
-        scores = product.prepare(rows.as_unit_rows(), Block(512, 512))
+        scores = product.prepare(rows.as_unit_rows(), BlockShape(512, 512))
         with scores.threads(1) as (lane,):
             words = lane.block(slice(0, n), slice(0, n)).copy()
         numbers = words if scores.per_word == 1 else words.view(np.int16)[:, :n].astype(np.int32) << 16
@@ -433,7 +433,7 @@ def test_pair_overflow_lowers_the_radius() -> None:
 @pytest.mark.parametrize("n", [1, 2, 31, 64, 100, 257])
 def test_blocks_cover_every_pair_once(n: int) -> None:
     seen = np.zeros((n, n), dtype=int)
-    for rows, columns in block_slices(n, Block(32, 64)):
+    for rows, columns in block_slices(n, BlockShape(32, 64)):
         seen[rows, columns] += 1
         assert columns.start % 2 == 0
         assert rows.stop - rows.start <= 32
@@ -449,7 +449,7 @@ class Stop(Exception):
 def test_cancelled_clustering_leaves_no_files(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
-    small_blocks(monkeypatch, Block(256, 256))
+    small_blocks(monkeypatch, BlockShape(256, 256))
     reported: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.evaluation.inputs import read_answer_key, sorted_order
-from curation.evaluation.key_tables import PairTable, read_table, sorted_positions
+from curation.evaluation.key_tables import PairTable, parse_pair_table, sorted_positions
 from curation.evaluation.retrieval import parse_retrieval_key
 from curation.records import InvalidInput
 
@@ -65,7 +65,7 @@ def test_common_layouts_are_read_as_a_table(tmp_path: Path, layout: dict[str, An
     ],
 )
 def test_layout_that_differs_in_a_byte_is_not_a_table(change: Any) -> None:
-    assert read_table(change(json.dumps(square(3))).encode()) is None
+    assert parse_pair_table(change(json.dumps(square(3))).encode()) is None
 
 
 def test_repeated_test_id_is_left_to_the_json_reader(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_repeated_test_id_is_left_to_the_json_reader(tmp_path: Path) -> None:
     once = next(iter(square(3)))
     path = tmp_path / "key.json"
     path.write_text(f'{text[:-1]}, "{once}": ["{digits("i0")}", "{digits("i1")}"]}}')
-    assert read_table(path.read_bytes()) is None
+    assert parse_pair_table(path.read_bytes()) is None
     with pytest.raises(InvalidInput, match="keep one entry for each"):
         read_answer_key(path)
 
@@ -124,7 +124,7 @@ LETTERS = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), min_siz
 @given(st.dictionaries(LETTERS, st.tuples(LETTERS, LETTERS), max_size=6), st.sampled_from([None, 1]))
 def test_table_equals_json(raw: dict[str, tuple[str, str]], indent: int | None) -> None:
     text = json.dumps(raw, indent=indent)
-    table = read_table(text.encode())
+    table = parse_pair_table(text.encode())
     assert table is None or dict(table) == json.loads(text)
 
 
@@ -132,5 +132,5 @@ def test_table_equals_json(raw: dict[str, tuple[str, str]], indent: int | None) 
 def test_arbitrary_bytes_raise_no_other_error(data: bytes) -> None:
     start = json.dumps(square(2)).encode()
     for text in (data, start[:-1] + data, data + start, start.replace(b"a", data)):
-        table = read_table(text)
+        table = parse_pair_table(text)
         assert table is None or dict(table) == json.loads(text)

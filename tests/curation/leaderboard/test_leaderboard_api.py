@@ -179,7 +179,7 @@ def test_the_table_is_for_whom_the_page_is_and_for_its_teams(
         "counted": "instances",
     }
     assert client.get(place, headers=bearer("guess")).status_code == 401
-    services.set_active(team=team[0], is_active=False, by=None)
+    services.set_team_is_active(team=team[0], is_active=False, by=None)
     assert client.get(place, headers=bearer(team[1])).status_code == 404
 
 
@@ -237,7 +237,7 @@ def test_files_are_for_whom_the_page_is_and_for_the_boards_own_teams(
             assert member.get(place).status_code == code, user
         assert client.get(place, headers=bearer(team[1])).status_code == 200
         assert client.post(place, headers=bearer(team[1])).status_code == 405
-    services.set_active(team=team[0], is_active=False, by=None)
+    services.set_team_is_active(team=team[0], is_active=False, by=None)
     for place in file_places(board):
         assert client.get(place, headers=bearer(team[1])).status_code == 404
     services.set_public(board=board, is_public=True, by=None)

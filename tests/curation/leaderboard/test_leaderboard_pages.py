@@ -339,7 +339,7 @@ def test_form_errors_are_shown_at_fields(
     assert "guess" not in wrong.text, "what was typed as a key is not sent back"
     assert "not a web address" in submit(url="javascript:alert(1)").text
     assert submit(file="").status_code == 400
-    services.set_active(team=team[0], is_active=False, by=None)
+    services.set_team_is_active(team=team[0], is_active=False, by=None)
     assert "cannot submit" in submit().text
     assert not LeaderboardEntry.objects.exists()
 

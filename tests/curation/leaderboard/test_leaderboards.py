@@ -21,7 +21,7 @@ from curation.models import DatasetVersion
 from hits.charts.chart import TOP, WIDTH, Dot
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Project
-from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.errors import Conflict, ContentTooLarge, Refused
 from hits.services.jobs import jobs
 from tests.support.curation.leaderboards import (
     HALF,
@@ -216,8 +216,8 @@ def test_scoring_again_changes_nothing(team: LeaderboardTeam) -> None:
     assert entry.job is not None
     entry.job.refresh_from_db()
     assert work.score_submission(entry, jobs.Progress(entry.job)) == {"state": "scored"}
-    entries.record_refused(entry=entry, defect="too late")
-    entries.record_scored(entry=entry, figures={})
+    entries.record_entry_refusal(entry=entry, defect="too late")
+    entries.record_entry_figures(entry=entry, figures={})
     assert (entry.state, entry.defect, (entry.figures, entry.scored_at)) == (EntryState.SCORED, "", before)
     assert entries.entry_file(entry).exists()
 
@@ -230,21 +230,21 @@ def test_equal_scores_have_equal_intervals(board: Leaderboard, team: Leaderboard
 
 def test_too_large_a_zip_is_not_kept(board: Leaderboard, team: LeaderboardTeam, settings: Any) -> None:
     settings.LEADERBOARD_MAX_BYTES = 100
-    with pytest.raises(TooLarge, match="larger than 100 bytes"):
+    with pytest.raises(ContentTooLarge, match="larger than 100 bytes"):
         submitted_entry(team, b"x" * 101)
     assert list((board_selectors.board_folder(board) / "entries").iterdir()) == []
     settings.LEADERBOARD_MAX_BYTES = 1000
     Leaderboard.objects.filter(pk=board.pk).update(options=board.options | {"largest": 50})
     team.leaderboard.refresh_from_db()
-    with pytest.raises(TooLarge, match="larger than 50 bytes"):
+    with pytest.raises(ContentTooLarge, match="larger than 50 bytes"):
         submitted_entry(team, b"x" * 51)
 
 
 def test_closed_board_and_inactive_team_refuse_submissions(board: Leaderboard, team: LeaderboardTeam) -> None:
-    services.set_active(team=team, is_active=False, by=None)
+    services.set_team_is_active(team=team, is_active=False, by=None)
     with pytest.raises(Refused, match="cannot submit"):
         submitted_entry(team, predictions())
-    services.set_active(team=team, is_active=True, by=None)
+    services.set_team_is_active(team=team, is_active=True, by=None)
     services.set_open(board=board, is_open=False, by=None)
     with pytest.raises(Refused, match="is closed"):
         submitted_entry(team, predictions())
@@ -267,7 +267,7 @@ def test_a_key_is_kept_as_a_hash_and_a_new_one_ends_the_old(board: Leaderboard) 
 def test_wrong_keys_are_counted_by_address(board: Leaderboard) -> None:
     team, key = services.add_team(board=board, name="Baker Street", by=None)
     for _ in range(entries.MAX_WRONG_KEYS):
-        with pytest.raises(entries.UnknownKey):
+        with pytest.raises(entries.UnknownTeamKey):
             entries.authenticate_team(board=board, key="guess", address="192.0.2.1")
     with pytest.raises(entries.LimitReached):
         entries.authenticate_team(board=board, key=key, address="192.0.2.1")
@@ -353,7 +353,7 @@ def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
     assert [row.rank for row in every.rows] == [1, 2, 3]
     ranks = tables.make_table(board, rows, sort="im2txt", every_entry=True)
     assert [row.entry for row in ranks.rows] == [good, late, weak], "of ranks the low ones are good"
-    services.set_hidden(entry=good, is_hidden=True, by=None)
+    services.set_entry_is_hidden(entry=good, is_hidden=True, by=None)
     hidden = tables.make_table(board, board_selectors.shown_entries(board))
     assert [row.entry for row in hidden.rows] == [late, weak]
     assert tables.make_table(board, rows, sort="no such").sort.name == "p_at_1"
@@ -392,7 +392,7 @@ def test_figures_are_written_with_a_minus_and_without_a_negative_zero() -> None:
 
 def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam) -> None:
     found = [entry_at(team, hour, value, None) for hour, value in enumerate([10, 30, 20, 31])]
-    plot = charts.over_time(found, tables.P_AT_1, [], 0)
+    plot = charts.measure_over_time_plot(found, tables.P_AT_1, [], 0)
     assert plot is not None
     assert [dot.kind for dot in plot.dots] == ["", "", "other", ""]
     heights = [float(dot.y) for dot in plot.dots]
@@ -413,24 +413,24 @@ def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam)
         )
         for value in (400.0, 20.0)
     ]
-    turned = charts.over_time(low, ranks, [], 0)
+    turned = charts.measure_over_time_plot(low, ranks, [], 0)
     assert turned is not None
     assert float(turned.dots[1].y) < float(turned.dots[0].y), "a low rank is good, and up"
 
 
 def test_one_entry_and_equal_entries_are_drawn_too(team: LeaderboardTeam) -> None:
     for count in (1, 3):
-        plot = charts.over_time([entry_at(team, 1, 25.0, None)] * count, tables.P_AT_1, [], 0)
+        plot = charts.measure_over_time_plot([entry_at(team, 1, 25.0, None)] * count, tables.P_AT_1, [], 0)
         assert plot is not None
         assert len(plot.dots) == count
         assert plot.y_ticks
-    assert charts.over_time([], tables.P_AT_1, [], 0) is None
+    assert charts.measure_over_time_plot([], tables.P_AT_1, [], 0) is None
 
 
 def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam) -> None:
     found = [entry_at(team, n, 10.0 * n, 5.0 * n) for n in range(1, 6)]
     human = tables.Reference("human", "People", [tables.EMPTY_FIGURE, tables.Figure(42.3)])
-    plot = charts.human_agreement(found, [human], {"p_at_1": 0, "comparison": 1})
+    plot = charts.human_agreement_plot(found, [human], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
     assert plot.note == "Pearson’s r = 1.00"
     assert [label.text for label in plot.labels] == ["People 42.3"]
@@ -439,14 +439,14 @@ def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam)
     assert named == ["Baker Street"], "a team is named at its best entry alone"
     assert all(dot.x_low and not dot.y_low for dot in plot.dots), "whiskers stand where there are intervals"
     only = [entry_at(team, 1, 10.0, None)]
-    assert charts.human_agreement(only, [human], {"p_at_1": 0, "comparison": 1}) is None
+    assert charts.human_agreement_plot(only, [human], {"p_at_1": 0, "comparison": 1}) is None
 
 
 def test_names_in_the_plot_never_lie_on_one_another(team: LeaderboardTeam) -> None:
     rng = np.random.default_rng(3)
     teams = [LeaderboardTeam(pk=1000 + n, name=f"Team number {n}") for n in range(60)]
     found = [entry_at(teams[n], n % 24, *rng.uniform(10, 12, 2)) for n in range(60)]
-    plot = charts.human_agreement(found, [], {"p_at_1": 0, "comparison": 1})
+    plot = charts.human_agreement_plot(found, [], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
     boxes = [words_box(dot) for dot in plot.dots if dot.name]
     assert {dot.name.dy for dot in plot.dots if dot.name} == {4, -9, 17}, "beside, above and below"
@@ -481,7 +481,7 @@ def meet(one: Box, other: Box) -> bool:
 
 def test_hiding_is_recorded_with_user(team: LeaderboardTeam, researcher: Any) -> None:
     entry = scored(team, predictions())
-    services.set_hidden(entry=entry, is_hidden=True, by=researcher)
+    services.set_entry_is_hidden(entry=entry, is_hidden=True, by=researcher)
     event = AuditEvent.objects.filter(action="leaderboard.hide_entry").get()
     assert (event.actor, event.data["entry"]) == (researcher, entry.pk)
 

@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from curation.dedup.hierarchical import Linkage, cluster_to_k
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
-from curation.negatives.filters import cap_verbatim, cluster_softly, make_mask, mask_above_gold
+from curation.negatives.filters import cap_verbatim, make_mask, mask_above_gold, soft_deduplicate_texts
 from curation.negatives.options import (
     ComparisonSetOptions,
     Disqualification,
     Diversity,
     ExecutionOptions,
-    FloorWhen,
+    FloorTiming,
     KeepRule,
     LengthPreference,
     Order,
-    SameImage,
-    Shortcut,
+    SameImageRule,
+    SpeedShortcut,
     Strictness,
     parse_choice,
 )
@@ -83,7 +83,7 @@ def test_stage_soft_deduplication(case: dict[str, Any], linkage: Linkage) -> Non
     labels = cluster_to_k(vectors, case["n_clusters"], linkage=linkage)
     clusters = {frozenset(np.flatnonzero(labels == label).tolist()) for label in range(case["n_clusters"])}
     assert clusters == {frozenset(cluster) for cluster in case["clusters"]}
-    soft = cluster_softly(vectors, share=case["n_clusters"] / len(vectors), linkage=linkage)
+    soft = soft_deduplicate_texts(vectors, share=case["n_clusters"] / len(vectors), linkage=linkage)
     assert soft.kept.tolist() == case["soft_kept"]
     assert soft.labels.tolist() == labels.tolist()
     dropped = {cluster[0]: cluster[1:] for cluster in case["clusters"] if len(cluster) > 1}
@@ -108,7 +108,7 @@ def test_stage_verbatim(case: dict[str, Any]) -> None:
 
 
 def test_stage_floor_counted_at_the_start(case: dict[str, Any]) -> None:
-    result = build(case, floor_when=FloorWhen.START)
+    result = build(case, floor_when=FloorTiming.START)
     assert np.flatnonzero(result.eligible >= 20).tolist() == case["floor_static"]
     reasons = {item.instance: item.reason for item in result.skipped}
     had_a_chance = {item.instance for item in result.sets} | {
@@ -310,7 +310,7 @@ def test_floor_met_but_set_cannot_be_filled() -> None:
 def test_soft_deduplication_keeps_by_rule(keep: KeepRule) -> None:
     vectors = np.repeat(np.random.default_rng(1).normal(size=(20, 5)), 3, axis=0)
     vectors[2::3] *= 1.001  # a copy in another length is still a copy
-    soft = cluster_softly(vectors, share=1 / 3, keep=keep, generator=np.random.default_rng(3))
+    soft = soft_deduplicate_texts(vectors, share=1 / 3, keep=keep, generator=np.random.default_rng(3))
     assert (soft.kept // 3).tolist() == list(range(20))
     assert soft.sizes().tolist() == [3] * 60
     assert {k: len(v) for k, v in soft.dropped_members().items()} == dict.fromkeys(soft.kept.tolist(), 2)
@@ -321,16 +321,16 @@ def test_soft_deduplication_keeps_by_rule(keep: KeepRule) -> None:
 
 
 def test_share_of_one_keeps_everything() -> None:
-    soft = cluster_softly(np.random.default_rng(0).normal(size=(9, 4)), share=1.0)
+    soft = soft_deduplicate_texts(np.random.default_rng(0).normal(size=(9, 4)), share=1.0)
     assert soft.kept.tolist() == list(range(9))
     assert soft.dropped_members() == {}
 
 
 def test_bad_soft_deduplication() -> None:
     with pytest.raises(InvalidInput, match=r"share: 1\.5 is not between 0 and 1"):
-        cluster_softly(np.ones((3, 2)), share=1.5)
+        soft_deduplicate_texts(np.ones((3, 2)), share=1.5)
     with pytest.raises(InvalidInput, match="keep: random needs a seed"):
-        cluster_softly(np.ones((3, 2)), keep=KeepRule.RANDOM)
+        soft_deduplicate_texts(np.ones((3, 2)), keep=KeepRule.RANDOM)
 
 
 def test_set_order_can_prefer_longer_or_shorter_sets() -> None:
@@ -351,7 +351,7 @@ def test_parse_choice_error_lists_all_options() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"same_image": SameImage.FORBIDDEN}, "image ids: these rules need"),
+        ({"same_image": SameImageRule.FORBIDDEN}, "image ids: these rules need"),
         ({"disqualification": Disqualification.PER_IMAGE}, "image ids: these rules need"),
         ({"order": Order.RANDOM}, "order: random needs a seed"),
     ],
@@ -412,7 +412,7 @@ def test_embeddings_of_different_models() -> None:
         {"max_verbatim": 0},
         {"weight": float("nan")},
         {"weight": -1.0},
-        {"shortcut": Shortcut.DROP_USED, "floor_when": FloorWhen.START},
+        {"shortcut": SpeedShortcut.DROP_USED, "floor_when": FloorTiming.START},
     ],
 )
 def test_options_out_of_range(option: dict[str, Any]) -> None:

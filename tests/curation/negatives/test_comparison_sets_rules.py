@@ -26,10 +26,10 @@ from curation.negatives.options import (
     Disqualification,
     Diversity,
     ExecutionOptions,
-    FloorWhen,
+    FloorTiming,
     Order,
-    SameImage,
-    Shortcut,
+    SameImageRule,
+    SpeedShortcut,
     Strictness,
     VerbatimCap,
 )
@@ -102,7 +102,7 @@ class Plain:
 
     def may(self, i: int, j: int) -> bool:
         same = self.given.image_ids[i] == self.given.image_ids[j]
-        if j == i or (same and self.options.same_image is SameImage.FORBIDDEN):
+        if j == i or (same and self.options.same_image is SameImageRule.FORBIDDEN):
             return False
         above, gold = self.scores[i, j], self.scores[i, i]
         return above > gold or (self.options.strictness is Strictness.AT_LEAST and above == gold)
@@ -119,7 +119,7 @@ class Plain:
     def turn(self, i: int) -> None:
         used = self.used_for[self.given.image_ids[i]]
         pool = [j for j in sorted(self.free - used) if self.may(i, j)]
-        counted = self.eligible[i] if self.options.floor_when is FloorWhen.START else len(pool)
+        counted = self.eligible[i] if self.options.floor_when is FloorTiming.START else len(pool)
         figures: dict[int, Any] = {}
         sampled = self.sampled.copy()
         while counted >= self.options.min_candidates and len(figures) < self.options.size:
@@ -168,8 +168,8 @@ OPTIONS = st.builds(
     diversity=st.sampled_from(Diversity),
     weight=st.sampled_from([0.0, 0.5, 5.0]),
     strictness=st.sampled_from(Strictness),
-    same_image=st.sampled_from(SameImage),
-    floor_when=st.sampled_from(FloorWhen),
+    same_image=st.sampled_from(SameImageRule),
+    floor_when=st.sampled_from(FloorTiming),
     order=st.sampled_from(Order),
     disqualification=st.sampled_from(Disqualification),
     verbatim_cap=st.sampled_from(VerbatimCap),
@@ -224,11 +224,11 @@ def test_every_combination_of_rules(given_corpus: Corpus, options: ComparisonSet
 
 
 @settings(max_examples=60, deadline=None)
-@given(given_corpus=CORPORA, options=OPTIONS, shortcut=st.sampled_from(Shortcut))
+@given(given_corpus=CORPORA, options=OPTIONS, shortcut=st.sampled_from(SpeedShortcut))
 def test_shortcuts_do_not_change_sets(
-    given_corpus: Corpus, options: ComparisonSetOptions, shortcut: Shortcut
+    given_corpus: Corpus, options: ComparisonSetOptions, shortcut: SpeedShortcut
 ) -> None:
-    if shortcut is Shortcut.DROP_USED and options.floor_when is FloorWhen.START:
+    if shortcut is SpeedShortcut.DROP_USED and options.floor_when is FloorTiming.START:
         with pytest.raises(InvalidInput, match="drop_used cannot count"):
             replace(options, shortcut=shortcut)
         return
@@ -238,16 +238,16 @@ def test_shortcuts_do_not_change_sets(
     known = {item.instance: item.available for item in full.skipped}
     for item in short.skipped:
         if item.reason is SkipReason.POOL_EXHAUSTED:
-            assert shortcut is Shortcut.STOP_EARLY
+            assert shortcut is SpeedShortcut.STOP_EARLY
             assert item.available is None
         else:
             assert item.available == known[item.instance]
     assert {item.instance for item in short.skipped} == set(known)
 
 
-@pytest.mark.parametrize("shortcut", list(Shortcut))
+@pytest.mark.parametrize("shortcut", list(SpeedShortcut))
 def test_results_do_not_depend_on_blocks_or_threads(
-    monkeypatch: pytest.MonkeyPatch, shortcut: Shortcut
+    monkeypatch: pytest.MonkeyPatch, shortcut: SpeedShortcut
 ) -> None:
     corpus_data = corpus(150, 200, 80, 3)
     rules = {"size": 3, "min_candidates": 4, "shortcut": shortcut}
@@ -374,7 +374,7 @@ def test_blas_uses_one_thread_per_worker_and_is_restored() -> None:
 
 def test_early_stop_reports_uncounted_instances() -> None:
     corpus_data = corpus(90, 90, 90, 2)
-    options = ComparisonSetOptions(size=5, min_candidates=5, shortcut=Shortcut.STOP_EARLY)
+    options = ComparisonSetOptions(size=5, min_candidates=5, shortcut=SpeedShortcut.STOP_EARLY)
     reported: list[tuple[int, int]] = []
     result = build(corpus_data, options, progress=lambda *at: reported.append(at))
     stopped = [item for item in result.skipped if item.reason is SkipReason.POOL_EXHAUSTED]

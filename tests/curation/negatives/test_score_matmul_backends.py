@@ -13,7 +13,7 @@ from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import build_comparison_sets
 from curation.negatives.kernels import dots, order_bfloat16
 from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
-from curation.negatives.options import ComparisonSetOptions, Diversity, Shortcut, Strictness
+from curation.negatives.options import ComparisonSetOptions, Diversity, SpeedShortcut, Strictness
 from curation.negatives.plausibility import EmbeddingPlausibility
 
 torch = pytest.importorskip("torch")
@@ -82,13 +82,13 @@ def test_bounds_hold(product: ScoreBackend, kind: Any, d: int, shift: float) -> 
 
 @pytest.mark.parametrize("diversity", list(Diversity))
 @pytest.mark.parametrize("strictness", list(Strictness))
-@pytest.mark.parametrize("shortcut", [Shortcut.NONE, Shortcut.DROP_USED])
+@pytest.mark.parametrize("shortcut", [SpeedShortcut.NONE, SpeedShortcut.DROP_USED])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_no_matmul_backend_changes_a_result(
     monkeypatch: pytest.MonkeyPatch,
     diversity: Diversity,
     strictness: Strictness,
-    shortcut: Shortcut,
+    shortcut: SpeedShortcut,
     kind: Any,
 ) -> None:
     monkeypatch.setattr(pool_module, "MAX_ROWS", 33)

@@ -18,9 +18,9 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation_site.management.commands.serve import encoder_command
-from curation.features.contradiction import ContradictionEncoder
+from curation.features.contradiction import ContradictionClassifier
 from curation.features.encoder import EncoderUnavailable
-from curation.pipelines.hint_encoder import HintServer, Similarity
+from curation.pipelines.hint_encoder import CachedSimilarity, HintServer
 from hits.hints import wire
 from hits.hints.client import EncoderClient
 from tests.support.children import ROOT
@@ -57,7 +57,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def listening(path: Path, letters: Letters) -> Iterator[Path]:
     """Serve with the stand-in model and without a model for contradictions."""
-    with HintServer(path, {"similar": Similarity(letters), "contradict": None}) as server:
+    with HintServer(path, {"similar": CachedSimilarity(letters), "contradict": None}) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.02,))
         thread.start()
         yield path
@@ -89,7 +89,7 @@ def test_a_text_is_encoded_once(listening: Path, letters: Letters) -> None:
 
 
 def test_cache_evicts_least_recently_used_texts(letters: Letters) -> None:
-    similarity = Similarity(letters, cache_size=2)
+    similarity = CachedSimilarity(letters, cache_size=2)
     similarity([("a", "b")])
     similarity([("a", "c")])
     similarity([("a", "b")])
@@ -253,7 +253,7 @@ def _save_model(folder: Path, labels: list[str]) -> Path:
 
 
 def test_a_cross_encoder_is_loaded_from_its_folder(tmp_path: Path) -> None:
-    model = ContradictionEncoder(_save_model(tmp_path / "nli", ["ENTAILMENT", "Contradiction", "neutral"]))
+    model = ContradictionClassifier(_save_model(tmp_path / "nli", ["ENTAILMENT", "Contradiction", "neutral"]))
     pairs = [("rich", "poor"), ("poor", "rich"), ("x " * 600, "")]
     found = model.probabilities(pairs)
     assert all(0 < share < 1 for share in found)
@@ -264,10 +264,10 @@ def test_a_cross_encoder_is_loaded_from_its_folder(tmp_path: Path) -> None:
 def test_model_without_the_label_is_refused(tmp_path: Path) -> None:
     folder = _save_model(tmp_path / "nli", ["LABEL_0", "LABEL_1", "LABEL_2"])
     with pytest.raises(EncoderUnavailable, match="none of its labels is called contradiction"):
-        ContradictionEncoder(folder)
+        ContradictionClassifier(folder)
     (folder / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(EncoderUnavailable, match="HINTS_NLI_MODEL"):
-        ContradictionEncoder(folder)
+        ContradictionClassifier(folder)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from curation import services
 from curation.dedup.hierarchical import cluster
 from curation.dedup.matmul_backends import NumpyFloat32Backend
 from curation.models import ComparisonRound, FeatureSet, Pair
-from curation.negatives.filters import cluster_softly
+from curation.negatives.filters import soft_deduplicate_texts
 from curation.negatives.options import KeepRule
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
@@ -252,7 +252,7 @@ def test_soft_clusters_are_equal_for_all_matmul_backends(product: Any) -> None:
     vectors = np.random.default_rng(3).normal(size=(1_100, 48)).astype(np.float32)  # too many to ask scipy
     vectors[600:] = vectors[:500] + 0.1 * vectors[100:600]
     found = [
-        cluster_softly(
+        soft_deduplicate_texts(
             vectors, share=0.7, keep=KeepRule.RANDOM, generator=np.random.default_rng(1), backend=by
         )
         for by in (None, product())

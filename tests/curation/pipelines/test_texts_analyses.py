@@ -16,7 +16,7 @@ from curation.features.shards import open_features
 from curation.models import AnalysisKind, FeatureSet, Pair, SourceRecord, TextAnalysis, TextScore
 from curation.pipelines.texts import texts_toxicity
 from curation.pipelines.texts.text_analysis import analyse_texts
-from curation.pipelines.texts.texts_classifier import Classifier
+from curation.pipelines.texts.texts_classifier import ToxicityClassifier
 from curation.selectors.texts import count_reviews, finished_analyses, text_pairs, toxicity_queue
 from curation.services.texts import (
     CaptionOptions,
@@ -25,7 +25,7 @@ from curation.services.texts import (
     ToxicityOptions,
     record_review,
     request_analysis,
-    store_file,
+    store_uploaded_file,
 )
 from curation.texts.toxicity import TextFinding, WordList
 from hits.domain.states import AssignmentStatus, JobState
@@ -258,7 +258,7 @@ def test_taken_down_photo_is_hidden_in_old_analyses(work: Work) -> None:
 
 def scores_file(rows: list[tuple[str, str, float]]) -> dict[str, str]:
     text = "id,field,score\n" + "".join(f"{key},{field},{score}\n" for key, field, score in rows)
-    return {"scorer": "file", "file": store_file(data=text.encode()), "file_name": "perspective.csv"}
+    return {"scorer": "file", "file": store_uploaded_file(data=text.encode()), "file_name": "perspective.csv"}
 
 
 def test_external_scores_are_read_from_a_file(work: Work) -> None:
@@ -278,7 +278,7 @@ def test_external_scores_are_read_from_a_file(work: Work) -> None:
     with pytest.raises(Refused, match=r"perspective\.csv: row 2, column score"):
         found(work, ToxicityOptions(**scores_file([(first.instance_id, "clue", 7)])))
     with pytest.raises(BadFile, match="is empty"):
-        store_file(data=b" \n")
+        store_uploaded_file(data=b" \n")
 
 
 def test_word_list_keeps_the_revision_that_stored_results_name() -> None:
@@ -354,31 +354,31 @@ def test_changed_texts_are_scored_again(work: Work, monkeypatch: pytest.MonkeyPa
 
 def test_a_classifier_s_folder_scores(tmp_path: Any) -> None:
     folder = str(tiny_classifier(tmp_path / "tiny", ["fine", "toxic"]))
-    scorer = Classifier(folder)
+    scorer = ToxicityClassifier(folder)
     first = scorer.score(["a dirty spoon", "a bench"])
     assert all(0 < item.score < 1 and item.matches == () for item in first)
-    assert first == Classifier(folder).score(["a dirty spoon", "a bench"])
-    both = [Classifier(folder, label).score(["a bench"])[0].score for label in ("toxic", "fine")]
+    assert first == ToxicityClassifier(folder).score(["a dirty spoon", "a bench"])
+    both = [ToxicityClassifier(folder, label).score(["a bench"])[0].score for label in ("toxic", "fine")]
     assert sum(both) == pytest.approx(1.0), "labels that exclude one another share one"
     assert scorer.name == "hf:tiny"
     with pytest.raises(
         EncoderUnavailable, match=r"none of its labels is named rude; give one of fine, toxic"
     ):
-        Classifier(folder, "rude")
+        ToxicityClassifier(folder, "rude")
     with pytest.raises(EncoderUnavailable, match="its toxic label is unknown"):
-        Classifier(str(tiny_classifier(tmp_path / "other", ["good", "bad"])))
+        ToxicityClassifier(str(tiny_classifier(tmp_path / "other", ["good", "bad"])))
     with pytest.raises(EncoderUnavailable, match="scorer hf:"):
-        Classifier(str(tmp_path))
+        ToxicityClassifier(str(tmp_path))
 
 
 def test_scores_of_two_classifiers_are_stored_separately(tmp_path: Any) -> None:
     folder = tiny_classifier(tmp_path / "tiny", ["fine", "toxic"])
-    first = Classifier(str(folder)).revision
-    assert first == Classifier(str(folder)).revision
+    first = ToxicityClassifier(str(folder)).revision
+    assert first == ToxicityClassifier(str(folder)).revision
     assert first.startswith("sha256:")
     shutil.rmtree(folder)
     tiny_classifier(folder, ["fine", "toxic"], seed=1)
-    assert Classifier(str(folder)).revision != first
+    assert ToxicityClassifier(str(folder)).revision != first
 
 
 def test_pickled_classifier_weights_are_never_read(tmp_path: Any) -> None:
@@ -390,7 +390,7 @@ def test_pickled_classifier_weights_are_never_read(tmp_path: Any) -> None:
     torch.save(model.state_dict(), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     with pytest.raises(EncoderUnavailable, match="read from safetensors only, never from pickles"):
-        Classifier(str(folder))
+        ToxicityClassifier(str(folder))
 
 
 def tiny_classifier(folder: Any, labels: list[str], *, seed: int = 0) -> Any:
@@ -459,10 +459,10 @@ def test_alternative_text_and_files_replace_regions(work: Work) -> None:
     with pytest.raises(Refused, match="no photo of an approved pair has captions"):
         found(work, CaptionOptions(source="regions"))
     text = "image,caption\nphoto-2.png,a lamp\nphoto-2,a bright lamp\nnowhere.jpg,a dog\n"
-    given = {"source": "file", "file": store_file(data=text.encode()), "file_name": "coco.csv"}
+    given = {"source": "file", "file": store_uploaded_file(data=text.encode()), "file_name": "coco.csv"}
     result = found(work, CaptionOptions(**given)).result
     assert (result["images"], result["unmatched"]) == (1, 1)
-    bad = given | {"file": store_file(data=b"image,caption\nnowhere.jpg,a dog\n")}
+    bad = given | {"file": store_uploaded_file(data=b"image,caption\nnowhere.jpg,a dog\n")}
     with pytest.raises(
         Refused, match=r"coco\.csv: no row names a photo of this project \(the first: 'nowhere\.jpg'\)"
     ):

@@ -18,12 +18,18 @@ from PIL import Image as Pillow
 from PIL import ImageDraw
 
 from curation.features.encoder import is_hub_id
-from curation.proposals.boxes import find_distinct, round_to_pixels, suppress, to_corners, to_sizes
+from curation.proposals.boxes import (
+    find_distinct_boxes,
+    round_to_pixels,
+    suppress_overlaps,
+    to_corners,
+    to_sizes,
+)
 from curation.proposals.detector import DetectedBoxes, DetectorUnavailable
 from curation.proposals.factory import get_detector
 from curation.proposals.grouping import SimilarityRule, describe_superpixels, group_superpixels
 from curation.proposals.overlap import Coverage, best_overlaps
-from curation.proposals.selective_search import SelectiveSearch, edge_fit, pick_covering
+from curation.proposals.selective_search import SelectiveSearch, edge_fit, pick_covering_boxes
 from curation.views.recall_charts import recall_chart, recall_spark
 
 BOX = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(1, 30), st.integers(1, 30))
@@ -89,7 +95,7 @@ class TestBoxes:
     def test_rounded_boxes_stay_in_the_image(self) -> None:
         corners = round_to_pixels(np.array([[-3.2, 1.4, 200, 9.6], [50.1, 0, 50.3, 5]]), width=100, height=10)
         assert corners.tolist() == [[0, 1, 100, 10], [50, 0, 50, 5]]
-        assert find_distinct(corners).tolist() == [0]
+        assert find_distinct_boxes(corners).tolist() == [0]
 
     def test_sizes_and_corners_are_inverse(self) -> None:
         boxes = np.array([[3, 4, 10, 20], [0, 0, 1, 1]])
@@ -97,7 +103,7 @@ class TestBoxes:
 
     def test_suppression_keeps_the_first_of_equal_boxes(self) -> None:
         corners = np.array([[5, 5, 9, 9], [0, 0, 2, 2], [5, 5, 9, 9]])
-        assert find_distinct(corners).tolist() == [0, 1]
+        assert find_distinct_boxes(corners).tolist() == [0, 1]
 
     def test_suppression_equals_a_plain_reference(self) -> None:
         rng = np.random.default_rng(3)
@@ -108,9 +114,9 @@ class TestBoxes:
             if all(exact_iou(tuple(boxes[row]), tuple(boxes[other])) <= Fraction(3, 10) for other in kept):
                 kept.append(row)
         corners = to_corners(boxes).astype(np.int64)
-        assert suppress(corners, max_overlap=0.3, limit=60).tolist() == kept
-        assert suppress(corners, max_overlap=0.3, limit=3).tolist() == kept[:3]
-        assert suppress(corners, max_overlap=1.0, limit=60).tolist() == list(range(60))
+        assert suppress_overlaps(corners, max_overlap=0.3, limit=60).tolist() == kept
+        assert suppress_overlaps(corners, max_overlap=0.3, limit=3).tolist() == kept[:3]
+        assert suppress_overlaps(corners, max_overlap=1.0, limit=60).tolist() == list(range(60))
 
 
 class TestGrouping:
@@ -192,7 +198,7 @@ class TestClassical:
         start = rng.integers(0, 60, (80, 2))
         corners = np.concatenate([start, start + rng.integers(10, 60, (80, 2))], axis=1)
         weights = rng.random(80)
-        chosen, gains = pick_covering(corners, weights, limit=20)
+        chosen, gains = pick_covering_boxes(corners, weights, limit=20)
         boxes = to_sizes(corners)
         near = np.stack([best_overlaps(boxes, box[None]) for box in boxes])
         near = np.clip((near - 0.5) / 0.5, 0, 1)

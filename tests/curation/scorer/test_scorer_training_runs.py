@@ -291,7 +291,7 @@ def test_broken_checkpoint_is_reported_in_one_line(tmp_path: Path) -> None:
 def test_journal_survives_a_truncated_end(tmp_path: Path) -> None:
     assert read_losses(tmp_path) == []
     journal = Journal(tmp_path)
-    journal.start_after(0)
+    journal.truncate_after(0)
     row = {"epoch": 1, "loss": 0.1 + 0.2, "learning_rate": 1e-5, "scale": 14.0, "images_per_second": 3.5}
     for step in (1, 2, 3):
         journal.record_update({"step": step, **row})
@@ -299,7 +299,7 @@ def test_journal_survives_a_truncated_end(tmp_path: Path) -> None:
         file.write("\0\r5\0,1\n4,1,0.3")
     assert [one["step"] for one in read_losses(tmp_path)] == [1, 2, 3]
     assert read_losses(tmp_path)[0]["loss"] == 0.1 + 0.2
-    journal.start_after(2)
+    journal.truncate_after(2)
     journal.record_update({"step": 3, **row})
     assert [one["step"] for one in read_losses(tmp_path)] == [1, 2, 3]
     with (tmp_path / LOSSES_FILE).open("a") as file:

@@ -25,7 +25,12 @@ from curation.views.forms import DedupForm
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
 from hits.services.errors import Conflict, Refused
-from hits.services.images.duplicates import add_duplicates, mark_duplicates, restore_marks, unmark_duplicate
+from hits.services.images.duplicates import (
+    add_duplicates,
+    mark_duplicates,
+    restore_duplicate_marks,
+    unmark_duplicate,
+)
 from tests.curation.services.test_marks import marks, take_down
 from tests.support.judging.work import Work
 
@@ -182,7 +187,7 @@ def test_whatever_is_restored_no_mark_points_at_a_photo_that_is_not_offered(
         image: None if draw.random() < 0.3 else int(draw.choice([key for key in keys if key != image]))
         for image in draw.permutation(keys).tolist()
     }
-    restore_marks(project=project, marks=restored)
+    restore_duplicate_marks(project=project, marks=restored)
     after = marks(project)
     gone = set(Image.objects.filter(taken_down_at__isnull=False).values_list("pk", flat=True))
     assert not set(after.values()) & set(after), "a mark points at a photo that is marked"
@@ -192,7 +197,7 @@ def test_whatever_is_restored_no_mark_points_at_a_photo_that_is_not_offered(
 def test_marks_of_another_project_are_not_restored(project: Project, rehearsal: Project, work: Work) -> None:
     foreign = Work(rehearsal).image(9)
     with pytest.raises(Refused, match=f"image {foreign.pk} is not in this project"):
-        restore_marks(project=project, marks={foreign.pk: None})
+        restore_duplicate_marks(project=project, marks={foreign.pk: None})
 
 
 # -- keeping a group

@@ -264,23 +264,23 @@ def test_the_command_compares_by_published_ids(project: Project, photographs: di
 def test_a_verdict_is_kept_for_later_runs_and_never_changed(
     project: Project, photographs: dict[str, Image], researcher: User
 ) -> None:
-    from curation.selectors.leakage import run_pairs, verdict_counts
+    from curation.selectors.leakage import leaked_pairs, verdict_counts
 
     pair = find(project, threshold=0.9).pairs.first()
     assert pair is not None
-    reading = services.review_pair(pair=pair, verdict="same", by=researcher)
+    reading = services.review_leaked_pair(pair=pair, verdict="same", by=researcher)
     assert reading is not None
-    assert services.review_pair(pair=pair, verdict="same", by=researcher) is None  # sent twice
+    assert services.review_leaked_pair(pair=pair, verdict="same", by=researcher) is None  # sent twice
     later = find(project, threshold=0.95)
-    assert [item.verdict for item in run_pairs(later)] == ["same", "open", "open"]
+    assert [item.verdict for item in leaked_pairs(later)] == ["same", "open", "open"]
     assert verdict_counts(later) == {"open": 2, "same": 1, "different": 0}
-    services.review_pair(pair=pair, verdict="different", by=researcher)
+    services.review_leaked_pair(pair=pair, verdict="different", by=researcher)
     assert verdict_counts(later) == {"open": 2, "same": 0, "different": 1}
     assert LeakReview.objects.count() == 2
     with pytest.raises(AppendOnlyError):
         reading.delete()
     with pytest.raises(Refused, match="verdict: 'maybe'"):
-        services.review_pair(pair=pair, verdict="maybe", by=researcher)
+        services.review_leaked_pair(pair=pair, verdict="maybe", by=researcher)
 
 
 def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
@@ -464,7 +464,7 @@ def test_the_pages_queries_do_not_grow(
     images = [make_image(seed) for seed in range(200, 212)]
     pairs = [LeakedPair(run=run, first=a, second=b, cosine=0.9) for a, b in pairwise(images)]
     for pair in LeakedPair.objects.bulk_create(pairs)[:6]:
-        services.review_pair(pair=pair, verdict="different", by=researcher)
+        services.review_leaked_pair(pair=pair, verdict="different", by=researcher)
     assert queries() == few
 
 

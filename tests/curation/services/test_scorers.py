@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 from curation import services
 from curation.models import DatasetVersion, Scorer, ScorerOrigin
 from curation.pipelines.training import train_scorer
-from curation.pipelines.training.training_files import write_run
+from curation.pipelines.training.training_files import load_or_write_run
 from curation.scorer.config import TINY, TrainingConfig
 from curation.scorer.model.folder import save_scorer
 from curation.scorer.training.starting_weights import load_starting_model
-from curation.selectors.scorers import SplitCount, known_pairs, scorer_folder, weights_folder
+from curation.selectors.scorers import SplitCount, known_pair_counts, scorer_folder, weights_folder
 from curation.services.scorer_splits import TrainingSplits, choose_splits, validation_images
 from curation.services.scorers import next_free_name, request_training
 from hits.domain.states import JobState
@@ -186,7 +186,7 @@ def test_held_photos_are_drawn_by_seed_and_share() -> None:
 
 def test_a_run_holds_whole_photos_on_either_side(sealed: DatasetVersion, images: list[Image]) -> None:
     scorer = ask(sealed)
-    made = write_run(scorer)
+    made = load_or_write_run(scorer)
     train, val = lines(scorer, "train.jsonl"), lines(scorer, "val.jsonl")
     assert (len(train), len(val)) == (9, 3)
     assert not {row["image"] for row in train} & {row["image"] for row in val}
@@ -207,7 +207,7 @@ def test_photos_that_were_taken_down_are_left_out_and_counted(
 ) -> None:
     scorer = ask(sealed)
     withdraw(images[0])
-    counts = write_run(scorer).counts
+    counts = load_or_write_run(scorer).counts
     assert counts["left_out_pairs"] == 3
     assert counts["train_pairs"] + counts["val_pairs"] == 9
     used = {row["image"] for name in ("train.jsonl", "val.jsonl") for row in lines(scorer, name)}
@@ -216,18 +216,18 @@ def test_photos_that_were_taken_down_are_left_out_and_counted(
 
 def test_a_run_whose_photo_was_taken_down_does_not_go_on(sealed: DatasetVersion, images: list[Image]) -> None:
     scorer = ask(sealed)
-    assert write_run(scorer).counts["train_pairs"] == 9
+    assert load_or_write_run(scorer).counts["train_pairs"] == 9
     withdraw(images[1])
     with pytest.raises(Refused, match="photos: 1 of this run was taken down meanwhile"):
-        write_run(scorer)
+        load_or_write_run(scorer)
 
 
 def test_damaged_pairs_file_gives_error(sealed: DatasetVersion) -> None:
     scorer = ask(sealed)
-    write_run(scorer)
+    load_or_write_run(scorer)
     (scorer_folder(scorer) / "train.jsonl").write_text('{"id": "x", ')
     with pytest.raises(Refused, match="the run's pairs are damaged; start a new training"):
-        write_run(scorer)
+        load_or_write_run(scorer)
 
 
 def withdraw(image: Image) -> None:
@@ -314,9 +314,9 @@ def test_a_scorer_knows_the_pairs_that_it_and_its_parents_learned_from(
     sealed: DatasetVersion, work: Work
 ) -> None:
     scorer = ask(sealed)
-    assert known_pairs(scorer) == (12, 12)
+    assert known_pair_counts(scorer) == (12, 12)
     work.observed(work.image(9), worker="W9")
-    assert known_pairs(scorer) == (12, 15)
+    assert known_pair_counts(scorer) == (12, 15)
 
 
 # --- commands

@@ -20,7 +20,7 @@ from curation.services.versions import plan_version
 from curation.versions.export import export_version, sealed_text
 from curation.versions.families import family_of
 from curation.versions.seal import seal_sha256
-from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, first_reason
+from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, split_main_reason
 from hits.domain.states import AssignmentStatus
 from hits.models import Hit
 from hits.services.errors import Refused
@@ -231,7 +231,7 @@ def test_run_of_uninstalled_kind_is_not_offered(
     chosen = Selection(DecisionChoice(run.pk, ("reasonable",)))
     draft = create_version(project=work.project, name="v1", by=None, selection=chosen)
     for module in ("curation.views.selection_form", "curation.versions.selection_filter"):
-        monkeypatch.setattr(f"{module}.has_spec", lambda name: False)
+        monkeypatch.setattr(f"{module}.is_judging_kind", lambda name: False)
     client.force_login(researcher)
     page = client.get(reverse("versions", args=[work.project.slug]))
     assert (page.status_code, page.context["chosen"].runs) == (200, [])
@@ -258,7 +258,7 @@ def test_a_selection_is_read_as_it_was_written() -> None:
 
 
 def test_the_first_reason_counts() -> None:
-    found = first_reason([Reason.UNDECIDED, Reason.JUDGED_AGAINST, Reason.AUDIT_CONCERN])
+    found = split_main_reason([Reason.UNDECIDED, Reason.JUDGED_AGAINST, Reason.AUDIT_CONCERN])
     assert found == (Reason.AUDIT_CONCERN, (Reason.JUDGED_AGAINST, Reason.UNDECIDED))
 
 

@@ -15,7 +15,7 @@ from curation.sources.boxes import check_size, fit_regions
 from curation.sources.identity import find_identities
 from curation.sources.json_stream import iterate_lines, iterate_list, read_record
 from curation.sources.records import MissingPolicy, SourceRegion
-from curation.sources.splits import read_allowed, read_splits
+from curation.sources.splits import read_allowed_names, read_splits
 from curation.sources.vcr import URL_PREFIX, EntityCount, VcrSource, read_vcr
 from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from tests.support import made_up_sources as made
@@ -170,7 +170,7 @@ def test_an_empty_list_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="names no image for train"):
         read_splits({"train": str(empty)})
     with pytest.raises(InvalidInput, match="names no image"):
-        read_allowed([str(empty)])
+        read_allowed_names([str(empty)])
     with pytest.raises(InvalidInput, match="'dev' is unknown"):
         read_splits({"dev": str(empty)})
 
@@ -179,7 +179,7 @@ def test_visual_comet_records_are_an_allowed_list(tmp_path: Path) -> None:
     path = made.write(
         tmp_path / "val_annots.json", [{"img_fn": "m/a@0.jpg", "event": "1 waits"}, {"img_fn": "m/a@0.jpg"}]
     )
-    assert read_allowed([str(path)]) == {"m/a@0.jpg"}
+    assert read_allowed_names([str(path)]) == {"m/a@0.jpg"}
 
 
 # -- boxes

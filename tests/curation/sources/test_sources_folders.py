@@ -14,7 +14,7 @@ from curation.sources import folders
 from curation.sources.folders import resolve_inside, scan_folder
 from curation.sources.json_stream import InvalidJson, ValueTooLong, open_json_reader
 from curation.sources.path_sandbox import PathSandbox
-from curation.sources.vcr import VcrSource, find_copy, read_vcr
+from curation.sources.vcr import VcrSource, find_vcr_source, read_vcr
 from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from tests.support import made_up_sources as made
 
@@ -163,7 +163,7 @@ def test_vcr_links_cannot_leave_the_folder(tmp_path: Path, name: str) -> None:
     made.vcr(folder, FRAMES, splits={"train": ["a@0"], "val": ["c@0"]})
     (folder / name).rename(tmp_path / "elsewhere")
     (folder / name).symlink_to(tmp_path / "elsewhere")
-    copy = find_copy(folder, {})
+    copy = find_vcr_source(folder, {})
     assert len(read_vcr(copy).images) == 2
     with refused(folder / name):
         read_vcr(VcrSource(copy.folder, annotations=copy.annotations, within=str(folder)))
@@ -187,12 +187,12 @@ def test_single_split_is_warned_about(tmp_path: Path) -> None:
 
 def test_vcr_without_annotation_files_is_warned_about(tmp_path: Path) -> None:
     made.vcr(tmp_path, FRAMES)
-    assert read_vcr(find_copy(tmp_path, {})).warning == (
+    assert read_vcr(find_vcr_source(tmp_path, {})).warning == (
         "No annotation file was given: all 2 images become train; put train.jsonl, val.jsonl, test.jsonl beside "
         "vcr1images, or give --train, --val and --test"
     )
     made.vcr(tmp_path, FRAMES, splits={"train": ["a@0"]})
-    assert not read_vcr(find_copy(tmp_path, {})).warning
+    assert not read_vcr(find_vcr_source(tmp_path, {})).warning
 
 
 def test_large_counts_have_thousands_separators() -> None:

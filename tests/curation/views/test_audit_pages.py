@@ -291,7 +291,7 @@ class TestReading:
         reply = client.post(self.at(audit, 1), ANSWER | {"note": "Only a wall"}, follow=True)
         page = squeezed(reply)
         assert "Pair 2 of 6" in page
-        assert "You have read 1; 5 wait for you" in page
+        assert "You have labelled 1 pair. 5 wait for you" in page
         assert "Pair 1 is saved." in page
         back = squeezed(client.get(self.at(audit, 1)))
         assert "Only a wall</textarea>" in back

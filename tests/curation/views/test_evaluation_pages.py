@@ -366,7 +366,7 @@ Series = list[tuple[int, Mapping[str, float | None]]]
 def test_a_curve_has_the_papers_and_ours_with_whiskers_over_doubling_sizes() -> None:
     paper: Series = [(size, {"value": value}) for size, value in ((64, 10.0), (128, 20.0), (256, 30.0))]
     ours: Series = [(64, {"value": 12.0, "low": 11.0, "high": 13.0}), (128, {"value": None})]
-    plot = charts.size_curve("P@1", {"paper": paper, "ours": ours})
+    plot = charts.batch_size_chart("P@1", {"paper": paper, "ours": ours})
     assert plot is not None
     assert (
         plot.summary
@@ -378,7 +378,7 @@ def test_a_curve_has_the_papers_and_ours_with_whiskers_over_doubling_sizes() -> 
     low, at, high = (float(y) for y in (plot.dots[-1].y_low, plot.dots[-1].y, plot.dots[-1].y_high))
     assert low - at == pytest.approx(at - high, abs=0.2)
     assert [path.shape.count("L") for path in plot.curves] == [2, 1]
-    assert charts.size_curve("P@1", {"ours": ours[1:]}) is None
+    assert charts.batch_size_chart("P@1", {"ours": ours[1:]}) is None
 
 
 def test_dots_of_a_scatter_lead_to_their_evaluations_and_are_named() -> None:

@@ -362,10 +362,10 @@ def test_a_smoothed_curve_is_free_of_its_start() -> None:
 def test_of_many_points_no_spike_is_lost() -> None:
     points = [(n, 1.0) for n in range(10_000)]
     points[7_777] = (7_777, 9.0)
-    kept = charts.enveloped(points)
+    kept = charts.envelope_points(points)
     assert (7_777, 9.0) in kept
     assert len(kept) <= charts.MAX_POINTS + 2
-    thin = charts.thinned(points)
+    thin = charts.thin_points(points)
     assert (thin[0], thin[-1]) == (points[0], points[-1])
     assert len(thin) <= charts.MAX_POINTS + 1
 

@@ -90,7 +90,7 @@ def requester(site: str) -> Any:
         aws_access_key_id=pair.access_key_id,
         aws_secret_access_key=pair.secret_access_key,
     )
-    transport.attach(client)
+    transport.attach_transport(client)
     return client
 
 

@@ -169,7 +169,7 @@ def test_a_researcher_checks_looks_and_launches(
     page.get_by_label("Name").fill("Cities")
     page.get_by_label("Or pasted HTML").fill(OLD_PAGE.replace('for="why"', 'for="nothing"'))
     check_page(page, "adding a page")
-    page.get_by_role("button", name="Check the page").click()
+    page.get_by_role("button", name="Check the template").click()
     page.get_by_text("but no element has that id").wait_for()
     page.get_by_label("Or pasted CSV").fill(ROWS + "Graz,In the hills\n")
     page.get_by_role("button", name="Check the rows").click()

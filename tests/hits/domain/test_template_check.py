@@ -7,7 +7,7 @@ import pytest
 from hits.domain.task_template.check import PageError, check_template, read_page
 from hits.domain.task_template.findings import Severity
 from hits.domain.task_template.rows import MAX_ROWS, RowsError, parse_rows
-from hits.domain.task_template.variables import fill_in, find_variables, match_columns
+from hits.domain.task_template.variables import fill_variables, find_variables, match_columns
 
 LABEL = '<label for="a">What?</label><input id="a" name="a">'
 BUTTON = "<button>Send</button>"
@@ -192,7 +192,10 @@ def test_variables_are_found_once_and_filled_in_unescaped() -> None:
     html = "${a}\n${b-2.c} ${a} ${no such}"
     assert [(v.name, v.line) for v in find_variables(html)] == [("a", 1), ("b-2.c", 2)]
     assert match_columns(find_variables(html), ["a", "x"]).without_variable == ("x",)
-    assert fill_in(html, {"a": "<b>${b-2.c}</b>"}) == "<b>${b-2.c}</b>\n${b-2.c} <b>${b-2.c}</b> ${no such}"
+    assert (
+        fill_variables(html, {"a": "<b>${b-2.c}</b>"})
+        == "<b>${b-2.c}</b>\n${b-2.c} <b>${b-2.c}</b> ${no such}"
+    )
 
 
 def test_rows_are_read_as_spreadsheets_write_them() -> None:

@@ -36,7 +36,7 @@ class Market:
             config=Config(retries={"max_attempts": retries}),
         )
         if self.in_process:
-            transport.attach(client)
+            transport.attach_transport(client)
         return client
 
 

@@ -531,4 +531,4 @@ def test_sweep_makes_two_queries_when_nothing_is_due(
     with django_assert_num_queries(2):
         lifecycle.sweep_due(now=now)
     with django_assert_num_queries(1):
-        events.record_expired(now=now)
+        events.record_expiries(now=now)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.workers.countries import COUNTRIES, country_name, is_country, sorted_by_name
+from hits.domain.workers.countries import COUNTRIES, country_name, is_country, list_countries_by_name
 from hits.domain.workers.requirements import (
     COUNTRY_COMPARATORS,
     HOLDING_COMPARATORS,
@@ -14,11 +14,11 @@ from hits.domain.workers.requirements import (
     LOCALE,
     Comparator,
     GuardedActions,
-    Holdings,
     Requirement,
     RequirementError,
+    WorkerAttributes,
+    find_unmet_requirements,
     is_met,
-    unmet_requirements,
 )
 
 NUMBERS = st.integers(-(2**31), 2**31 - 1)
@@ -49,7 +49,7 @@ def requirements(draw: st.DrawFn) -> Requirement:
 
 
 HOLDINGS = st.builds(
-    Holdings,
+    WorkerAttributes,
     values=st.dictionaries(st.sampled_from("TU"), st.integers(-3, 3)),
     country=st.one_of(st.just(""), PLACES),
 )
@@ -69,20 +69,23 @@ HOLDINGS = st.builds(
 )
 def test_comparators_at_bounds(comparator: str, met: list[bool]) -> None:
     asked = Requirement("T", Comparator(comparator), (5,))
-    assert [is_met(asked, Holdings({"T": value})) for value in (4, 5, 6)] == met
+    assert [is_met(asked, WorkerAttributes({"T": value})) for value in (4, 5, 6)] == met
 
 
 @given(NUMBERS, NUMBERS)
 def test_opposite_comparators_partition_holders(value: int, expected: int) -> None:
     for one, other in OPPOSITES:
-        met = [is_met(Requirement("T", kind, (expected,)), Holdings({"T": value})) for kind in (one, other)]
+        met = [
+            is_met(Requirement("T", kind, (expected,)), WorkerAttributes({"T": value}))
+            for kind in (one, other)
+        ]
         assert sorted(met) == [False, True]
 
 
 @pytest.mark.rule("comparators-in", source="M", text="In accepts any equal value, NotIn refuses any.")
 @given(NUMBERS, st.lists(NUMBERS, min_size=1, max_size=15))
 def test_in_and_not_in_equal_any_and_all(value: int, expected: list[int]) -> None:
-    held = Holdings({"T": value})
+    held = WorkerAttributes({"T": value})
     equal = [is_met(Requirement("T", Comparator.EQUAL_TO, (one,)), held) for one in expected]
     assert is_met(Requirement("T", Comparator.IN, tuple(expected)), held) == any(equal)
     assert is_met(Requirement("T", Comparator.NOT_IN, tuple(expected)), held) == (not any(equal))
@@ -93,28 +96,30 @@ def test_in_and_not_in_equal_any_and_all(value: int, expected: list[int]) -> Non
 )
 @given(st.sampled_from(SINGLE), NUMBERS)
 def test_worker_without_qualification_meets_only_does_not_exist(comparator: Comparator, n: int) -> None:
-    assert not is_met(Requirement("T", comparator, (n,)), Holdings({"U": n}))
-    assert is_met(Requirement("T", Comparator.DOES_NOT_EXIST), Holdings({"U": n}))
-    assert not is_met(Requirement("T", Comparator.EXISTS), Holdings({"U": n}))
+    assert not is_met(Requirement("T", comparator, (n,)), WorkerAttributes({"U": n}))
+    assert is_met(Requirement("T", Comparator.DOES_NOT_EXIST), WorkerAttributes({"U": n}))
+    assert not is_met(Requirement("T", Comparator.EXISTS), WorkerAttributes({"U": n}))
 
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS)
-def test_unmet_keeps_order_and_partitions_requirements(asked: list[Requirement], held: Holdings) -> None:
-    missing = unmet_requirements(asked, held)
+def test_unmet_keeps_order_and_partitions_requirements(
+    asked: list[Requirement], held: WorkerAttributes
+) -> None:
+    missing = find_unmet_requirements(asked, held)
     assert missing == [one for one in asked if not is_met(one, held)]
-    assert unmet_requirements(missing, held) == missing
+    assert find_unmet_requirements(missing, held) == missing
     # What is guarded decides nothing about whether a condition is met.
     assert len(
-        unmet_requirements([replace(one, guards=GuardedActions.DISCOVER) for one in asked], held)
+        find_unmet_requirements([replace(one, guards=GuardedActions.DISCOVER) for one in asked], held)
     ) == len(missing)
 
 
 @given(st.lists(requirements(), max_size=10), HOLDINGS, st.sampled_from("VW"), NUMBERS)
 def test_other_qualifications_do_not_matter(
-    asked: list[Requirement], held: Holdings, other: str, n: int
+    asked: list[Requirement], held: WorkerAttributes, other: str, n: int
 ) -> None:
-    more = Holdings({**held.values, other: n}, held.country)
-    assert unmet_requirements(asked, more) == unmet_requirements(asked, held)
+    more = WorkerAttributes({**held.values, other: n}, held.country)
+    assert find_unmet_requirements(asked, more) == find_unmet_requirements(asked, held)
 
 
 @pytest.mark.rule(
@@ -124,7 +129,7 @@ def test_other_qualifications_do_not_matter(
 )
 @given(st.sampled_from(sorted(COUNTRY_COMPARATORS)), PLACES)
 def test_undeclared_country_meets_no_requirement(comparator: Comparator, place: str) -> None:
-    assert not is_met(Requirement(LOCALE, comparator, locales=(place,)), Holdings())
+    assert not is_met(Requirement(LOCALE, comparator, locales=(place,)), WorkerAttributes())
 
 
 @pytest.mark.rule(
@@ -134,7 +139,7 @@ def test_undeclared_country_meets_no_requirement(comparator: Comparator, place: 
 )
 @given(PLACES, st.lists(PLACES, min_size=1, max_size=30))
 def test_locale_requirement_matches_country(home: str, places: list[str]) -> None:
-    held = Holdings(country=home)
+    held = WorkerAttributes(country=home)
     assert is_met(Requirement(LOCALE, Comparator.IN, locales=tuple(places)), held) == (home in places)
     assert is_met(Requirement(LOCALE, Comparator.NOT_IN, locales=tuple(places)), held) == (home not in places)
 
@@ -177,5 +182,5 @@ def test_country_list_has_249_iso_codes() -> None:
     assert not is_country("us")
     assert not is_country("XX")
     assert country_name("CI") == "Côte d’Ivoire"
-    names = [name for _, name in sorted_by_name()]
+    names = [name for _, name in list_countries_by_name()]
     assert names.index("Åland Islands") < names.index("Albania") < names.index("Zimbabwe")

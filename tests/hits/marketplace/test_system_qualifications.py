@@ -18,8 +18,8 @@ from hits.domain.workers.requirements import (
     PERCENT_RETURNED,
     PERCENT_SUBMITTED,
     Comparator,
-    Holdings,
     Requirement,
+    WorkerAttributes,
     is_met,
 )
 from hits.domain.workers.subdivisions import SUBDIVISIONS, is_place, place_name
@@ -228,14 +228,14 @@ class TestLocales:
         self, comparator: Comparator, places: tuple[str, ...], met: list[bool]
     ) -> None:
         people = [
-            Holdings(country="US", subdivision="CA"),
-            Holdings(country="US", subdivision="NY"),
-            Holdings(country="US"),
-            Holdings(country="DE"),
+            WorkerAttributes(country="US", subdivision="CA"),
+            WorkerAttributes(country="US", subdivision="NY"),
+            WorkerAttributes(country="US"),
+            WorkerAttributes(country="DE"),
         ]
         asked = Requirement(LOCALE, comparator, locales=places)
         assert [is_met(asked, person) for person in people] == met
-        assert not is_met(asked, Holdings())
+        assert not is_met(asked, WorkerAttributes())
 
     def test_united_states_has_51_known_states(self) -> None:
         assert len(SUBDIVISIONS["US"]) == 51

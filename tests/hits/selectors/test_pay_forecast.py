@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from hits import registry
 from hits.domain.money.pay import is_under_target
-from hits.domain.money.pay_forecast import Basis, PayForecast, PayPlan, PaySample, forecast_pay
+from hits.domain.money.pay_forecast import ForecastBasis, PayForecast, PayPlan, PaySample, forecast_pay
 from hits.models import Assignment, Hit, Image, Project
 from hits.selectors.money.pay_forecast import forecast_launch_pay
 from tests.support import market
@@ -29,7 +29,7 @@ def test_forecast_worked_example() -> None:
     """At $15 an hour 200, 240, 300, 360 and 400 seconds ask for 84, 100, 125, 150 and 167 cents."""
     found = forecast_pay(samples=pilot(300, 200, 400, 240, 360), batches=2, expected_seconds=999, plan=PLAN)
     assert found == PayForecast(
-        basis=Basis.MEASURED,
+        basis=ForecastBasis.MEASURED,
         n=5,
         batches=2,
         median_seconds=300,
@@ -46,7 +46,7 @@ def test_forecast_worked_example() -> None:
 
 def test_forecast_of_four_samples_uses_expected_time() -> None:
     found = forecast_pay(samples=pilot(1, 1, 1, 1, 0), batches=1, expected_seconds=301, plan=PLAN)
-    assert (found.basis, found.n, found.median_seconds) == (Basis.EXPECTED, 4, 301)
+    assert (found.basis, found.n, found.median_seconds) == (ForecastBasis.EXPECTED, 4, 301)
     assert found.reward_for_half == 126, "125.4 cents, rounded up so that it reaches the target"
     assert found.rate_cents == 1196
 
@@ -95,7 +95,7 @@ def test_forecast_uses_confirmed_work_of_kind_and_project(
     with CaptureQueriesContext(connection) as captured:
         found = forecast_launch_pay(project, kind, reward_cents=100, bonus_cents=15, redundancy=3, units=20)
     assert len(captured) == 1
-    assert (found.basis, found.n, found.batches) == (Basis.MEASURED, 6, 2)
+    assert (found.basis, found.n, found.batches) == (ForecastBasis.MEASURED, 6, 2)
     assert found.plan.assignments == 60
     times = sorted(200.0 + pk for pk in Hit.objects.values_list("pk", flat=True))
     assert found.median_seconds == (times[2] + times[3]) / 2
@@ -104,10 +104,10 @@ def test_forecast_uses_confirmed_work_of_kind_and_project(
     assert "based on 6 submissions in 2 batches" in " ".join(page.split())
     Assignment.objects.filter(hit__unit__batch=batch).update(status="Rejected")
     fewer = forecast_launch_pay(project, kind, reward_cents=100, bonus_cents=15, redundancy=3, units=20)
-    assert (fewer.basis, fewer.n) == (Basis.EXPECTED, 3)
+    assert (fewer.basis, fewer.n) == (ForecastBasis.EXPECTED, 3)
     other_project = forecast_launch_pay(
         rehearsal, kind, reward_cents=100, bonus_cents=0, redundancy=1, units=1
     )
-    assert (other_project.basis, other_project.n) == (Basis.EXPECTED, 0)
+    assert (other_project.basis, other_project.n) == (ForecastBasis.EXPECTED, 0)
     page = render_to_string("hits/batches/_forecast.html", {"forecast": other_project, "project": rehearsal})
     assert "estimated; no measurements yet" in page

@@ -24,7 +24,7 @@ from hits.domain.states import BatchState
 from hits.models import AuditEvent, Batch, Hit, Image, Instructions, Project, Submission
 from hits.selectors.instructions import built_in_text, render_batch_instructions
 from hits.services.collecting.page_keys import PageKey, issue_token
-from hits.services.errors import Conflict, Refused, TooLarge
+from hits.services.errors import Conflict, ContentTooLarge, Refused
 from hits.services.instructions import NewerVersionPublished, publish_instructions, set_batch_instructions
 from hits.services.launching.terms import Eligibility, LaunchTerms
 from hits.services.projects import create_project
@@ -191,7 +191,7 @@ def test_unshowable_text_is_refused_by_field(project: Project, change: Any, fiel
 
 
 def test_a_huge_text_is_refused_before_it_is_read(project: Project) -> None:
-    with pytest.raises(TooLarge, match="use 20,000 or fewer"):
+    with pytest.raises(ContentTooLarge, match="use 20,000 or fewer"):
         put(project, replace(TEXT, body="word " * MAX_BODY))
 
 

@@ -348,10 +348,10 @@ def test_new_attempts_are_rate_limited_per_address(
     """A page's key is given to whoever asks; work that has begun goes on all the same."""
     from django.core.cache import cache
 
-    from hits.api.hit_page import BeginThrottle
+    from hits.api.hit_page import NewAttemptThrottle
 
     cache.clear()
-    monkeypatch.setattr(BeginThrottle, "THROTTLE_RATES", {"hit-begin": "2/min"})
+    monkeypatch.setattr(NewAttemptThrottle, "THROTTLE_RATES", {"hit-begin": "2/min"})
     keys = [_key(hit, worker=f"AFLOOD{n}") for n in range(4)]
     codes = [_call(frame, hit, "open", key=key).status_code for key in keys]
     assert codes == [200, 200, 429, 429]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from hits.domain.images.image_facts import ImageFacts, neutralize_images
+from hits.domain.images.image_facts import ImageFacts, hide_image_texts
 from hits.models import Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.services.launching.launch import PlannedUnit, launch_batch
@@ -20,12 +20,12 @@ def test_neutralize_images_replaces_texts_by_image_numbers() -> None:
     images = {
         pk: ImageFacts(pk, f"/{pk}", 4, 3, name="gold.png", alt=f"alt {pk}", credit="me") for pk in (7, 8)
     }
-    assert {pk: (f.name, f.alt, f.credit) for pk, f in neutralize_images(images, [8, 7], ()).items()} == {
+    assert {pk: (f.name, f.alt, f.credit) for pk, f in hide_image_texts(images, [8, 7], ()).items()} == {
         8: ("", "Image 1", ""),
         7: ("", "Image 2", ""),
     }
-    assert neutralize_images(images, [8, 7], {"alt", "credit"})[7].alt == "alt 7"
-    assert neutralize_images(images, [7, 7], ())[7].alt == "Image 1"
+    assert hide_image_texts(images, [8, 7], {"alt", "credit"})[7].alt == "alt 7"
+    assert hide_image_texts(images, [7, 7], ())[7].alt == "Image 1"
 
 
 @pytest.mark.django_db(transaction=True)

@@ -22,7 +22,7 @@ from hits.services.launching.terms import LaunchTerms
 from hits.services.reconciling.reconcile import reconcile_batch
 from hits.tasks import reconcile_batch as reconcile_task
 from hits.tasks import sync_batch as sync_task
-from hits.views.balance import forget_balance
+from hits.views.balance import clear_cached_balance
 from tests.support import market
 from tests.support.answers import observations
 from tests.support.loop import page_key, published, store
@@ -189,7 +189,7 @@ def test_a_compensation_that_would_be_refused_is_not_offered(
     Project.objects.filter(pk=project.pk).update(budget_cap_cents=None)
     free = marketplace().get_balance().available_cents
     market.ledger_adjust(Requester.objects.get(name=accounts.PLATFORM_NAME), 124 - free)
-    forget_balance()
+    clear_cached_balance()
     page = _words(researcher_client.get(url))
     assert "The account has $1.24, $0.01 less than needed" in page
     assert ('value="compensate"' in page, 'value="keep"' in page) == (False, True)

@@ -18,9 +18,9 @@ from validation.domain.judging.answer_quality import (
     MAX_EXPECTED_RUNS,
     collect_evidence,
     compute_pace_limit,
+    extract_run_labels,
     find_long_runs,
-    mark_runs,
-    run_labels,
+    mark_answers_in_runs,
 )
 from validation.domain.judging.quality_check_types import CheckRates, CheckRole
 from validation.domain.judging.ratings import JudgmentRow
@@ -98,7 +98,7 @@ def test_long_run_is_found_with_position_and_figures() -> None:
     assert run.share == pytest.approx(0.6, abs=0.02)
     assert run.expected == pytest.approx(300 * run.share**run.length)
     assert run.expected < MAX_EXPECTED_RUNS
-    marks = mark_runs(runs, 300)
+    marks = mark_answers_in_runs(runs, 300)
     assert all(marks[100:140])
     assert sum(marks) < 80
 
@@ -113,7 +113,7 @@ def test_run_of_a_prolific_spammer_is_found() -> None:
     rng = np.random.default_rng(5)
     answers = {worker: careful(rng, 30) for worker in range(4)}
     answers[9] = [review("relatively", "mostly", "caption_like")] * 1_000
-    assert sum(mark_runs(find_long_runs(answers, spec_of(REVIEW))[9], 1_000)) == 1_000
+    assert sum(mark_answers_in_runs(find_long_runs(answers, spec_of(REVIEW))[9], 1_000)) == 1_000
 
 
 def test_no_runs_are_found_without_other_workers() -> None:
@@ -126,8 +126,8 @@ def test_no_runs_are_found_without_other_workers() -> None:
 
 
 def test_run_of_sets_needs_equal_ratings_of_all_statements() -> None:
-    assert run_labels(rated(1, 1, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: "1"}
-    assert run_labels(rated(1, 2, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: None}
+    assert extract_run_labels(rated(1, 1, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: "1"}
+    assert extract_run_labels(rated(1, 2, 1), spec_of(LIKERT)) == {ALL_STATEMENTS: None}
     honest = {worker: [rated(1, 2, 3)] * 40 for worker in range(5)}
     (run,) = find_long_runs(honest | {9: [rated(1, 2, 3), *[rated(3, 3, 3)] * 12]}, spec_of(LIKERT))[9]
     assert (run.dimension, run.label, run.start, run.length) == (ALL_STATEMENTS, "3", 1, 12)
@@ -278,7 +278,7 @@ def test_exchanged_rejection_changes_the_fingerprint(judged_round: Work) -> None
 @pytest.mark.django_db
 def test_a_rule_finds_who_misses_attention_checks(judged_round: Work) -> None:
     rule = RuleSettings(Measure.ATTENTION_SHARE, 70, 50, 5)
-    (finding,) = worker_rules.apply_rule(rule, judged_round.project).findings
+    (finding,) = worker_rules.compute_rule_findings(rule, judged_round.project).findings
     assert (finding.worker, finding.figures["count"], finding.figures["n"]) == (number("FAST"), 0, 5)
 
 

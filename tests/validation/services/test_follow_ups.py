@@ -18,7 +18,7 @@ from validation.domain.judging.quality_check_types import CheckRole
 from validation.models import JudgingRound, QualityCheck
 from validation.registry import spec_of
 from validation.selectors import follow_ups as selectors
-from validation.selectors.follow_ups import is_complete, undecided_items
+from validation.selectors.follow_ups import is_round_complete, undecided_items
 from validation.services import follow_ups as services
 from validation.services.decisions import decide_items
 from validation.services.follow_ups import (
@@ -122,7 +122,7 @@ def test_follow_up_waits_for_all_judgments_and_stops_when_decided(work: Work) ->
     market.fund()
     first, pairs = begin(work)
     split(work, first, pairs[:2], undecided=1)
-    assert not is_complete(first)
+    assert not is_round_complete(first)
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
     with pytest.raises(Conflict, match="still missing"):
         plan_follow_up(first)
@@ -148,7 +148,7 @@ def test_follow_ups_stop_at_max_redundancy(work: Work) -> None:
     answer(work, follower.batch, pairs[0].instance_id, J3="un")
     # One of three: a fourth judge could still make it two of four, but three are the most.
     first = JudgingRound.objects.select_related("batch__project").get(pk=first.pk)
-    assert is_complete(first)
+    assert is_round_complete(first)
     assert undecided_items(first) == []
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
     first.max_redundancy = 4
@@ -249,13 +249,13 @@ def test_follow_up_without_funds_is_not_launched(work: Work) -> None:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Note each time that the round's judgments are all read to find what is undecided."""
     seen: list[int] = []
-    real = selectors._find_undecided
+    real = selectors._find_undecided_items
 
     def noted(first: JudgingRound) -> list[selectors.UndecidedItem]:
         seen.append(first.pk)
         return real(first)
 
-    monkeypatch.setattr(selectors, "_find_undecided", noted)
+    monkeypatch.setattr(selectors, "_find_undecided_items", noted)
     return seen
 
 
@@ -321,7 +321,7 @@ def test_quality_checks_get_no_follow_up(work: Work) -> None:
 
     again, others = begin(work, checks=["control-2"])
     split(work, again, others, undecided=1)
-    assert is_complete(again)
+    assert is_round_complete(again)
     assert launch_due_follow_ups(marketplace=marketplace()) == 1
     assert [row.key for row in followers(again)[0].batch.units.all()] == [others[0].instance_id]
 

@@ -16,7 +16,7 @@ from validation.selectors.judging import (
     is_fully_judged,
     item_units,
     likert_judgments,
-    review_tallies,
+    pair_tallies,
     unsent_pairs,
 )
 from validation.selectors.judging_overview import judged_pair_ids, round_rows
@@ -46,14 +46,14 @@ def test_quality_checks_count_in_no_tally(work: Work) -> None:
 
     for hit in checks:
         work.answered(hit, "J1", review("un", "entirely_off", "not_at_all"))
-    assert review_tallies(project=work.project).judgments == 0
-    assert review_tallies(batch=batch).pairs == {}
+    assert pair_tallies(project=work.project).judgments == 0
+    assert pair_tallies(batch=batch).pairs == {}
     assert judged_pair_ids(work.project) == []
     (line,) = round_rows(work.project)
     assert (line.received, line.required, line.items, line.quality_checks) == (0, 18, 6, 6)
 
     work.answered(own[0], "J1", review("highly"))
-    tallies = review_tallies(project=work.project)
+    tallies = pair_tallies(project=work.project)
     assert {key: pair.judge_count for key, pair in tallies.pairs.items()} == {own[0].unit.key: 1}
     assert judged_pair_ids(work.project) == [own[0].unit.key]
     assert {row.pk for row in unsent_pairs(work.project)} == {row.pk for row in later}

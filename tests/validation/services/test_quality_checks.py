@@ -29,7 +29,7 @@ from validation.domain.judging.quality_check_types import (
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection
 from validation.models import GoldItem, JudgingRound, QualityCheck
-from validation.selectors.quality import quality_check_answers
+from validation.selectors.quality import quality_check_results
 from validation.services import quality_checks
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
@@ -234,7 +234,7 @@ def test_check_answers_are_compared_and_repeats_use_the_first_answer(work: Work)
         label = "relatively" if hit.unit.quality_check.role == CheckRole.REPEAT else "highly"
         work.answered(hit, "JUDGE", review(label, "appropriate", "very"))
         work.answered(hit, "OTHER", review("un", "entirely_off", "very"))
-    found = quality_check_answers(work.project, REVIEW)
+    found = quality_check_results(work.project, REVIEW)
     got = {
         worker: {
             role: [(a.match.correct, a.match.total) for a in answers if a.role is role] for role in CheckRole
@@ -253,7 +253,7 @@ def test_check_answers_are_compared_and_repeats_use_the_first_answer(work: Work)
         CheckRole.ATTENTION: [(2, 2)] * 2,
         CheckRole.REPEAT: [],
     }
-    assert quality_check_answers(work.project, REVIEW, workers=[other]) == {other: found[other]}
+    assert quality_check_results(work.project, REVIEW, workers=[other]) == {other: found[other]}
 
 
 @pytest.mark.django_db
@@ -366,6 +366,6 @@ def test_ratings_of_a_set_repeated_are_compared_statement_by_statement(work: Wor
     first, second = (Hit.objects.get(unit=unit) for unit in (repeat.original, repeat.unit))
     work.answered(first, "J", ratings(first, 1, 2, 3))
     work.answered(second, "J", ratings(second, 1, 2, 1))
-    ((answer,),) = quality_check_answers(work.project, LIKERT).values()
+    ((answer,),) = quality_check_results(work.project, LIKERT).values()
     assert (answer.match.correct, answer.match.total) == (4, 6)
     assert answer.original_assignment is not None

@@ -199,7 +199,7 @@ def test_exchanged_judgment_makes_the_report_outdated(
     hits[0].assignments.filter(worker__worker_id="JUDGE1").update(status=AssignmentStatus.REJECTED)
     work.answered(hits[1], "JUDGE7", review())
     assert selectors.count_new_judgments(report) == 0
-    assert selectors.is_behind(report)
+    assert selectors.is_report_outdated(report)
     page = client.get(address).content.decode()
     assert "are outdated" in page
     assert "changed since" in page
@@ -294,7 +294,7 @@ def test_a_photo_that_is_taken_down_leaves_the_baseline(
     first = compute_report(project=work.project, kind="localization_match")
     assert first.figures["baseline"]["images"] == 2
     Image.objects.filter(pk=batch.units.first().payload["image"]).update(taken_down_at=timezone.now())
-    assert selectors.is_behind(first)
+    assert selectors.is_report_outdated(first)
     assert compute_report(project=work.project, kind="localization_match").figures["baseline"]["images"] == 1
     call_command("judging_report", project=work.project.slug, kind="localization_match")
     output = capsys.readouterr().out

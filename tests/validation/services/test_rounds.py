@@ -12,7 +12,7 @@ from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.kinds.observation_review.scales import Dimension
-from validation.selectors.judging import is_fully_judged, likert_judgments, review_tallies, unsent_pairs
+from validation.selectors.judging import is_fully_judged, likert_judgments, pair_tallies, unsent_pairs
 from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
@@ -76,8 +76,8 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
     work.answered(hits[0], "J2", review("un"), status=AssignmentStatus.SUBMITTED)
     work.answered(hits[0], "J3", review("un"), confirmed=False)
     work.answered(hits[1], "J1", review("un"), status=AssignmentStatus.REJECTED)
-    tallies = review_tallies(project=work.project)
-    assert tallies == review_tallies(batch=batch)
+    tallies = pair_tallies(project=work.project)
+    assert tallies == pair_tallies(batch=batch)
     assert tallies.judgments == 2
     assert list(tallies.pairs) == [pairs[0].instance_id]
     pair = tallies.pairs[pairs[0].instance_id]
@@ -119,7 +119,7 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     assert "You have done this one" in reason
     assert acceptance_refusals(worker_id="J2", hit_id=str(again.hit_id), taken_hit_ids=[]) == ([], False)
     work.answered(again, "J2", review())
-    assert review_tallies(project=work.project).pairs[first.unit.key].judge_count == 2
+    assert pair_tallies(project=work.project).pairs[first.unit.key].judge_count == 2
 
 
 def test_likert_judgments_are_in_order_of_submission(work: Work) -> None:

@@ -20,8 +20,8 @@ from validation.domain.reports.planner import (
     PrecisionTarget,
     coefficient_width,
     find_sample_size,
-    score_interval,
     width_curve,
+    wilson_interval,
 )
 from validation.models import JudgingReport
 from validation.views.planner import width_chart
@@ -37,7 +37,7 @@ def wilson(n: int, p: float) -> float:
 
 @given(n=st.integers(1, 5_000), p=st.floats(0, 1))
 def test_interval_is_where_the_score_test_does_not_reject(n: int, p: float) -> None:
-    found = score_interval(n, p)
+    found = wilson_interval(n, p)
     assert found.width == pytest.approx(wilson(n, p), abs=1e-9)
     assert found.low - 1e-12 <= p <= found.high + 1e-12
     for end in (found.low, found.high):
@@ -48,7 +48,7 @@ def test_interval_is_where_the_score_test_does_not_reject(n: int, p: float) -> N
 def test_interval_matches_published_examples() -> None:
     # Newcombe 1998, Statistics in Medicine 17(8), table I, method 3.
     for count, n, low, high in ((81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)):
-        found = score_interval(n, count / n)
+        found = wilson_interval(n, count / n)
         assert (found.low, found.high) == (pytest.approx(low, abs=5e-5), pytest.approx(high, abs=5e-5))
 
 
@@ -58,7 +58,7 @@ def test_sample_size_is_the_smallest_with_target_width(
 ) -> None:
     target = PrecisionTarget(width, rate, population)
     planned = find_sample_size(target)
-    first = next(n for n in range(1, 5_000) if score_interval(n, rate, population=population).width <= width)
+    first = next(n for n in range(1, 5_000) if wilson_interval(n, rate, population=population).width <= width)
     assert planned.items == first
     assert planned.interval.width <= width
     assert planned.is_census == (planned.items == population)
@@ -66,17 +66,17 @@ def test_sample_size_is_the_smallest_with_target_width(
 
 @given(rate=st.floats(0, 1), population=st.integers(2, 500))
 def test_finite_population_narrows_the_interval_to_zero(rate: float, population: int) -> None:
-    widths = [score_interval(n, rate, population=population).width for n in range(1, population + 1)]
+    widths = [wilson_interval(n, rate, population=population).width for n in range(1, population + 1)]
     assert all(a > b for a, b in pairwise(widths))
     assert widths[-1] == 0
     for n in (1, population // 2, population - 1):
         assume(n >= 1)
-        assert widths[n - 1] <= score_interval(n, rate).width + 1e-12
+        assert widths[n - 1] <= wilson_interval(n, rate).width + 1e-12
 
 
 def test_finite_population_correction_by_hand() -> None:
     # 100 of 199: (199 - 100)/(199 - 1) is a half, so 100 count like 200 of an infinite population.
-    assert score_interval(100, 0.9, population=199) == score_interval(200, 0.9)
+    assert wilson_interval(100, 0.9, population=199) == wilson_interval(200, 0.9)
 
 
 @pytest.mark.parametrize(

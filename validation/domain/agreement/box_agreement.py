@@ -137,7 +137,7 @@ def box_agreement(
         level: confidence level of the interval, 0 to 1.
     """
     distances = _RegionDistances(ratings, rng, max_exact_regions)
-    matches = [_match_unit([ratings[index].region for index in rows]) for rows in distances.units]
+    matches = [_average_unit_matches([ratings[index].region for index in rows]) for rows in distances.units]
     alpha = _alpha(distances)
     low = high = None
     if alpha is not None and len(distances.units) > 1:
@@ -289,7 +289,7 @@ def _bootstrap_alphas(distances: _RegionDistances, draws: IntArray) -> FloatArra
     return 1 - within / regions[defined] / expected[defined]
 
 
-def _match_unit(regions: Sequence[Region]) -> tuple[float | None, float | None]:
+def _average_unit_matches(regions: Sequence[Region]) -> tuple[float | None, float | None]:
     """Return mean IoU and F1 over the pairs of people of one unit."""
     pairs = [match_boxes(a, b) for index, a in enumerate(regions) for b in regions[index + 1 :]]
     return _mean([pair.mean_iou for pair in pairs]), _mean([pair.f1 for pair in pairs])

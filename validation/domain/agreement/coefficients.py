@@ -14,10 +14,10 @@ from validation.domain.agreement.fleiss import agreement_share_of_profiles, flei
 from validation.domain.agreement.krippendorff import alpha_interval, alpha_nominal, alpha_ordinal
 from validation.domain.agreement.label_profiles import (
     FloatArray,
-    Profiles,
+    LabelProfiles,
     WeightedCoefficient,
+    build_label_profiles,
     none_if_nan,
-    profiles_of,
 )
 from validation.domain.agreement.pairwise import MIN_BOOTSTRAP_VALUES
 from validation.domain.judging.ratings import IntArray, RatingTable
@@ -25,7 +25,7 @@ from validation.domain.judging.ratings import IntArray, RatingTable
 _CELLS_CHUNK_SIZE = 2_000_000  # array cells in memory at a time
 
 
-class Statistic(StrEnum):
+class CoefficientName(StrEnum):
     """A coefficient over all raters of a table; the values are the keys in reports."""
 
     ALPHA_NOMINAL = "alpha_nominal"
@@ -35,12 +35,12 @@ class Statistic(StrEnum):
     PERCENT = "percent"
 
 
-_STATISTIC_FUNCTIONS: dict[Statistic, WeightedCoefficient] = {
-    Statistic.ALPHA_NOMINAL: alpha_nominal,
-    Statistic.ALPHA_ORDINAL: alpha_ordinal,
-    Statistic.ALPHA_INTERVAL: alpha_interval,
-    Statistic.FLEISS: fleiss_of_profiles,
-    Statistic.PERCENT: agreement_share_of_profiles,
+_STATISTIC_FUNCTIONS: dict[CoefficientName, WeightedCoefficient] = {
+    CoefficientName.ALPHA_NOMINAL: alpha_nominal,
+    CoefficientName.ALPHA_ORDINAL: alpha_ordinal,
+    CoefficientName.ALPHA_INTERVAL: alpha_interval,
+    CoefficientName.FLEISS: fleiss_of_profiles,
+    CoefficientName.PERCENT: agreement_share_of_profiles,
 }
 
 
@@ -63,12 +63,12 @@ class Coefficient:
 
 def coefficients(
     table: RatingTable,
-    names: Iterable[Statistic] = tuple(Statistic),
+    names: Iterable[CoefficientName] = tuple(CoefficientName),
     *,
     rng: np.random.Generator,
     replicates: int = 1000,
     level: float = 0.95,
-) -> dict[Statistic, Coefficient]:
+) -> dict[CoefficientName, Coefficient]:
     """Return coefficients with percentile bootstrap intervals over items (Zapf et al. 2016).
 
     Items are drawn with replacement; items with one rating are drawn separately. Each draw recomputes the
@@ -83,10 +83,10 @@ def coefficients(
     statistics = list(names)
     if not table.size:
         return {name: Coefficient(None, None, None, 0, 0, 0) for name in statistics}
-    profiles = profiles_of(table)
+    profiles = build_label_profiles(table)
     weights = profiles.item_counts.astype(np.float64)
     pairable_items = int(weights[profiles.pairable].sum())
-    replicate_values: dict[Statistic, list[FloatArray]] = {name: [] for name in statistics}
+    replicate_values: dict[CoefficientName, list[FloatArray]] = {name: [] for name in statistics}
     for draws in _bootstrap_draws(profiles, table.sets(), rng, replicates):
         for name in statistics:
             replicate_values[name].append(_STATISTIC_FUNCTIONS[name](profiles, draws))
@@ -100,14 +100,14 @@ def coefficients(
         value = none_if_nan(_STATISTIC_FUNCTIONS[name](profiles, weights[None, :])[0])
         low, high = _percentile_interval(replicate_values[name], level) if value is not None else (None, None)
         has_few_sets = _count_pairable_sets(table, profiles) < MIN_BOOTSTRAP_VALUES
-        if name is Statistic.PERCENT and (low == high or has_few_sets):
+        if name is CoefficientName.PERCENT and (low == high or has_few_sets):
             low = high = None  # a mean of too few or equal shares, as in ``pairwise.can_bootstrap``
         results[name] = Coefficient(value, low, high, *base_counts)
     return results
 
 
 def _bootstrap_draws(
-    profiles: Profiles, sets: IntArray, rng: np.random.Generator, replicates: int
+    profiles: LabelProfiles, sets: IntArray, rng: np.random.Generator, replicates: int
 ) -> Iterator[FloatArray]:
     """Yield draws as counts of each profile, (b, P) at a time; nothing if there is only one set."""
     rated = profiles.profile_of_item >= 0
@@ -124,7 +124,7 @@ def _bootstrap_draws(
         )
 
 
-def _draw_items(profiles: Profiles, rng: np.random.Generator, size: int) -> FloatArray:
+def _draw_items(profiles: LabelProfiles, rng: np.random.Generator, size: int) -> FloatArray:
     draws = np.zeros((size, profiles.sizes.size))
     for mask in (profiles.pairable, ~profiles.pairable):
         times = profiles.item_counts[mask]
@@ -133,7 +133,7 @@ def _draw_items(profiles: Profiles, rng: np.random.Generator, size: int) -> Floa
     return draws
 
 
-def _draw_sets(profiles: Profiles, sets: IntArray, rng: np.random.Generator, size: int) -> FloatArray:
+def _draw_sets(profiles: LabelProfiles, sets: IntArray, rng: np.random.Generator, size: int) -> FloatArray:
     """Draw sets and sum their items' profiles: (size, P); ``sets`` is the set of each rated item."""
     codes = np.unique(sets, return_inverse=True)[1]
     count = int(codes.max()) + 1
@@ -155,13 +155,13 @@ def _percentile_interval(draws: Sequence[FloatArray], level: float) -> tuple[flo
     return float(low), float(high)
 
 
-def _count_pairable_sets(table: RatingTable, profiles: Profiles) -> int:
+def _count_pairable_sets(table: RatingTable, profiles: LabelProfiles) -> int:
     """Count the sets (an item without a set is its own) that have a pairable item."""
     rated = profiles.profile_of_item >= 0
     return int(np.unique(table.sets()[rated & profiles.pairable[profiles.profile_of_item]]).size)
 
 
-def _count_pairable_raters(table: RatingTable, profiles: Profiles) -> int:
+def _count_pairable_raters(table: RatingTable, profiles: LabelProfiles) -> int:
     """Count the raters with a rating of a pairable item."""
     pairable = profiles.pairable[profiles.profile_of_item[table.items]]
     return int(np.unique(table.raters[pairable]).size)

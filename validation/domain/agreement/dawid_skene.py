@@ -133,7 +133,7 @@ def fit(
         )
     if not table.size:
         return _empty_fit(table)
-    seen, rated, ratings = _compact(table)
+    seen, rated, ratings = _renumber_ratings(table)
     q = ratings.sum_by_item(_one_hot(ratings)) / ratings.per_item  # (labels, items)
     priors, counts = q.mean(axis=1), ratings.sum_by_cell(q)
     errors = _maximisation_step(counts, ratings, smoothing)
@@ -150,10 +150,10 @@ def fit(
             break
         bound = new_bound
     likelihood = _expectation_step(ratings, errors, priors)[2]
-    return _expand(table, (q, errors, priors), (seen, rated), completed, likelihood)
+    return _map_fit_to_table(table, (q, errors, priors), (seen, rated), completed, likelihood)
 
 
-def _compact(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]:
+def _renumber_ratings(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]:
     """Return the labels and items that occur, and the ratings renumbered to them."""
     seen, labels = np.unique(table.labels, return_inverse=True)
     rated, items, per_item = np.unique(table.items, return_inverse=True, return_counts=True)
@@ -219,7 +219,7 @@ def _empty_fit(table: RatingTable) -> DawidSkene:
     )
 
 
-def _expand(
+def _map_fit_to_table(
     table: RatingTable,
     fitted: tuple[FloatArray, FloatArray, FloatArray],
     occurring: tuple[IntArray, IntArray],

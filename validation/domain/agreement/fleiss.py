@@ -9,10 +9,10 @@ import numpy as np
 
 from validation.domain.agreement.label_profiles import (
     FloatArray,
-    Profiles,
+    LabelProfiles,
+    build_label_profiles,
     coefficient_of_table,
     one_minus_ratio,
-    profiles_of,
 )
 from validation.domain.judging.ratings import RatingTable
 
@@ -27,7 +27,7 @@ def fleiss_kappa(table: RatingTable) -> float | None:
     return coefficient_of_table(table, fleiss_of_profiles)
 
 
-def fleiss_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
+def fleiss_of_profiles(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Return Fleiss' kappa in Gwet's form for missing ratings: (B,) for weights (B, P)."""
     items = weights.sum(axis=1)
     shares = (
@@ -43,7 +43,7 @@ def percent_agreement(table: RatingTable) -> float | None:
     return coefficient_of_table(table, agreement_share_of_profiles)
 
 
-def agreement_share_of_profiles(profiles: Profiles, weights: FloatArray) -> FloatArray:
+def agreement_share_of_profiles(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Return the mean share of agreeing pairs over pairable items, 0 to 1: (B,) for weights (B, P)."""
     weights = weights * profiles.pairable
     share = profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1))
@@ -55,7 +55,7 @@ def agreement_by_item(table: RatingTable) -> FloatArray:
     """Return for each item the share, 0 to 1, of its pairs of ratings that agree: (items,), NaN without a pair."""
     shares = np.full(len(table.item_ids), np.nan)
     if table.size:
-        profiles = profiles_of(table)
+        profiles = build_label_profiles(table)
         by_profile = np.where(
             profiles.pairable,
             profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1)),

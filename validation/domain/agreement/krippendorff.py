@@ -11,10 +11,10 @@ import numpy as np
 
 from validation.domain.agreement.label_profiles import (
     FloatArray,
-    Profiles,
+    LabelProfiles,
+    build_label_profiles,
     coefficient_of_table,
     one_minus_ratio,
-    profiles_of,
 )
 from validation.domain.judging.ratings import RatingTable
 
@@ -37,7 +37,7 @@ def krippendorff_alpha(table: RatingTable, metric: Metric) -> float | None:
     return coefficient_of_table(table, _WEIGHTED_ALPHA[metric])
 
 
-def alpha_nominal(profiles: Profiles, weights: FloatArray) -> FloatArray:
+def alpha_nominal(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for unordered labels: (B,) for weights (B, P), NaN if no disagreement is possible."""
     disagreeing = (profiles.sizes**2 - profiles.agreeing_pairs - profiles.sizes) / np.maximum(
         1, profiles.sizes - 1
@@ -47,7 +47,7 @@ def alpha_nominal(profiles: Profiles, weights: FloatArray) -> FloatArray:
     return one_minus_ratio((ratings - 1) * (weights @ disagreeing), ratings**2 - (totals**2).sum(axis=1))
 
 
-def alpha_interval(profiles: Profiles, weights: FloatArray) -> FloatArray:
+def alpha_interval(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha with squared differences of the labels' values: (B,) for weights (B, P)."""
     weights = weights * profiles.pairable
     return _alpha_of_values(
@@ -55,7 +55,7 @@ def alpha_interval(profiles: Profiles, weights: FloatArray) -> FloatArray:
     )
 
 
-def alpha_ordinal(profiles: Profiles, weights: FloatArray) -> FloatArray:
+def alpha_ordinal(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for ordered labels: (B,) for weights (B, P).
 
     Krippendorff's ordinal difference counts the ratings between two labels, and half of the ratings of either label.
@@ -81,7 +81,7 @@ def coincidence_matrix(table: RatingTable) -> FloatArray:
     scale = len(table.scale)
     if not table.size:
         return np.zeros((scale, scale))
-    profiles = profiles_of(table)
+    profiles = build_label_profiles(table)
     counts = np.zeros((profiles.sizes.size, scale))
     counts[profiles.cell_profile, profiles.cell_label] = profiles.cell_count
     weights = np.where(profiles.pairable, profiles.item_counts / np.maximum(1, profiles.sizes - 1), 0.0)
@@ -98,7 +98,7 @@ def hardest_items(table: RatingTable, metric: Metric, n: int) -> list[tuple[Hash
     """
     if not table.size:
         return []
-    profiles = profiles_of(table)
+    profiles = build_label_profiles(table)
     relative = _relative_disagreement(profiles, metric)
     disagreement = np.where(profiles.profile_of_item >= 0, relative[profiles.profile_of_item], 0.0)
     order = np.argsort(-disagreement, kind="stable")[:n]
@@ -111,7 +111,7 @@ def _midranks(totals: FloatArray) -> FloatArray:
 
 
 def _alpha_of_values(
-    profiles: Profiles, weights: FloatArray, totals: FloatArray, values: FloatArray
+    profiles: LabelProfiles, weights: FloatArray, totals: FloatArray, values: FloatArray
 ) -> FloatArray:
     scaled = profiles.squared_deviations(values) * (profiles.sizes / np.maximum(1, profiles.sizes - 1))
     within = (weights * scaled).sum(axis=1)
@@ -127,7 +127,7 @@ def _squared_differences(totals: FloatArray, values: FloatArray) -> FloatArray:
     return np.where(has_several, ratings * (totals * (values - means[:, None]) ** 2).sum(axis=1), 0.0)
 
 
-def _relative_disagreement(profiles: Profiles, metric: Metric) -> FloatArray:
+def _relative_disagreement(profiles: LabelProfiles, metric: Metric) -> FloatArray:
     """Return the mean difference of each profile's pairs of ratings, divided by that of any two ratings: (P,).
 
     It is 0 if the ratings agree, if there is only one, or if all ratings in the table are equal.

@@ -20,7 +20,7 @@ MIN_PAIRABLE_RATINGS = 2  # of one item, so that they can be compared
 
 
 @dataclass(frozen=True)
-class Profiles:
+class LabelProfiles:
     """The distinct label counts of a table's items.
 
     P is the number of profiles, C of cells. ``sizes`` (P,): ratings of an item with the profile; ``item_counts``
@@ -80,7 +80,7 @@ class Profiles:
         return np.add.reduceat(deviations * self.cell_count, self.first_cells, axis=1)
 
 
-def profiles_of(table: RatingTable) -> Profiles:
+def build_label_profiles(table: RatingTable) -> LabelProfiles:
     """Group a table's items by equal label counts, in time and memory proportional to the ratings."""
     labels = max(1, len(table.scale))
     ordered = np.sort(table.items * labels + table.labels)
@@ -99,7 +99,7 @@ def profiles_of(table: RatingTable) -> Profiles:
     positions = np.repeat(first[examples], lengths) + _ranges(lengths)
     profile = np.repeat(np.arange(examples.size), lengths)
     cells, counts = np.unique(profile * labels + codes[positions], return_counts=True)
-    return Profiles(
+    return LabelProfiles(
         sizes=lengths,
         item_counts=item_counts,
         profile_of_item=profile_of_item,
@@ -131,14 +131,14 @@ def _ranges(lengths: IntArray) -> IntArray:
 
 
 # A coefficient for B sets of weights (B, P) of the P profiles: (B,), NaN where it is undefined.
-WeightedCoefficient = Callable[[Profiles, FloatArray], FloatArray]
+WeightedCoefficient = Callable[[LabelProfiles, FloatArray], FloatArray]
 
 
 def coefficient_of_table(table: RatingTable, coefficient: WeightedCoefficient) -> float | None:
     """Return the coefficient of a table's ratings; ``None`` if it is undefined."""
     if not table.size:
         return None
-    profiles = profiles_of(table)
+    profiles = build_label_profiles(table)
     return none_if_nan(coefficient(profiles, profiles.item_counts.astype(np.float64)[None, :])[0])
 
 

@@ -131,7 +131,7 @@ def _agreements_by_set(table: RatingTable) -> dict[Hashable, tuple[float, int]]:
         return {}
     set_ids = list(dict.fromkeys(item[0] if isinstance(item, tuple) else item for item in table.item_ids))
     set_of = table.sets()
-    rank, sizes = _ranks_in_set(set_of), np.bincount(set_of)
+    rank, sizes = _indexes_in_set(set_of), np.bincount(set_of)
     block_keys, block_of = np.unique(
         set_of[table.items] * max(1, len(table.rater_ids)) + table.raters, return_inverse=True
     )
@@ -151,7 +151,7 @@ def _agreements_by_set(table: RatingTable) -> dict[Hashable, tuple[float, int]]:
     }
 
 
-def _ranks_in_set(sets: IntArray) -> IntArray:
+def _indexes_in_set(sets: IntArray) -> IntArray:
     """Return each item's index within its set: (items,) of (items,)."""
     order = np.argsort(sets, kind="stable")
     sizes = np.bincount(sets)

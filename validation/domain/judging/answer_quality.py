@@ -73,7 +73,7 @@ def compute_pace_limit(seconds: Sequence[float], floor_seconds: float) -> float:
     return max(floor_seconds, min(exp(median - MAX_DEVIATIONS * deviation), MAX_MEDIAN_SHARE * exp(median)))
 
 
-def run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, str | None]:
+def extract_run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str, str | None]:
     """Return the labels of an answer that can form a run, by dimension; ``None`` ends a run.
 
     A judgment with several questions has one more dimension: all its labels together. An answer that judges several
@@ -129,7 +129,8 @@ def find_long_runs(
     share among all answers if that is larger: a small round has too few other workers for a good estimate.
     """
     labels = {
-        worker: [run_labels(answer, spec) for answer in sequence] for worker, sequence in answers.items()
+        worker: [extract_run_labels(answer, spec) for answer in sequence]
+        for worker, sequence in answers.items()
     }
     counts: dict[str, dict[int, Counter[str | None]]] = defaultdict(dict)
     for worker, sequence in labels.items():
@@ -171,7 +172,7 @@ def _find_runs(
         start = position
 
 
-def mark_runs(runs: Iterable[LabelRun], size: int) -> list[bool]:
+def mark_answers_in_runs(runs: Iterable[LabelRun], size: int) -> list[bool]:
     """Return for each of ``size`` answers whether it is part of one of the runs."""
     marks = [False] * size
     for run in runs:
@@ -179,7 +180,7 @@ def mark_runs(runs: Iterable[LabelRun], size: int) -> list[bool]:
     return marks
 
 
-def compare_checks(
+def score_quality_checks(
     rows: Iterable[JudgmentRow],
     *,
     expected: Mapping[int, ExpectedLabels],
@@ -226,7 +227,7 @@ def collect_evidence(
 
     Args:
         rows: judgments and answers to quality checks in the order of submission; imported ones are left out.
-            expected, originals: as for ``compare_checks``. floor_seconds: see ``compute_pace_limit``.
+            expected, originals: as for ``score_quality_checks``. floor_seconds: see ``compute_pace_limit``.
 
     ``gold`` and ``attention`` are [passed, total] units; ``repeat`` is [equal, total] labels; ``pace`` and ``varied``
     are [not suspicious, total] judgments. ``shown`` lists the assignments of all others, ``limits`` the limits used.
@@ -242,9 +243,9 @@ def collect_evidence(
     runs = find_long_runs(
         {worker: [row.answer for row in worker_rows] for worker, worker_rows in judgments.items()}, spec
     )
-    checks = compare_checks(own_rows, expected=expected, originals=originals, spec=spec)
+    checks = score_quality_checks(own_rows, expected=expected, originals=originals, spec=spec)
     return {
-        worker: _check_counts(checks.get(worker, ()))
+        worker: _count_check_results(checks.get(worker, ()))
         | _pace_counts(judgments[worker], limit)
         | _varied_counts(judgments[worker], runs.get(worker, ()))
         | {
@@ -257,7 +258,7 @@ def collect_evidence(
     }
 
 
-def _check_counts(answers: Sequence[CheckResult]) -> dict[str, list[int]]:
+def _count_check_results(answers: Sequence[CheckResult]) -> dict[str, list[int]]:
     gold, attention = (
         [row.match.passed for row in answers if row.role is role]
         for role in (CheckRole.GOLD, CheckRole.ATTENTION)
@@ -296,7 +297,7 @@ def _fast_assignments(rows: Sequence[JudgmentRow], limit: float) -> list[list[An
 
 
 def _varied_counts(rows: Sequence[JudgmentRow], runs: Iterable[LabelRun]) -> dict[str, list[int]]:
-    marks = mark_runs(runs, len(rows))
+    marks = mark_answers_in_runs(runs, len(rows))
     return {"varied": [len(marks) - sum(marks), len(marks)]}
 
 

@@ -30,7 +30,7 @@ def parse_json(text: str) -> Any:
         JudgmentFileError: invalid JSON, nested too deeply, a number of thousands of digits, or a repeated key.
     """
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def build_dict_with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         value = dict(pairs)
         if len(value) != len(pairs):
             repeated = [key for key, count in Counter(key for key, _ in pairs).items() if count > 1]
@@ -38,7 +38,7 @@ def parse_json(text: str) -> Any:
         return value
 
     try:
-        return json.loads(text, object_pairs_hook=unique)
+        return json.loads(text, object_pairs_hook=build_dict_with_unique_keys)
     except json.JSONDecodeError as error:
         raise JudgmentFileError(
             f"line {error.lineno}: invalid JSON ({error.msg}); correct the file"

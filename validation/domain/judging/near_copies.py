@@ -29,7 +29,7 @@ _EPSILON = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Copies:
+class TextCopies:
     """For each text: the first earlier text that it copies, or -1, and their similarity (0 without a source)."""
 
     source: IntArray
@@ -41,14 +41,14 @@ def normalise_text(text: str) -> str:
     return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
-def is_long(text: str) -> bool:
+def is_long_text(text: str) -> bool:
     """Return whether a text has so many words that two people hardly ever write it by chance."""
     return normalise_text(text).count(" ") + 1 >= MIN_WORDS
 
 
 def find_copies(
     texts: Sequence[str], authors: Sequence[Hashable], min_similarity: float = MIN_SIMILARITY
-) -> Copies:
+) -> TextCopies:
     """Return which texts copy an earlier one; n texts, oldest first, with their authors.
 
     Args:
@@ -68,15 +68,17 @@ def find_copies(
             source[index], similarity[index] = first_index, 1.0
         elif long:
             unique.append(index)
-    earlier, values = _find_earlier([normalised[index] for index in unique], min_similarity)
+    earlier, values = _find_earlier_similar_texts([normalised[index] for index in unique], min_similarity)
     positions = np.array(unique, np.int64)
     is_near = earlier >= 0
     source[positions[is_near]] = positions[earlier[is_near]]
     similarity[positions[is_near]] = values[is_near]
-    return Copies(source, similarity)
+    return TextCopies(source, similarity)
 
 
-def _find_earlier(texts: Sequence[str], min_similarity: float) -> tuple[IntArray, NDArray[np.float64]]:
+def _find_earlier_similar_texts(
+    texts: Sequence[str], min_similarity: float
+) -> tuple[IntArray, NDArray[np.float64]]:
     """Return for each of n distinct texts the first similar earlier one, or -1, and their similarity."""
     source = np.full(len(texts), -1, np.int64)
     values = np.zeros(len(texts), np.float64)
@@ -91,10 +93,10 @@ def _find_earlier(texts: Sequence[str], min_similarity: float) -> tuple[IntArray
         ) + _EPSILON
         is_candidate = np.bitwise_count(bits[earlier] ^ bits[later]) <= max_difference
         left, right = earlier[is_candidate], later[is_candidate]
-        shared = _count_shared(words, starts, sizes, left, right)
+        shared = _count_shared_words(words, starts, sizes, left, right)
         jaccard = shared / (sizes[left] + sizes[right] - shared)
         is_similar = jaccard >= min_similarity - _EPSILON
-        _record_first(source, values, left[is_similar], right[is_similar], jaccard[is_similar])
+        _update_earliest_sources(source, values, left[is_similar], right[is_similar], jaccard[is_similar])
     return source, values
 
 
@@ -151,27 +153,29 @@ def _candidate_pairs(
         start = end
 
 
-def _count_shared(
+def _count_shared_words(
     words: IntArray, starts: IntArray, sizes: IntArray, left: IntArray, right: IntArray
 ) -> IntArray:
     """Return how many words each pair of sets has in common."""
     # Both sets of a pair as (pair, word) numbers: a shared word occurs twice.
     span = int(words.max()) + 1
-    left_members = _members(words, starts, sizes, left, span)
-    right_members = _members(words, starts, sizes, right, span)
+    left_members = _pair_word_codes(words, starts, sizes, left, span)
+    right_members = _pair_word_codes(words, starts, sizes, right, span)
     both = np.sort(np.concatenate([left_members, right_members]))
     repeated = both[1:][both[1:] == both[:-1]]
     return np.bincount(repeated // span, minlength=left.size).astype(np.int64)
 
 
-def _members(words: IntArray, starts: IntArray, sizes: IntArray, selected: IntArray, span: int) -> IntArray:
+def _pair_word_codes(
+    words: IntArray, starts: IntArray, sizes: IntArray, selected: IntArray, span: int
+) -> IntArray:
     counts = sizes[selected]
     pair = np.repeat(np.arange(selected.size), counts)
     offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     return pair * span + words[starts[selected][pair] + offset]
 
 
-def _record_first(
+def _update_earliest_sources(
     source: IntArray,
     values: NDArray[np.float64],
     earlier: IntArray,

@@ -78,7 +78,7 @@ def plan_round_units(
     checks = [
         *_gold_checks(units, gold, counts[CheckRole.GOLD], rng, spec),
         *_attention_checks(units, counts[CheckRole.ATTENTION], rng, spec),
-        *_repeat_checks(units, counts[CheckRole.REPEAT], rng),
+        *_build_repeat_checks(units, counts[CheckRole.REPEAT], rng),
     ]
     return _shuffle_units(units, checks, rng)
 
@@ -167,7 +167,9 @@ def _donor_candidates(
     return list(donors.values())[:MAX_DONORS]
 
 
-def _repeat_checks(units: Sequence[RoundUnit], target: int, rng: np.random.Generator) -> Iterable[CheckUnit]:
+def _build_repeat_checks(
+    units: Sequence[RoundUnit], target: int, rng: np.random.Generator
+) -> Iterable[CheckUnit]:
     for position in _draw_positions(len(units), target, rng) if target else ():
         unit = units[position]
         yield CheckUnit(

@@ -45,12 +45,12 @@ def item_labels(row: JudgmentRow, spec: JudgingSpec) -> Iterator[tuple[str, Hash
         item: Hashable = (row.item, part) if part else row.item
         dimension = spec.dimensions_by_name.get(name)
         if dimension is not None and dimension.scale is Scale.MULTIPLE:
-            yield from _ticked_labels(dimension, row.item, part, label)
+            yield from _yes_no_labels(dimension, row.item, part, label)
         else:
             yield name, item, label
 
 
-def _ticked_labels(
+def _yes_no_labels(
     dimension: Dimension, item: str, part: str, chosen: object
 ) -> Iterator[tuple[str, Hashable, Hashable]]:
     chosen_labels = list(chosen) if isinstance(chosen, list | tuple) else []

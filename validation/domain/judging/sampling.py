@@ -60,7 +60,7 @@ class Allocation(StrEnum):
     EQUAL = "equal"
 
 
-class Candidate(NamedTuple):
+class SelectablePair(NamedTuple):
     """A pair that can be selected. ``worker`` is its author's primary key, ``confidence`` is 1 to 3.
 
     A corpus has hundreds of thousands of pairs; a named tuple takes a third of a frozen dataclass's time to make.
@@ -144,7 +144,7 @@ class Selection:
         return f"stratified sample of {self.n} by {stratum_label}, seed {self.seed}"
 
 
-def select_pairs(items: Sequence[Candidate], selection: Selection) -> list[Candidate]:
+def select_pairs(items: Sequence[SelectablePair], selection: Selection) -> list[SelectablePair]:
     """Return the selected pairs in the order of ``items``; fewer than requested if there are fewer.
 
     Args:
@@ -167,10 +167,10 @@ def select_pairs(items: Sequence[Candidate], selection: Selection) -> list[Candi
     return [item for item in items if item.id in ids]
 
 
-def group_by_stratum(items: Iterable[Candidate], stratum: Stratum) -> dict[str, list[str]]:
+def group_by_stratum(items: Iterable[SelectablePair], stratum: Stratum) -> dict[str, list[str]]:
     """Return the ids of each stratum by its name, in the order of the names."""
     # A name is made once per stratum and not once per pair: a corpus has hundreds of thousands of pairs.
-    column = Candidate._fields.index(stratum)
+    column = SelectablePair._fields.index(stratum)
     by_value: defaultdict[Any, list[str]] = defaultdict(list)
     for item in items:
         by_value[item[column]].append(item.id)

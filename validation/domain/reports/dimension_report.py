@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from hits.domain.quantiles import quantile
-from validation.domain.agreement.coefficients import Statistic, coefficients
+from validation.domain.agreement.coefficients import CoefficientName, coefficients
 from validation.domain.agreement.krippendorff import Metric, coincidence_matrix, hardest_items
 from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
-from validation.domain.reports.planner import score_interval
+from validation.domain.reports.planner import wilson_interval
 
 SEED = 20221023  # for all bootstrap intervals
 REPLICATES = 1_000  # bootstrap samples
@@ -22,11 +22,11 @@ HARDEST_COUNT = 6
 MAX_CELLS = 20_000_000  # items × labels; larger tables get only counts, no other figures
 HALF = 0.5
 # The meaningful coefficients of each scale. Labels that differ by unit have no common expected agreement.
-STATISTICS: Mapping[Scale, tuple[Statistic, ...]] = {
-    Scale.NOMINAL: (Statistic.ALPHA_NOMINAL, Statistic.FLEISS, Statistic.PERCENT),
-    Scale.ORDINAL: tuple(Statistic),
-    Scale.INTERVAL: (Statistic.ALPHA_INTERVAL, Statistic.PERCENT),
-    Scale.MULTIPLE: (Statistic.ALPHA_NOMINAL, Statistic.FLEISS, Statistic.PERCENT),
+STATISTICS: Mapping[Scale, tuple[CoefficientName, ...]] = {
+    Scale.NOMINAL: (CoefficientName.ALPHA_NOMINAL, CoefficientName.FLEISS, CoefficientName.PERCENT),
+    Scale.ORDINAL: tuple(CoefficientName),
+    Scale.INTERVAL: (CoefficientName.ALPHA_INTERVAL, CoefficientName.PERCENT),
+    Scale.MULTIPLE: (CoefficientName.ALPHA_NOMINAL, CoefficientName.FLEISS, CoefficientName.PERCENT),
 }
 _METRICS = {Scale.ORDINAL: Metric.ORDINAL, Scale.INTERVAL: Metric.INTERVAL}
 ALPHA_KEYS = {
@@ -50,7 +50,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     per_label = np.bincount(table.labels, minlength=len(table.scale))
     labels = [[str(label), int(count)] for label, count in zip(table.scale, per_label, strict=True)]
     items, raters = int(np.unique(table.items).size), int(np.unique(table.raters).size)
-    figures = _counts_alone(labels if dimension.is_fixed else [], items, table.size, raters)
+    figures = _initial_figures(labels if dimension.is_fixed else [], items, table.size, raters)
     if not table.size or len(table.item_ids) * len(table.scale) > MAX_CELLS:
         return figures
     if dimension.scale is Scale.MULTIPLE:
@@ -60,7 +60,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         figures["share"] = positive_share(counts, [label in dimension.favourable for label in table.scale])
     if dimension.is_numeric:
         figures["mean"] = float(table.values[table.labels].mean())
-    statistics = STATISTICS[dimension.scale] if dimension.is_fixed else (Statistic.PERCENT,)
+    statistics = STATISTICS[dimension.scale] if dimension.is_fixed else (CoefficientName.PERCENT,)
     figures["coefficients"] = _coefficient_figures(table, statistics, stream)
     if dimension.is_fixed:
         figures["confusion"] = coincidence_matrix(table).tolist()
@@ -71,7 +71,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     return figures
 
 
-def _counts_alone(labels: list[list[Any]], items: int, ratings: int, raters: int) -> dict[str, Any]:
+def _initial_figures(labels: list[list[Any]], items: int, ratings: int, raters: int) -> dict[str, Any]:
     """Return the figures of a dimension with its counts; all other figures are still empty."""
     return {
         "labels": labels,
@@ -124,11 +124,11 @@ def text_figures(dimension: Dimension, rows: Iterable[JudgmentRow], spec: Judgin
     lengths = sorted(len(text.split()) for _, text in texts)
     items, raters = {row.item for row, _ in texts}, {row.rater for row, _ in texts}
     median_words = quantile(lengths, 0.5) if lengths else None
-    return _counts_alone([], len(items), len(texts), len(raters)) | {"median_words": median_words}
+    return _initial_figures([], len(items), len(texts), len(raters)) | {"median_words": median_words}
 
 
 def _coefficient_figures(
-    table: RatingTable, statistics: Iterable[Statistic], *streams: int
+    table: RatingTable, statistics: Iterable[CoefficientName], *streams: int
 ) -> dict[str, dict[str, Any]]:
     """Return the coefficients by name as plain data; ``streams`` are added to the bootstrap's seed."""
     rng = np.random.default_rng([SEED, *streams])
@@ -169,7 +169,7 @@ def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]
     )
     if not total:
         return {"count": 0, "of": 0, "undecided": 0, "percent": None, "low": None, "high": None}
-    interval = score_interval(total, count / total)
+    interval = wilson_interval(total, count / total)
     return {
         "count": count,
         "of": total,

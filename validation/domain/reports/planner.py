@@ -72,7 +72,7 @@ class SampleSize:
     is_census: bool
 
 
-def score_interval(n: int, rate: float, *, population: int | None = None, level: float = LEVEL) -> Interval:
+def wilson_interval(n: int, rate: float, *, population: int | None = None, level: float = LEVEL) -> Interval:
     """Return Wilson's interval for a share ``rate`` among ``n`` items; the whole range without items.
 
     ``rate`` times ``n`` need not be whole: before a round, the share is only an expectation.
@@ -108,7 +108,7 @@ def find_sample_size(target: PrecisionTarget) -> SampleSize:
             high = middle
         else:
             low = middle
-    interval = score_interval(high, target.rate, population=target.population, level=target.level)
+    interval = wilson_interval(high, target.rate, population=target.population, level=target.level)
     return SampleSize(high, interval, is_census=high == target.population)
 
 
@@ -135,7 +135,7 @@ def width_curve(target: PrecisionTarget, sample: SampleSize) -> list[tuple[int, 
 
 
 def _width(n: int, target: PrecisionTarget) -> float:
-    return score_interval(n, target.rate, population=target.population, level=target.level).width
+    return wilson_interval(n, target.rate, population=target.population, level=target.level).width
 
 
 def _effective_count(n: int, population: int | None) -> float:

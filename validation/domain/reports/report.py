@@ -142,7 +142,7 @@ def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, ta
     for name, table in rating_tables.items():
         if not table.size or len(table.item_ids) * len(table.scale) > MAX_CELLS:
             continue
-        dimensions[name] = _batch_dimension(spec.dimension(name), table)
+        dimensions[name] = _batch_dimension_figures(spec.dimension(name), table)
     return {
         "batch": batch,
         "judgments": len(rows),
@@ -155,7 +155,7 @@ def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, ta
     }
 
 
-def _batch_dimension(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
+def _batch_dimension_figures(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
     favourable = dimension.favourable if dimension.share_heading else frozenset()
     counted_share = (
         positive_share(table.counts(), [label in favourable for label in table.scale]) if favourable else None
@@ -198,7 +198,7 @@ def rater_figures(
     return result
 
 
-def add_accuracy(
+def set_reliability_from_accuracy(
     figures_by_rater: Mapping[str, dict[str, Any]],
     rows: Iterable[JudgmentRow],
     truths: Mapping[str, Mapping[str, Label]],

@@ -124,7 +124,9 @@ class LocalizationMatch(HitKind):
         """Return both orders as ids; they are drawn separately, so that neither reveals the other."""
         # Arm 0 has an order drawn from the set's id, arm 1 its reverse; attempts without an arm use the seed.
         order_seed = seed if arm is None else f"set {unit['set']}"
-        orders = {name: _shuffled(unit[name], f"{order_seed}/{name}") for name in ("regions", "inferences")}
+        orders = {
+            name: _shuffle_ids(unit[name], f"{order_seed}/{name}") for name in ("regions", "inferences")
+        }
         return {name: order[::-1] if arm else order for name, order in orders.items()}
 
     def marks(self, unit: Mapping[str, Any], answer: Mapping[str, Any] | None) -> list[dict[str, Any]]:
@@ -171,7 +173,7 @@ class LocalizationMatch(HitKind):
         return {"matches": ordered}, errors
 
 
-def _shuffled(rows: Sequence[Mapping[str, Any]], seed: str) -> list[str]:
+def _shuffle_ids(rows: Sequence[Mapping[str, Any]], seed: str) -> list[str]:
     # Shuffles sorted ids, so that the page does not reveal the unit's order.
     keys = sorted(row["id"] for row in rows)
     Random(seed).shuffle(keys)  # noqa: S311 - an order of display, no secret

@@ -9,7 +9,7 @@ from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
 from hits.kind import FieldError, HitKind, Schema, UnitBox
-from validation.kinds.observation_review.scales import BoxFit, Interest, Reasonable
+from validation.kinds.observation_review.scales import BoxFit, Interest, Reasonableness
 
 
 class Unit(Schema):
@@ -28,7 +28,7 @@ class Answer(Schema):
     """One label on each of the three scales. Fields are not strict: JSON has strings, not enum members."""
 
     boxes: BoxFit = Field(strict=False)
-    reasonable: Reasonable = Field(strict=False)
+    reasonable: Reasonableness = Field(strict=False)
     interesting: Interest = Field(strict=False)
 
 

@@ -14,7 +14,7 @@ class BoxFit(StrEnum):
     ENTIRELY_OFF = "entirely_off"
 
 
-class Reasonable(StrEnum):
+class Reasonableness(StrEnum):
     """Whether the pair makes sense given the image; not whether it is true."""
 
     HIGHLY = "highly"
@@ -40,23 +40,23 @@ class Dimension(StrEnum):
 
 
 SCALES: dict[Dimension, tuple[StrEnum, ...]] = {
-    Dimension.REASONABLE: tuple(Reasonable),
+    Dimension.REASONABLE: tuple(Reasonableness),
     Dimension.BOXES: tuple(BoxFit),
     Dimension.INTERESTING: tuple(Interest),
 }
 
 # Hessel et al. 2022 report one share per dimension, but not which labels are positive; this is our choice.
 POSITIVE: dict[Dimension, frozenset[StrEnum]] = {
-    Dimension.REASONABLE: frozenset({Reasonable.HIGHLY, Reasonable.RELATIVELY}),
+    Dimension.REASONABLE: frozenset({Reasonableness.HIGHLY, Reasonableness.RELATIVELY}),
     Dimension.BOXES: frozenset({BoxFit.APPROPRIATE, BoxFit.MOSTLY}),
     Dimension.INTERESTING: frozenset({Interest.VERY, Interest.INTERESTING}),
 }
 
 LABEL_TEXTS: dict[Dimension, dict[str, str]] = {
     Dimension.REASONABLE: {
-        Reasonable.HIGHLY: "highly reasonable",
-        Reasonable.RELATIVELY: "relatively reasonable",
-        Reasonable.UNREASONABLE: "unreasonable",
+        Reasonableness.HIGHLY: "highly reasonable",
+        Reasonableness.RELATIVELY: "relatively reasonable",
+        Reasonableness.UNREASONABLE: "unreasonable",
     },
     Dimension.BOXES: {
         BoxFit.APPROPRIATE: "appropriate",

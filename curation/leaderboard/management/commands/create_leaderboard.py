@@ -6,7 +6,7 @@ from typing import Any
 from curation.families.sherlock.evaluation_plan import ALL, resolve_proposals
 from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD
 from curation.leaderboard.services.boards import LeaderboardData, Limits, Wording, create_leaderboard
-from curation.management.file_messages import input_errors
+from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import get_version, resolve_split
 from curation.versions import photos
 from hits.management.base import input_error
@@ -59,7 +59,7 @@ class Command(JobCommand):
             given = f"--version {options['version']}"
             raise input_error(f"{given}: {options['name']} is given too; give one version")
         version = get_version(names.pop(), find_project(options["project"]))
-        with input_errors():
+        with convert_input_errors():
             proposals = resolve_proposals(version, options["proposals"])
         board = create_leaderboard(
             version=version,

@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.leaderboard.models import Leaderboard, LeaderboardTeam
-from curation.leaderboard.services.boards import add_team, renew_key, set_active
+from curation.leaderboard.services.boards import add_team, renew_key, set_team_is_active
 from hits.management.base import DeerstalkerCommand, input_error
 
 
@@ -30,21 +30,21 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Add or change the team, and print its new key if it has one."""
-        board = _board(options["leaderboard"], options["version"])
+        board = _find_board(options["leaderboard"], options["version"])
         key = ""
         if options["new_key"]:
-            team = _team(board, options["name"])
+            team = _find_team(board, options["name"])
             key = renew_key(team=team, by=None)
         elif options["activate"] or options["deactivate"]:
-            team = _team(board, options["name"])
-            set_active(team=team, is_active=options["activate"], by=None)
+            team = _find_team(board, options["name"])
+            set_team_is_active(team=team, is_active=options["activate"], by=None)
         else:
             team, key = add_team(board=board, name=options["name"], by=None)
         facts = {"leaderboard": board.slug, "team": team.name, "is_active": team.is_active, "key": key}
         self.report(options, facts, key or f"{team.name}: {'active' if team.is_active else 'not active'}")
 
 
-def _board(slug: str, version: str | None) -> Leaderboard:
+def _find_board(slug: str, version: str | None) -> Leaderboard:
     found = Leaderboard.objects.select_related("project", "version").filter(slug=slug).first()
     if found is None:
         known = ", ".join(Leaderboard.objects.values_list("slug", flat=True)[:10]) or "none yet"
@@ -55,7 +55,7 @@ def _board(slug: str, version: str | None) -> Leaderboard:
     return found
 
 
-def _team(board: Leaderboard, name: str) -> LeaderboardTeam:
+def _find_team(board: Leaderboard, name: str) -> LeaderboardTeam:
     teams = LeaderboardTeam.objects.filter(leaderboard=board).select_related("leaderboard__project")
     found = teams.filter(name=name).first()
     if found is None:

@@ -7,7 +7,7 @@ from hits.marketplace.errors import ActionRefused
 from hits.marketplace.management.base import MarketplaceCommand
 from hits.marketplace.models import Clock, Worker
 from hits.marketplace.services import system_qualifications
-from hits.marketplace.services.qualifications import NotHeld
+from hits.marketplace.services.qualifications import QualificationNotHeld
 
 
 class Command(MarketplaceCommand):
@@ -38,5 +38,5 @@ class Command(MarketplaceCommand):
 def _revoke_masters(worker: Worker, reason: str) -> None:
     try:
         system_qualifications.revoke_masters(worker=worker, reason=reason, now=Clock.now())
-    except NotHeld:
+    except QualificationNotHeld:
         raise ActionRefused("This worker is not a Master, so there is nothing to revoke.") from None

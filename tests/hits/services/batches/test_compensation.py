@@ -125,14 +125,14 @@ def test_second_press_compensates_once(case: Case, researcher: User, admin: User
     with pytest.raises(Conflict, match="has a decision already"):
         compensation.compensate_submission(submission=case.submission, note="Lost.", by=admin)
     with pytest.raises(Conflict):
-        remedies.keep_submission(submission=case.submission, note="No.", by=admin)
+        remedies.close_without_payment(submission=case.submission, note="No.", by=admin)
     assert Batch.objects.filter(kind="compensation").count() == 1
     assert WorkerDecision.objects.count() == Resolution.objects.count() == 1
 
 
 def test_simultaneous_presses_compensate_once(case: Case, monkeypatch: Any) -> None:
     # Both have looked before either wrote.
-    monkeypatch.setattr(compensation, "_check_submission", lambda submission, note: None)
+    monkeypatch.setattr(compensation, "_check_can_compensate", lambda submission, note: None)
     compensation.compensate_submission(submission=case.submission, note="Lost.", by=None)
     with pytest.raises(Conflict, match="Somebody else"):
         compensation.compensate_submission(submission=case.submission, note="Lost.", by=None)

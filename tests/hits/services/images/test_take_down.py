@@ -20,7 +20,7 @@ from hits.marketplace.models import Message
 from hits.models import Assignment, AuditEvent, Draft, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
 from hits.selectors.images.images import image_url, list_usable_images, unused_images
-from hits.selectors.take_down import count_take_down
+from hits.selectors.take_down import count_take_down_effects
 from hits.services.collecting import submit
 from hits.services.errors import Conflict, Refused
 from hits.services.images import take_down
@@ -132,7 +132,10 @@ def test_take_down_pays_submitted_work_and_notifies_workers_with_open_work(
     submit.record_consent(key=key, version=1, country="US")
     submit.open_attempt(key=key)
     submit.save_draft(key=key, content={"half": "written"}, revision=1)
-    assert (count_take_down(image).workers_with_task, count_take_down(image).open_hits) == (1, 1)
+    assert (count_take_down_effects(image).workers_with_task, count_take_down_effects(image).open_hits) == (
+        1,
+        1,
+    )
 
     take_down.take_down_image(image=image, reason="asked", by=None)
     assert take_down.notify_workers(image=image, marketplace=marketplace()) == 1

@@ -295,7 +295,7 @@ def test_comparison_in_turns_equals_one_in_a_single_turn(project: Project, make_
     batch = published(project, [make_image(n) for n in range(5)])
     Job.objects.update(state=JobState.DONE)  # nobody publishes it
     first = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
-    whole = reconcile.summarize(first)
+    whole = reconcile.summarize_reconciliation(first)
     place: dict[str, Any] = {}
     for _ in range(20):
         try:
@@ -306,7 +306,7 @@ def test_comparison_in_turns_equals_one_in_a_single_turn(project: Project, make_
         else:
             break
     [row] = Reconciliation.objects.exclude(pk=first.pk)
-    assert reconcile.summarize(row) == whole
+    assert reconcile.summarize_reconciliation(row) == whole
     assert whole["hits"] == 5
 
 

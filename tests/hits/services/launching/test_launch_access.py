@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.domain.instructions import InstructionText
-from hits.domain.workers.countries import parse_codes
+from hits.domain.workers.countries import parse_countries
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, Image, Instructions, Project
@@ -142,14 +142,14 @@ def test_more_countries_than_a_marketplace_takes_are_refused(staff_client: Clien
     form = FORM | {"where": "some", "countries": many.replace(" ", ",")}
     assert "enter at most 30" in squeezed(staff_client.post(form_url, form))
     with pytest.raises(Refused, match="countries: 31 are named"):
-        build_eligibility(countries=parse_codes(many.replace(" ", ",")))
+        build_eligibility(countries=parse_countries(many.replace(" ", ",")))
 
 
 def test_countries_are_read_by_code_and_by_name_once_each() -> None:
-    assert parse_codes("us, Côte d’Ivoire;cote d’ivoire\nGermany,DE") == ("US", "CI", "DE")
-    assert parse_codes("") == ()
+    assert parse_countries("us, Côte d’Ivoire;cote d’ivoire\nGermany,DE") == ("US", "CI", "DE")
+    assert parse_countries("") == ()
     with pytest.raises(ValueError, match="“UK” is not a country"):
-        parse_codes("UK")
+        parse_countries("UK")
 
 
 def test_every_requirement_has_a_label(project: Project, make_image: MakeImage) -> None:

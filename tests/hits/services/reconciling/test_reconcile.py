@@ -218,7 +218,7 @@ def test_unmatched_work_is_paid_and_enters_no_dataset(batch: Batch, researcher: 
     assert ledger.sum_entries(batch=batch).spent == 110
     assert not Pair.objects.exists()
     assert not Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED).exists()
-    assert not reconciliation.undecided_assignments(batch).exists()
+    assert not reconciliation.undecided_unmatched_assignments(batch).exists()
     (past,) = reconciliation.batch_resolutions(batch)
     assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")
     with pytest.raises(Conflict):

@@ -18,7 +18,7 @@ from tests.support.judging.agreement_tables import (
     of_matrix,
     random_tables,
 )
-from validation.domain.agreement.coefficients import Statistic
+from validation.domain.agreement.coefficients import CoefficientName
 from validation.domain.agreement.cohen import Weights, cohen_kappa, confusion_matrix, grader_agreement
 from validation.domain.agreement.fleiss import (
     agreement_by_item,
@@ -430,7 +430,7 @@ def test_alpha_is_exact_for_nearly_unanimous_tables() -> None:
 
 
 def test_statistic_values_are_report_keys() -> None:
-    assert [name.value for name in Statistic] == [
+    assert [name.value for name in CoefficientName] == [
         "alpha_nominal",
         "alpha_ordinal",
         "alpha_interval",

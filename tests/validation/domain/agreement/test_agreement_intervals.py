@@ -6,7 +6,7 @@ import pytest
 from tests.support.judging.agreement_tables import random_tables
 from validation.domain.agreement.coefficients import (
     Coefficient,
-    Statistic,
+    CoefficientName,
     coefficients,
 )
 from validation.domain.agreement.fleiss import (
@@ -22,23 +22,23 @@ from validation.domain.agreement.krippendorff import (
     alpha_ordinal,
     krippendorff_alpha,
 )
-from validation.domain.agreement.label_profiles import profiles_of
+from validation.domain.agreement.label_profiles import build_label_profiles
 from validation.domain.agreement.pairwise import mean_interval
 from validation.domain.judging.ratings import RatingTable
 
 PLAIN = {
-    Statistic.ALPHA_NOMINAL: lambda table: krippendorff_alpha(table, Metric.NOMINAL),
-    Statistic.ALPHA_ORDINAL: lambda table: krippendorff_alpha(table, Metric.ORDINAL),
-    Statistic.ALPHA_INTERVAL: lambda table: krippendorff_alpha(table, Metric.INTERVAL),
-    Statistic.FLEISS: fleiss_kappa,
-    Statistic.PERCENT: percent_agreement,
+    CoefficientName.ALPHA_NOMINAL: lambda table: krippendorff_alpha(table, Metric.NOMINAL),
+    CoefficientName.ALPHA_ORDINAL: lambda table: krippendorff_alpha(table, Metric.ORDINAL),
+    CoefficientName.ALPHA_INTERVAL: lambda table: krippendorff_alpha(table, Metric.INTERVAL),
+    CoefficientName.FLEISS: fleiss_kappa,
+    CoefficientName.PERCENT: percent_agreement,
 }
 WEIGHTED = {
-    Statistic.ALPHA_NOMINAL: alpha_nominal,
-    Statistic.ALPHA_ORDINAL: alpha_ordinal,
-    Statistic.ALPHA_INTERVAL: alpha_interval,
-    Statistic.FLEISS: fleiss_of_profiles,
-    Statistic.PERCENT: agreement_share_of_profiles,
+    CoefficientName.ALPHA_NOMINAL: alpha_nominal,
+    CoefficientName.ALPHA_ORDINAL: alpha_ordinal,
+    CoefficientName.ALPHA_INTERVAL: alpha_interval,
+    CoefficientName.FLEISS: fleiss_of_profiles,
+    CoefficientName.PERCENT: agreement_share_of_profiles,
 }
 
 
@@ -53,7 +53,7 @@ def crowd(rng: np.random.Generator, items: int, follows: float) -> RatingTable:
 
 
 def coefficient_with_interval(
-    table: RatingTable, name: Statistic, *, rng: np.random.Generator, **options: float
+    table: RatingTable, name: CoefficientName, *, rng: np.random.Generator, **options: float
 ) -> Coefficient:
     return coefficients(table, [name], rng=rng, **options)[name]
 
@@ -68,14 +68,14 @@ def drawn_table(table: RatingTable, times: np.ndarray) -> RatingTable:
     return RatingTable.from_rows(rows, table.scale, table.values)
 
 
-@pytest.mark.parametrize("name", list(Statistic))
-def test_weighted_coefficient_equals_the_expanded_draw(name: Statistic) -> None:
+@pytest.mark.parametrize("name", list(CoefficientName))
+def test_weighted_coefficient_equals_the_expanded_draw(name: CoefficientName) -> None:
     rng = np.random.default_rng(3)
     compared = 0
     for table in random_tables(21, 60):
         if not table.size:
             continue
-        of = profiles_of(table)
+        of = build_label_profiles(table)
         draws = rng.integers(0, 4, size=(3, len(table.item_ids)))
         weights = np.zeros((3, of.sizes.size))
         for row, times in enumerate(draws):
@@ -91,7 +91,7 @@ def test_items_with_equal_counts_share_a_profile() -> None:
     for table in random_tables(22, 100):
         if not table.size:
             continue
-        of, counts = profiles_of(table), table.counts()
+        of, counts = build_label_profiles(table), table.counts()
         rated = counts.sum(axis=1) > 0
         assert of.item_counts.sum() == rated.sum()
         assert of.sizes.size == len(np.unique(counts[rated], axis=0))
@@ -115,15 +115,15 @@ def test_values_lie_within_intervals_and_seed_is_deterministic() -> None:
 
 def test_an_interval_of_half_the_level_is_narrower() -> None:
     table = crowd(np.random.default_rng(1), 100, 0.7)
-    wide = coefficient_with_interval(table, Statistic.FLEISS, rng=np.random.default_rng(5))
-    narrow = coefficient_with_interval(table, Statistic.FLEISS, rng=np.random.default_rng(5), level=0.5)
+    wide = coefficient_with_interval(table, CoefficientName.FLEISS, rng=np.random.default_rng(5))
+    narrow = coefficient_with_interval(table, CoefficientName.FLEISS, rng=np.random.default_rng(5), level=0.5)
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
 def test_coefficient_counts_items_with_two_ratings() -> None:
     rows = [("a", "r", 0), ("a", "s", 1), ("b", "r", 1), ("b", "s", 1), ("c", "t", 0)]
     found = coefficient_with_interval(
-        RatingTable.from_rows(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0)
+        RatingTable.from_rows(rows, (0, 1)), CoefficientName.ALPHA_NOMINAL, rng=np.random.default_rng(0)
     )
     assert (found.items, found.ratings, found.raters) == (2, 4, 2)
 
@@ -142,16 +142,22 @@ def test_no_interval_without_a_value_or_with_one_item(
     rows: list[tuple[str, str, int]], value: float | None
 ) -> None:
     found = coefficient_with_interval(
-        RatingTable.from_rows(rows, (0, 1)), Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(0)
+        RatingTable.from_rows(rows, (0, 1)), CoefficientName.ALPHA_NOMINAL, rng=np.random.default_rng(0)
     )
     assert (found.value, found.low, found.high) == (value, None, None)
     assert isinstance(found, Coefficient)
 
 
 @pytest.mark.parametrize(
-    "name", [Statistic.ALPHA_NOMINAL, Statistic.ALPHA_ORDINAL, Statistic.FLEISS, Statistic.PERCENT]
+    "name",
+    [
+        CoefficientName.ALPHA_NOMINAL,
+        CoefficientName.ALPHA_ORDINAL,
+        CoefficientName.FLEISS,
+        CoefficientName.PERCENT,
+    ],
 )
-def test_intervals_have_nominal_coverage(name: Statistic) -> None:
+def test_intervals_have_nominal_coverage(name: CoefficientName) -> None:
     rng = np.random.default_rng(8)
     truth = PLAIN[name](crowd(rng, 60_000, 0.6))
     held = 0
@@ -173,7 +179,7 @@ def test_bootstrap_draws_whole_sets() -> None:
     ]
     repeated = RatingTable.from_rows(rows, range(4))
     apart = RatingTable.from_rows([(f"{item}", rater, label) for item, rater, label in rows], range(4))
-    for name in (Statistic.ALPHA_ORDINAL, Statistic.FLEISS):
+    for name in (CoefficientName.ALPHA_ORDINAL, CoefficientName.FLEISS):
         one, ten, separate = (
             coefficient_with_interval(table, name, rng=np.random.default_rng(1), replicates=2000)
             for table in (single, repeated, apart)
@@ -196,7 +202,7 @@ def test_a_draw_of_sets_takes_all_their_items() -> None:
     draws = np.random.default_rng(3).multinomial(8, np.full(8, 1 / 8), size=50)
     alphas = [krippendorff_alpha(drawn_table(table, times[table.sets()]), Metric.NOMINAL) for times in draws]
     found = coefficient_with_interval(
-        table, Statistic.ALPHA_NOMINAL, rng=np.random.default_rng(3), replicates=50
+        table, CoefficientName.ALPHA_NOMINAL, rng=np.random.default_rng(3), replicates=50
     )
     assert [found.low, found.high] == pytest.approx(np.quantile(alphas, [0.025, 0.975]).tolist())
 
@@ -207,7 +213,7 @@ def test_items_with_one_rating_are_drawn_too() -> None:
     rows = [(at, rater, int((at + (rng.random() < 0.2)) % 2)) for at in range(100) for rater in "rs"]
     rows += [(100 + at, "r", 0) for at in range(200)]
     found = coefficient_with_interval(
-        RatingTable.from_rows(rows, (0, 1)), Statistic.FLEISS, rng=np.random.default_rng(0)
+        RatingTable.from_rows(rows, (0, 1)), CoefficientName.FLEISS, rng=np.random.default_rng(0)
     )
     assert found.low < found.value < found.high
     assert found.value < fleiss_kappa(RatingTable.from_rows(rows[:200], (0, 1)))
@@ -216,7 +222,9 @@ def test_items_with_one_rating_are_drawn_too() -> None:
 def test_one_set_alone_has_no_interval() -> None:
     rows = [(("s", at), rater, (at + rater) % 2) for at in range(4) for rater in (0, 1, 1 + at)]
     found = coefficient_with_interval(
-        RatingTable.from_rows(dict.fromkeys(rows), (0, 1)), Statistic.FLEISS, rng=np.random.default_rng(0)
+        RatingTable.from_rows(dict.fromkeys(rows), (0, 1)),
+        CoefficientName.FLEISS,
+        rng=np.random.default_rng(0),
     )
     assert found.value is not None
     assert (found.low, found.high) == (None, None)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.support import paths
 from tests.support.simulated_workers import HABITS, Habit, simulate_review
-from validation.domain.judging.answer_quality import compute_pace_limit, find_long_runs, mark_runs
+from validation.domain.judging.answer_quality import compute_pace_limit, find_long_runs, mark_answers_in_runs
 from validation.kinds.observation_review.judging import SPEC as REVIEW
 from validation.kinds.observation_review.scales import SCALES, Dimension
 
@@ -58,7 +58,7 @@ def runs() -> dict[str, Found]:
         for worker, given in answers.items():
             name = HABITS[worker].value
             mild = name == "careful" and worker % 4 == 0
-            inside = sum(mark_runs(runs.get(worker, ()), len(given)))
+            inside = sum(mark_answers_in_runs(runs.get(worker, ()), len(given)))
             found["mild" if mild else name].append((inside, len(given)))
     return {name: _summed(rows) for name, rows in found.items()}
 

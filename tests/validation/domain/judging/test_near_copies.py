@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import pytest
 
-from validation.domain.judging.near_copies import MIN_WORDS, find_copies, is_long, normalise_text
+from validation.domain.judging.near_copies import MIN_WORDS, find_copies, is_long_text, normalise_text
 
 
 def slow(texts: list[str], authors: list[int], likeness: float) -> list[tuple[int, float]]:
@@ -70,8 +70,8 @@ def test_copy_is_found_despite_case_marks_and_letter_forms() -> None:
 def test_short_texts_are_copies_only_within_an_author() -> None:
     found = find_copies(["a red car", "a red car", "A red car!", "", "", "..."], [1, 2, 1, 1, 1, 1])
     assert list(found.source) == [-1, -1, 0, -1, -1, -1]
-    assert not is_long("a red car over there"[:9])
-    assert is_long("a red car over there")
+    assert not is_long_text("a red car over there"[:9])
+    assert is_long_text("a red car over there")
 
 
 def test_empty_texts_are_no_copies() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from validation.domain.judging.sampling import (
     Allocation,
-    Candidate,
+    SelectablePair,
     Selection,
     SelectionError,
     SelectionMethod,
@@ -20,10 +20,10 @@ from validation.domain.judging.sampling import (
 )
 
 
-def pairs(count: int = 100) -> list[Candidate]:
+def pairs(count: int = 100) -> list[SelectablePair]:
     """Return pairs of three workers (70, 20, 10 in a hundred), two splits and three confidences."""
     return [
-        Candidate(
+        SelectablePair(
             id=f"{n:032x}",
             worker=1 if n % 10 < 7 else 2 if n % 10 < 9 else 3,
             split="train" if n % 4 else "",
@@ -112,7 +112,7 @@ def test_pairs_have_equal_chances_when_strata_outnumber_the_sample() -> None:
     """100 pairs, 20 drawn, 2000 times: 400 ± 5 sd of 17.9 each, whether its author wrote one pair or thirty."""
     sizes = [30, 10, 5, 5, *[2] * 15, *[1] * 20]
     authors = [worker for worker, size in enumerate(sizes, start=1) for _ in range(size)]
-    items = [Candidate(f"{n:032x}", worker) for n, worker in enumerate(authors)]
+    items = [SelectablePair(f"{n:032x}", worker) for n, worker in enumerate(authors)]
     chosen = [
         select_pairs(
             items, Selection(SelectionMethod.STRATIFIED, n=20, seed=seed, stratify_by=Stratum.WORKER)

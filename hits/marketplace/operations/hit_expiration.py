@@ -31,9 +31,9 @@ def update_expiration(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     if expire_at <= call.now:
         hit_services.expire_hit(hit=hit, now=call.now)
         return {}
-    _check_increment(hit, expire_at)
+    _check_expiration_increment(hit, expire_at)
     hit_services.extend_hit(hit=hit, expires_at=expire_at)
-    events.record_extended(hit=hit, at=call.now)
+    events.record_extension(hit=hit, at=call.now)
     return {}
 
 
@@ -63,7 +63,7 @@ def _parse_time(seconds: float) -> datetime:
         raise validation_error(f"ExpireAt {seconds} is not a time.") from None
 
 
-def _check_increment(hit: HIT, expire_at: datetime) -> None:
+def _check_expiration_increment(hit: HIT, expire_at: datetime) -> None:
     increment = round((expire_at - hit.expires_at).total_seconds())
     if increment == 0:
         raise ApiError(
