@@ -1,8 +1,8 @@
 """Answer boto3 calls in the same process, without a socket.
 
 ``settings.MTURK_INPROCESS_TRANSPORT`` names ``attach_transport(client)``. It uses botocore's documented
-``before-send`` event: a handler that returns a response replaces the network. The client still signs each request and the
-signature is verified here, so the rules are the same as over HTTP.
+``before-send`` event: a handler that returns a response replaces the network. The client still signs each request
+and the signature is verified here, so the rules are the same as over HTTP.
 """
 
 import io
