@@ -1,5 +1,6 @@
 """The researcher's steps of the demo, each one service call."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,8 @@ from curation.services import (
 )
 from curation.versions.export import WrittenExport, export_version
 from hits import registry
-from hits.domain.states import AssignmentStatus, Match
-from hits.models import Assignment, Batch, Image, Job, Record
+from hits.domain.states import AssignmentStatus, CallState, Match
+from hits.models import Assignment, Batch, Image, Job, OutgoingCall, Record
 from hits.mturk.boto import marketplace
 from hits.observing.pairs import OBSERVATION
 from hits.payments import ledger
@@ -31,6 +32,7 @@ from hits.services.collecting.assignment_sync import sync_batch
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.terms import LaunchTerms
+from hits.services.outbox.outbox import outstanding_calls, settle_outstanding
 from validation.domain.qualification.outcome import PassRule
 from validation.registry import kind_names
 from validation.selectors.report import count_judgments
@@ -45,6 +47,7 @@ from validation.services.rounds import (
     launch_training_round,
 )
 
+PAYMENT_TIMEOUT_SECONDS = 120
 REVIEWED_PAIRS = 12
 MATCHED_PHOTOS = 2
 EXAM_QUESTION = ExamQuestion(
@@ -109,9 +112,16 @@ def approve_submissions(users: DemoUsers, batch: Batch) -> None:
     """Collect the submissions, approve and pay them."""
     port = marketplace()
     sync_batch(batch=batch, marketplace=port)
-    done = approve_waiting(batch=batch, by=users.researcher, marketplace=port)
-    if done.outstanding:
-        raise PlayError(f"{batch.name}: {done.outstanding} payments are outstanding")
+    approve_waiting(batch=batch, by=users.researcher, marketplace=port)
+    # A background worker may execute a payment at this moment.
+    deadline = time.monotonic() + PAYMENT_TIMEOUT_SECONDS
+    while count := outstanding_calls(port.environment.name, batch=batch).count():
+        if time.monotonic() > deadline:
+            raise PlayError(f"{batch.name}: {count} payments are outstanding")
+        settle_outstanding(marketplace=port, batch=batch)
+        time.sleep(0.2)
+    if count := OutgoingCall.objects.filter(batch=batch, state=CallState.REFUSED).count():
+        raise PlayError(f"{batch.name}: {count} payments were refused")
 
 
 def launch_review(users: DemoUsers) -> tuple[Batch, Job]:

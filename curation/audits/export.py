@@ -52,7 +52,7 @@ def is_hidden(state: ItemState, *, is_open: bool) -> bool:
     return is_open and state is ItemState.INCOMPLETE
 
 
-def items_document(
+def json_rows(
     items: Sequence[LabelledItem], codebook: Codebook, *, is_open: bool
 ) -> Iterator[dict[str, Any]]:
     """Yield each pair with its labels as plain data."""

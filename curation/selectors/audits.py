@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, QuerySet
 
 from curation.audits.answers import SETTLEMENT_KEY
 from curation.audits.codebook import Codebook
-from curation.audits.export import figures_document, items_document
+from curation.audits.export import figures_document, json_rows
 from curation.audits.figures import CodeFigures, LabelledItem, code_figures
 from curation.audits.labels import ItemLabels, ReaderLabel, assign_letters, order_queue, reader_start_position
 from curation.audits.parsing import codebook_from_row
@@ -257,6 +257,6 @@ def audit_document(audit: Audit, labelled: LabelledAudit) -> dict[str, Any]:
         "codebook": codebook.as_row() | {"sha256": codebook.sha256},
         "sample": audit.sample,
         "taken_down": labelled.taken_down,
-        "pairs": list(items_document(labelled.items, codebook, is_open=audit.state == AuditState.OPEN)),
+        "pairs": list(json_rows(labelled.items, codebook, is_open=audit.state == AuditState.OPEN)),
         "figures": figures_document(audit_figures(audit, labelled)),
     }

@@ -18,7 +18,7 @@ from curation.records import InvalidInput
 from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import SEAL
 from curation.selectors.records import describe_unversioned_records
-from curation.versions.export import ExportRefused, export_version, sealed_text
+from curation.versions.export import ExportRefused, export_version, seal_file_lines
 from curation.versions.families import family_of
 from curation.versions.plan import Plan, describe_reasons
 from curation.versions.seal import SealHeader, seal_lines, seal_sha256
@@ -364,7 +364,7 @@ def ensure_export_folder(*, version: DatasetVersion) -> Path:
     """
     if not version.is_sealed:
         raise Refused(f"{version.name} is a draft: seal it first")
-    if seal_sha256(sealed_text(version)) != version.manifest_sha256:
+    if seal_sha256(seal_file_lines(version)) != version.manifest_sha256:
         raise Refused(f"{version.name}: its rows no longer match its checksum; restore the database")
     folder = export_path(version)
     try:

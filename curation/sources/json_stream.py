@@ -194,7 +194,7 @@ class JsonReader:
                 problem = str(error)
             if len(self._text) - self._position > self._max_length:
                 raise ValueTooLong(problem)
-            if not self._read_more() and self._is_unreadable():
+            if not self._read_more() and self._is_invalid_json():
                 raise InvalidJson(problem)
 
     def _read_more(self) -> bool:
@@ -216,7 +216,7 @@ class JsonReader:
         next_character = self._text[end : end + 1]
         return bool(next_character) and (not isinstance(value, int | float) or next_character in _NUMBER_ENDS)
 
-    def _is_unreadable(self) -> bool:
+    def _is_invalid_json(self) -> bool:
         """Whether the rest of the file is not a valid value."""
         try:
             self._decoder.raw_decode(self._text, self._position)

@@ -141,7 +141,7 @@ def _files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Ite
     yield from family_of_version(version).files(version, regions=regions)
     yield ANNOTATORS, _annotators(version)
     yield STATISTICS, [pretty_json(version.statistics)]
-    yield SEAL, sealed_text(version)
+    yield SEAL, seal_file_lines(version)
     if version.rehearsal:
         yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
 
@@ -156,7 +156,7 @@ def _annotators(version: DatasetVersion) -> Iterator[bytes]:
         yield canonical_json({"part": part, "instance_id": instance_id} | hashes) + b"\n"
 
 
-def sealed_text(version: DatasetVersion) -> Iterator[bytes]:
+def seal_file_lines(version: DatasetVersion) -> Iterator[bytes]:
     """Return the lines of a sealed version's checksum list, generated from its rows."""
     images = VersionImage.objects.filter(version=version)
     rows = VersionRow.objects.filter(version=version)

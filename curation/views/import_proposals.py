@@ -16,7 +16,7 @@ from curation.services.proposals import MAX_BOXES, request_proposals_import
 from curation.sources.folders import resolve_inside
 from curation.views.fields import choice_field, integer_field
 from curation.views.pages import job_if_open, tab_context
-from curation.views.source_forms import ImportOffer, get_import_offer, list_files
+from curation.views.source_forms import ImportOffer, get_import_offer, selectable_files
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
@@ -49,7 +49,7 @@ class ProposalFileForm(PageForm):
         self.root = offer.root
         self.problem = offer.problem
         self.is_cut = offer.contents.is_cut
-        self.file_names = list_files(offer.contents, suffix=".json")
+        self.file_names = selectable_files(offer.contents, suffix=".json")
         field = self.fields["file"]
         field.help_text = f"In {self.root} on the server."
         field.choices = [("", "Choose a file"), *((name, name) for name in self.file_names)]  # type: ignore[attr-defined]

@@ -55,7 +55,7 @@ def get_import_offer() -> ImportOffer:
         return ImportOffer(root, empty, str(error))
 
 
-def list_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
+def selectable_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
     """Return the files that may be lists or proposals, without those that describe a collection's pictures."""
     described = {IMAGE_DATA, REGIONS_FILE}
     named = (name for name in contents.lists if name.lower().endswith(suffix))
@@ -88,7 +88,7 @@ class ImportForm(PageForm):
         self.found = self.find_folders(offer.contents)
         self._set_choices("folder", [(found.name, self.folder_label(found)) for found in self.found])
         self.fields["folder"].help_text = f"In {self.root} on the server."
-        self._set_choices("allowed", _as_choices(list_files(offer.contents)))
+        self._set_choices("allowed", _as_choices(selectable_files(offer.contents)))
 
     @property
     def title(self) -> str:
@@ -170,9 +170,9 @@ class VisualGenomeForm(ImportForm):
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(offer, *args, **kwargs)
-        lists = list_files(offer.contents)
+        lists = selectable_files(offer.contents)
         described = [name for name in offer.contents.lists if Path(name).name == REGIONS_FILE]
-        one_file = list_files(offer.contents, suffix=".json")
+        one_file = selectable_files(offer.contents, suffix=".json")
         self._set_choices("splits", [NO_CHOICE, *_as_choices(one_file)], preset=[DENSECAP_FILE])
         self._set_choices(
             "regions", [NO_CHOICE, *_as_choices([*described, *one_file])], preset=[REGIONS_FILE]
@@ -220,7 +220,7 @@ class VcrForm(ImportForm):
 
     def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
         super().__init__(offer, *args, **kwargs)
-        self._set_choices("allowed", _as_choices(list_files(offer.contents)), preset=VISUAL_COMET_FILES)
+        self._set_choices("allowed", _as_choices(selectable_files(offer.contents)), preset=VISUAL_COMET_FILES)
 
     @staticmethod
     def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:

@@ -21,7 +21,7 @@ from curation.selectors.jobs import SEAL, latest_job
 from curation.selectors.rounds import sealed_rounds
 from curation.selectors.scorers import version_scorers
 from curation.versions.difference import compare_rows
-from curation.versions.export import MANIFEST, sealed_text
+from curation.versions.export import MANIFEST, seal_file_lines
 from curation.versions.families import family_of, family_of_version
 from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
@@ -164,7 +164,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
         "counts": _part_counts(version, version.statistics),
         "exclusions": _exclusion_rows(version, version.exclusions),
         "hash_lines": grouped_hash(version.manifest_sha256),
-        "verified": small and seal_sha256(sealed_text(version)) == version.manifest_sha256,
+        "verified": small and seal_sha256(seal_file_lines(version)) == version.manifest_sha256,
         "checked": small,
         "earlier": earlier,
         "change": change.counts(),

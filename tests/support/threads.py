@@ -18,6 +18,8 @@ def is_another_blocked() -> bool:
     if connection.vendor == "sqlite":
         return bool(write_queue(str(connection.settings_dict["NAME"]))._waiting)
     with connection.cursor() as cursor:
+        # Else a transaction sees the connections of its first look only, without those that were opened since.
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
         cursor.execute(_BLOCKED)
         return bool(cursor.fetchone()[0])
 

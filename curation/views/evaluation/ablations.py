@@ -184,7 +184,7 @@ def _figure(cell: Cell) -> dict[str, float | None]:
 def _dot_plot(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> charts.DotPlot | None:
     measure = COLUMN_MEASURES[name]
     named = [
-        charts.NamedFigures(
+        charts.DotRowData(
             row.recipe.label,
             _url(row, slug),
             {"paper": {"value": row.cells[name].paper}, "ours": _figure(row.cells[name])},

@@ -41,7 +41,7 @@ class DotPlot:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFigures:
+class DotRowData:
     """The data of a row of a dot plot: figures as ``{"value", "low", "high"}`` by kind of dot."""
 
     name: str
@@ -51,7 +51,7 @@ class NamedFigures:
 
 def dot_plot(
     title: str,
-    rows: Sequence[NamedFigures],
+    rows: Sequence[DotRowData],
     *,
     unit: str = "%",
     lines: Mapping[str, float] | None = None,
@@ -98,7 +98,7 @@ def _line_label_chart(lines: Mapping[str, float], scale: Scale, rules: Sequence[
     return Chart("", 16 + 14 * len(lines), kind="lines", is_strip=True, labels=labels)
 
 
-def _dot_row(row: NamedFigures, scale: Scale, rules: Sequence[ReferenceLine], interval_label: str) -> DotRow:
+def _dot_row(row: DotRowData, scale: Scale, rules: Sequence[ReferenceLine], interval_label: str) -> DotRow:
     dots = [
         (kind, found, _dot_title(kind, figure, interval_label))
         for kind, figure in row.figures.items()

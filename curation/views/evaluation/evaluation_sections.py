@@ -18,7 +18,7 @@ from curation.selectors.evaluations import (
     proposal_run_number,
 )
 from curation.views.evaluation import evaluation_charts as charts
-from curation.views.evaluation.evaluation_charts import DotPlot, NamedFigures
+from curation.views.evaluation.evaluation_charts import DotPlot, DotRowData
 from hits.charts.chart import Chart
 from hits.charts.scale import decimal_text
 from hits.domain.states import OPEN_JOB_STATES, JobState
@@ -157,7 +157,7 @@ def dot_plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
         charts.dot_plot(
             measure.title,
             [
-                NamedFigures(
+                DotRowData(
                     names[evaluation.pk],
                     reverse("evaluation", args=[slug, evaluation.pk]),
                     {"ours": get_figure(evaluation.figures, measure.path)},
@@ -276,7 +276,7 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
         "random": "Random",
     }
     rows = [
-        NamedFigures(label, "", {"ours": get_figure(figures, ("comparison", name))})
+        DotRowData(label, "", {"ours": get_figure(figures, ("comparison", name))})
         for name, label in labels.items()
     ]
     return charts.dot_plot(

@@ -216,7 +216,7 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
 def _area_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
     predictors = found.figures.get("predictors", {})
     rows = [
-        charts.NamedFigures(
+        charts.DotRowData(
             label, "", {"ours": _area_figure(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
         )
         for name, label in PREDICTOR_LABELS.items()

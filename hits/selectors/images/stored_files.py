@@ -32,7 +32,7 @@ def register_files(provider: Provider) -> None:
         _providers.append(provider)
 
 
-def stored_files() -> Iterator[StoredFile]:
+def referenced_files() -> Iterator[StoredFile]:
     """Yield every file that a row refers to, photos first; rows are streamed."""
     yield from _photos()
     for provider in _providers:

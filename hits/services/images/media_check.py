@@ -11,7 +11,7 @@ from django.conf import settings
 
 from hits.domain.files.atomic_files import PARTIAL_SUFFIX
 from hits.models import Image
-from hits.selectors.images.stored_files import PHOTO, StoredFile, stored_files
+from hits.selectors.images.stored_files import PHOTO, StoredFile, referenced_files
 from hits.services.errors import BadFile
 from hits.services.images.import_image import SUFFIXES, restore_image_file
 from hits.storage import stored_sha256
@@ -49,7 +49,7 @@ class FaultyFile:
 
 def find_faulty_files(files: Iterable[StoredFile] | None = None) -> Iterator[FaultyFile]:
     """Yield each missing, truncated or changed file; every byte of every file is read."""
-    for file in stored_files() if files is None else files:
+    for file in referenced_files() if files is None else files:
         found = _find_file_fault(file)
         if found is not None:
             yield found

@@ -10,7 +10,7 @@ import pytest
 from curation.audits import figures as measured
 from curation.audits.answers import SETTLEMENT_KEY, check_answers
 from curation.audits.codebook import Codebook, ShownText
-from curation.audits.export import csv_columns, csv_rows, figures_document, items_document
+from curation.audits.export import csv_columns, csv_rows, figures_document, json_rows
 from curation.audits.figures import CodeFigures, LabelledItem, count_by_state
 from curation.audits.labels import (
     ItemLabels,
@@ -450,11 +450,11 @@ class TestExport:
             "child",
             "none",
         ]
-        assert next(items_document(found, sample_codebook(), is_open=True))["readings"] == []
+        assert next(json_rows(found, sample_codebook(), is_open=True))["readings"] == []
 
     def test_correction_keeps_blind_label(self) -> None:
         found = of(reading("A", "no"), reading("B", "yes"), reading("B", "no"))
-        (row,) = items_document([LabelledItem("a", 1, "", None, found)], sample_codebook(), is_open=True)
+        (row,) = json_rows([LabelledItem("a", 1, "", None, found)], sample_codebook(), is_open=True)
         assert row["readings"][1]["answers"]["person"] == "no"
         assert row["readings"][1]["blind_answers"]["person"] == "yes"
         assert "blind_answers" not in row["readings"][0]

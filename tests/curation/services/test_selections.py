@@ -17,7 +17,7 @@ from curation.records import InvalidInput
 from curation.services import RoundOptions, create_sealed_version, create_version, seal_version
 from curation.services import audits as services_audits
 from curation.services.versions import plan_version
-from curation.versions.export import export_version, sealed_text
+from curation.versions.export import export_version, seal_file_lines
 from curation.versions.families import family_of
 from curation.versions.seal import seal_sha256
 from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, split_main_reason
@@ -98,15 +98,15 @@ def test_the_seal_names_the_selection_and_old_seals_still_verify(
     _, run = decided
     selection = Selection(DecisionChoice(run.pk, ("reasonable",)))
     version = create_sealed_version(project=work.project, name="v1", by=None, selection=selection)
-    lines = [json.loads(line) for line in sealed_text(version)]
+    lines = [json.loads(line) for line in seal_file_lines(version)]
     assert lines[0]["format"] == "deerstalker-seal/2"
     assert lines[1] == {"selection": selection.as_json()}
     assert version.provenance["selection"] == selection.as_json()
-    assert seal_sha256(sealed_text(version)) == version.manifest_sha256
+    assert seal_sha256(seal_file_lines(version)) == version.manifest_sha256
     export_version(version, tmp_path / "v1")
     assert family_of(work.project).check(tmp_path / "v1") == 2
     version.selection = None  # as a version that was sealed before there was a choice
-    before = [json.loads(line) for line in sealed_text(version)]
+    before = [json.loads(line) for line in seal_file_lines(version)]
     assert before[0]["format"] == "deerstalker-seal/1"
     assert before[1:] == lines[2:]
 

@@ -228,7 +228,7 @@ def test_a_failed_export_leaves_nothing(work: Work, tmp_path: Path, monkeypatch:
     def broken(_: object) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("curation.versions.export.sealed_text", broken)
+    monkeypatch.setattr("curation.versions.export.seal_file_lines", broken)
     with pytest.raises(OSError, match="no space"):
         export_version(version, tmp_path / "out")
     assert list(tmp_path.glob("*out*")) == []

@@ -348,9 +348,9 @@ def test_baselines_explain_high_figures(client: Client, evaluation: Evaluation, 
 def test_dot_plot_omits_missing_values() -> None:
     empty: dict[str, float | None] = {"value": None, "low": None, "high": None}
     rows = [
-        charts.NamedFigures("a", "", {"ours": {"value": 4.0, "low": 2.0, "high": 6.0}}),
-        charts.NamedFigures("b", "", {"ours": empty}),
-        charts.NamedFigures("c", "", {"ours": empty, "paper": {"value": 3.0}}),
+        charts.DotRowData("a", "", {"ours": {"value": 4.0, "low": 2.0, "high": 6.0}}),
+        charts.DotRowData("b", "", {"ours": empty}),
+        charts.DotRowData("c", "", {"ours": empty, "paper": {"value": 3.0}}),
     ]
     plot = charts.dot_plot("x", rows)
     assert plot is not None
