@@ -11,6 +11,7 @@ from django.urls import URLPattern, reverse
 
 from hits import urls
 from hits.domain.instructions import InstructionText
+from hits.domain.states import Role
 from hits.models import Assignment, Batch, Hit, Image, Job, Project, TaskTemplate
 from hits.services import instructions
 from hits.services.launching import template_launch
@@ -178,6 +179,7 @@ def test_every_address_has_a_row() -> None:
 def test_page_access_by_role(
     subtests: pytest.Subtests, world: World, annotator: User, outsider: User, researcher: User, admin: User
 ) -> None:
+    world.project.memberships.create(user=annotator, role=Role.ANNOTATOR)  # a member who may do tasks only
     before = Assignment.objects.get().status
     for page in PAGES:
         with subtests.test(page.name), undone():
