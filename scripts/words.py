@@ -143,11 +143,9 @@ def split_name(name: str) -> list[str]:
 
 def check_name(name: str, path: str, line: int) -> Iterator[Finding]:
     """Find retired words in one name; the words of a rule such as ``job_parts`` must be adjacent in the name."""
-    words = split_name(name)
+    words = f"_{'_'.join(split_name(name))}_"
     for rule in read_rules()[0]:
-        retired = rule.word.split("_")
-        is_found = any(words[start : start + len(retired)] == retired for start in range(len(words)))
-        if is_found and not rule.permits(name, path):
+        if f"_{rule.word}_" in words and not rule.permits(name, path):
             yield Finding(path, line, name, rule.instead)
 
 
