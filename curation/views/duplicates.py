@@ -19,13 +19,13 @@ from curation.selectors.job_lists import last_finished_job
 from curation.selectors.jobs import DEDUPLICATE, latest_job
 from curation.services.sources import SOURCE_TITLES
 from curation.views.forms import DedupForm
-from curation.views.pages import job_if_open, tab_context
+from curation.views.pages import tab_context
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Project
 from hits.selectors.images.images import image_facts, image_facts_by_id
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.pages import action_messages, get_page
+from hits.views.pages import action_messages, get_page, job_if_open
 from hits.views.users import signed_in_user
 
 GROUPS_PER_PAGE = 20

@@ -15,12 +15,13 @@ from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import SCORER_PREFIX, encoder_choices
 from curation.services.features import FeatureOptions, request_features
 from curation.views.fields import choice_field
-from curation.views.pages import job_if_failed, tab_context
+from curation.views.pages import tab_context
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.pages import job_if_failed
 from hits.views.users import signed_in_user
 
 PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"

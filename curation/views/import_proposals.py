@@ -15,12 +15,13 @@ from curation.selectors.jobs import PROPOSALS, latest_job
 from curation.services.proposals import MAX_BOXES, request_proposals_import
 from curation.sources.folders import resolve_inside
 from curation.views.fields import choice_field, integer_field
-from curation.views.pages import job_if_open, tab_context
+from curation.views.pages import tab_context
 from curation.views.source_forms import ImportOffer, get_import_offer, selectable_files
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.pages import job_if_open
 from hits.views.users import signed_in_user
 
 PUBLISHED_FILE = "image_url2auto_bboxes.json"

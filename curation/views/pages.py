@@ -1,11 +1,10 @@
-"""Helpers of curation's pages: tab context, hashes for comparing aloud, states of jobs, and downloads."""
+"""Helpers of curation's pages: tab context, hashes for comparing aloud, and downloads."""
 
 from typing import Any, TypeVar
 
 from django.http import HttpResponseBase
 
-from hits.domain.states import OPEN_JOB_STATES, JobState
-from hits.models import Job, Project
+from hits.models import Project
 
 Reply = TypeVar("Reply", bound=HttpResponseBase)
 
@@ -19,16 +18,6 @@ def grouped_hash(sha256: str) -> list[str]:
     """Return a hash in groups of four digits, four groups per line, for comparing aloud."""
     groups = [sha256[i : i + 4] for i in range(0, len(sha256), 4)]
     return [" ".join(groups[i : i + 4]) for i in range(0, len(groups), 4)]
-
-
-def job_if_open(job: Job | None) -> Job | None:
-    """Return the job if it is queued or running, otherwise ``None``."""
-    return job if job is not None and job.state in OPEN_JOB_STATES else None
-
-
-def job_if_failed(job: Job | None) -> Job | None:
-    """Return the job if it failed, otherwise ``None``."""
-    return job if job is not None and job.state == JobState.FAILED else None
 
 
 def as_download(reply: Reply, name: str) -> Reply:

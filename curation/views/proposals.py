@@ -19,7 +19,7 @@ from curation.services import proposals as services
 from curation.versions.plan import image_url
 from curation.views.fields import choice_field, integer_field, text_field
 from curation.views.import_proposals import unbound_file_form
-from curation.views.pages import as_download, job_if_open, tab_context
+from curation.views.pages import as_download, tab_context
 from curation.views.recall_charts import recall_chart, recall_spark
 from hits.charts.chart import Chart
 from hits.domain.images.image_facts import ImageFacts
@@ -29,7 +29,7 @@ from hits.models import Project
 from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.pages import action_messages, get_or_404, get_page
+from hits.views.pages import action_messages, get_or_404, get_page, job_if_open
 from hits.views.users import signed_in_user
 
 IMAGES_PER_PAGE = 12

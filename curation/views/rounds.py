@@ -21,7 +21,7 @@ from curation.selectors.rounds import comparison_rounds
 from curation.selectors.scorers import encoder_choices, round_versions, scorer_by_encoder
 from curation.services.scorers import known_pairs_warning
 from curation.views.forms import ComparisonForm, RoundForm, SetFilterForm
-from curation.views.pages import job_if_open, tab_context
+from curation.views.pages import tab_context
 from curation.views.round_sets import set_views
 from curation.views.rule_labels import SKIP_REASON_LABELS, describe_options
 from curation.views.selection_form import SelectionForm
@@ -37,7 +37,7 @@ from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import clear_cached_balance
 from hits.views.costs import add_available_funds, refusal_context
-from hits.views.pages import action_messages, get_or_404, get_page
+from hits.views.pages import action_messages, get_or_404, get_page, job_if_open
 from hits.views.users import signed_in_user
 from validation.selectors.judging import comparison_spec
 from validation.services.judging import default_pool

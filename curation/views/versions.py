@@ -27,14 +27,14 @@ from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
 from curation.versions.splits import Split
 from curation.views.forms import VersionForm
-from curation.views.pages import grouped_hash, job_if_open, tab_context
+from curation.views.pages import grouped_hash, tab_context
 from curation.views.selection_form import SelectionForm, describe_selection
 from hits.domain.states import Role
 from hits.models import Project
 from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.views.access import check_access, project_page
-from hits.views.pages import action_messages
+from hits.views.pages import action_messages, job_if_open
 from hits.views.users import signed_in_user
 
 MAX_INLINE_ROWS = 2000  # rows up to which checksums are verified while rendering the page

@@ -1,4 +1,4 @@
-"""What the console's pages share: contexts of their frames, pagination, 404 errors, and messages about actions."""
+"""What the console's pages share: frame contexts, pagination, 404 errors, action messages, and jobs by state."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,8 @@ from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest
 
-from hits.models import Batch, Project
+from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.models import Batch, Job, Project
 from hits.services.errors import Conflict, Refused
 
 Row = TypeVar("Row")
@@ -60,3 +61,13 @@ def action_messages(
     else:
         if success:
             messages.success(request, success)
+
+
+def job_if_open(job: Job | None) -> Job | None:
+    """Return the job if it is queued or running, otherwise ``None``."""
+    return job if job is not None and job.state in OPEN_JOB_STATES else None
+
+
+def job_if_failed(job: Job | None) -> Job | None:
+    """Return the job if it failed, otherwise ``None``."""
+    return job if job is not None and job.state == JobState.FAILED else None

@@ -10,11 +10,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits.charts.coefficients import coefficient_axis
-from hits.domain.states import OPEN_JOB_STATES, JobState
 from hits.models import Batch, Job, Project
 from hits.selectors.eligibility.arms import arm_counts
 from hits.views.access import project_page
-from hits.views.pages import action_messages, get_or_404, get_page, section_context
+from hits.views.pages import (
+    action_messages,
+    get_or_404,
+    get_page,
+    job_if_failed,
+    job_if_open,
+    section_context,
+)
 from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
@@ -48,11 +54,11 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
         "kind": kind,
         "kinds": [(spec.name, spec.title) for spec in specs()],
         "report": newest,
-        "job": _open_job_or_none(job),
-        "failed": _failed_job_or_none(job, newest),
+        "job": job_if_open(job),
+        "failed": None if _is_job_older(job, newest) else job_if_failed(job),
         "files": rater_rows.find_rater_row_files(project, kind),
-        "files_job": _open_job_or_none(files_job),
-        "files_failed": _failed_job_or_none(files_job, None),
+        "files_job": job_if_open(files_job),
+        "files_failed": job_if_failed(files_job),
     }
     if newest is None:
         context["judged"] = selectors.count_judgments(project, kind)
@@ -88,15 +94,9 @@ def _report_context(request: HttpRequest, project: Project, newest: JudgingRepor
     }
 
 
-def _open_job_or_none(job: Job | None) -> Job | None:
-    return job if job is not None and job.state in OPEN_JOB_STATES else None
-
-
-def _failed_job_or_none(job: Job | None, newest: JudgingReport | None) -> Job | None:
-    """Return the last job if it failed and the report is not newer."""
-    if job is None or job.state != JobState.FAILED:
-        return None
-    return None if newest is not None and newest.computed_at > job.created_at else job
+def _is_job_older(job: Job | None, newest: JudgingReport | None) -> bool:
+    """Return whether the report is newer than the job."""
+    return job is not None and newest is not None and newest.computed_at > job.created_at
 
 
 @require_POST

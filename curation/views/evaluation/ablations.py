@@ -20,11 +20,12 @@ from curation.services.ablation_tables import AblationRow, Cell, RowState, ablat
 from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation.evaluation_sections import split_label
-from curation.views.pages import job_if_failed, job_if_open, tab_context
+from curation.views.pages import tab_context
 from hits.charts.chart import Chart
 from hits.charts.scale import decimal_text
 from hits.models import Project
 from hits.views.access import project_page
+from hits.views.pages import job_if_failed, job_if_open
 
 STATE_BADGES = {
     RowState.MADE: ("", ""),

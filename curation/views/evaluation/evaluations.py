@@ -22,13 +22,13 @@ from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation import evaluation_sections as parts
 from curation.views.features import ENCODER_LABELS
 from curation.views.fields import choice_field
-from curation.views.pages import job_if_failed, job_if_open, tab_context
+from curation.views.pages import tab_context
 from hits.domain.images.region_drawing import RegionMode
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.pages import get_or_404, get_page
+from hits.views.pages import get_or_404, get_page, job_if_failed, job_if_open
 from hits.views.users import signed_in_user
 
 PER_PAGE = 20

@@ -19,7 +19,7 @@ from curation.selectors.versions import sealed_versions
 from curation.services import scorers as services
 from curation.services.evaluations import request_evaluation
 from curation.versions.families import family_of
-from curation.views.pages import grouped_hash, job_if_failed, job_if_open, tab_context
+from curation.views.pages import grouped_hash, tab_context
 from curation.views.scorers import scorer_labels as labels
 from curation.views.scorers.scorer_charts import training_panels
 from curation.views.scorers.scorer_forms import TrainingForm
@@ -27,7 +27,7 @@ from hits.models import Project
 from hits.selectors.jobs import can_resume
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.pages import get_or_404
+from hits.views.pages import get_or_404, job_if_failed, job_if_open
 from hits.views.users import signed_in_user
 
 FILES = {
