@@ -8,7 +8,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup demo test test-python test-js test-long nightly lint bench lock messages screenshots conformance clean node
+.PHONY: help setup demo test test-python test-js test-long nightly lint lint-rules lint-types bench lock messages \
+    screenshots conformance clean node
 
 PY := .venv/bin/python
 # Tests wait for servers and browsers much of their time: one process more than there are processors, four at most.
@@ -60,13 +61,12 @@ node:
 	node -e 'process.exit(parseInt(process.versions.node) >= 18 ? 0 : 1)' 2>/dev/null || \
 	    { echo 'make: Node.js 18 or newer is missing (it runs the JavaScript tests): apt-get install nodejs' 1>&2; exit 1; }
 
-# pytest's exit 5 says that no test was collected, which is no failure while there is no slow test.
+# Only the files that have slow tests: every process would collect all others too, which takes it half a minute.
 test-long:
 	scripts/setup.sh dev
 	scripts/chromium.sh
-	found=0; $(PY) -m pytest -m 'long and not nightly' --collect-only -qq >/dev/null || found=$$?; \
-	if [ $$found -eq 5 ]; then echo 'no slow tests yet'; \
-	else $(PY) -m pytest -m 'long and not nightly' --timeout 1800 -n $(AT_ONCE) --dist worksteal $(PYTEST_ARGS); fi
+	files=$$(grep -rlE --include='test_*.py' 'mark\.long\b' tests hits validation curation | sort); \
+	$(PY) -m pytest -m 'long and not nightly' --timeout 1800 -n $(AT_ONCE) --dist worksteal $(PYTEST_ARGS) $$files
 
 # Full sizes and loads measure time: one test at a time, each as long as it needs.
 nightly:
@@ -75,14 +75,20 @@ nightly:
 	$(PY) -m pytest -m nightly --timeout 7200 $(PYTEST_ARGS)
 	DEERSTALKER_ALL_SIZES=1 $(PY) -m pytest -m 'browser and not nightly' --timeout 1800 $(PYTEST_ARGS)
 
+# Types take as long as all else: both at once.
 lint:
 	scripts/setup.sh dev
+	$(MAKE) --jobs 2 --output-sync=target lint-rules lint-types
+
+lint-rules:
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 	$(PY) -m scripts.words
-	$(PY) -m mypy
 	$(PY) manage.py makemigrations --check --dry-run
+
+lint-types:
+	$(PY) -m mypy
 
 bench:
 	scripts/setup.sh dev

@@ -48,6 +48,15 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.MTURK_LIVE = False
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m leaves tests out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a slow test in a file without the text ``mark.long``: ``make test-long`` collects only files with it."""
+    slow = {item.path for item in items if item.get_closest_marker("long")}
+    for path in slow:
+        if "mark.long" not in path.read_text():
+            raise pytest.UsageError(f"{path}: write pytest.mark.long in the file itself, for make test-long")
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave nothing behind; a folder that somebody named is theirs."""
     if settings.configured and not os.environ.get("DEERSTALKER_TEST_DIR"):
