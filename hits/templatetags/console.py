@@ -74,20 +74,26 @@ _BADGES = {
     "applicant.passed": ("ok", "ok", "Passed"),
     "applicant.declined": ("", "x", "Not passed"),
 }
-_ACTION_LABELS = {
+ACTION_LABELS = {
     "project.create": "Created the project",
     "member.role": "Assigned a role",
     "consent.publish": "Published a consent text",
     "batch.launch": "Launched a batch",
     "project.family": "Changed the dataset family",
+    "batch.extend": "Extended a batch",
     "batch.close": "Stopped offering a batch",
+    "batch.read_records": "Read the records of a batch again",
     "batch.cap": "Changed a batch’s budget cap",
     "project.money": "Changed target, cap or threshold",
     "batch.top_up": "Topped up a batch’s pay",
     "batch.instructions": "Chose a batch’s instructions",
     "instructions.publish": "Published instructions",
+    "template.upload": "Uploaded a page template",
+    "results.download": "Downloaded results",
+    "results.upload": "Uploaded decisions",
     "assignment.approve": "Approved a submission",
     "assignment.reject": "Rejected a submission",
+    "assignment.override": "Approved a rejected submission",
     "payment.retry": "Retried a refused payment",
     "reconcile.approve": "Approved a submission that does not match",
     "reconcile.reject": "Rejected a submission that does not match",
@@ -103,6 +109,8 @@ _ACTION_LABELS = {
     "worker.revoke": "Revoked a qualification",
     "worker.block": "Blocked a worker",
     "worker.unblock": "Lifted a block",
+    "standing.active": "Set a worker active",
+    "standing.blocked": "Blocked a worker",
     "standing.paused": "Paused a worker",
     "standing.dequalified": "Disqualified a worker",
     "feedback.write": "Gave feedback on a training attempt",
@@ -149,8 +157,18 @@ _ACTION_LABELS = {
     "leaderboard.activate_team": "Activated a team",
     "leaderboard.deactivate_team": "Deactivated a team",
     "leaderboard.hide_entry": "Hid a leaderboard entry",
+    "leaderboard.withdraw_entry": "Withdrew a leaderboard entry",
     "leaderboard.show_entry": "Showed a leaderboard entry again",
     "audit.close": "Closed an audit",
+}
+# Keys of an audit event's data under names that are no longer used; others are shown with spaces.
+_DETAIL_LABELS = {
+    "more_opinions": "additional workers",
+    "more_seconds": "additional seconds",
+    "most_cents": "maximum cents",
+    "most_judges": "maximum judges",
+    "ask_budget_cents": "follow-up budget, cents",
+    "reasonable": "reasonable pairs",
 }
 _SUBJECT_URLS = {
     "batch": "batch-detail",
@@ -169,7 +187,13 @@ def register_waiting_counter(section: str, counter: WaitingCounter) -> None:
 @register.filter
 def action_label(action: str) -> str:
     """Return the label of an audit action: ``batch.launch`` is “Launched a batch”."""
-    return _ACTION_LABELS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
+    return ACTION_LABELS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
+
+
+@register.filter
+def detail_label(key: str) -> str:
+    """Return the label of a key of an audit event's data: ``fee_cents`` is “fee cents”."""
+    return _DETAIL_LABELS.get(key) or key.replace("_", " ")
 
 
 @register.filter
@@ -256,7 +280,7 @@ register.filter("speed_label", job_speed_label)
 
 
 @register.inclusion_tag("hits/task/_no_worker.html")
-def worker_banner() -> dict[str, Any]:
+def worker_process_banner() -> dict[str, Any]:
     """Warn if jobs are queued and no worker process has sent a heartbeat for a minute."""
     return {"waiting_jobs": count_unserved_jobs()}
 

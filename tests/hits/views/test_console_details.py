@@ -1,5 +1,7 @@
 """Details of console pages that people tripped over: short names, fair defaults, honest states of jobs."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hits.domain.states import JobState
 from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.services.projects import create_project, derive_short_name
+from hits.templatetags import console
 from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
@@ -122,3 +125,14 @@ def test_job_result_has_labels_and_units(client: Client, job: Job) -> None:
     assert '<dt>Memory limit, MiB</dt><dd class="long">2,048</dd>' in page
     assert "<dt>Which photo to keep</dt>" in page
     assert "<dt>Other key</dt>" in page
+
+
+def test_history_labels_every_recorded_action_in_words() -> None:
+    sources = (
+        path.read_text() for app in ("hits", "validation", "curation") for path in Path(app).rglob("*.py")
+    )
+    actions = {action for source in sources for action in re.findall(r'action="([a-z_]+\.[a-z_]+)"', source)}
+    assert len(actions) > 40
+    assert sorted(action for action in actions if action not in console.ACTION_LABELS) == []
+    assert console.detail_label("fee_cents") == "fee cents"
+    assert console.detail_label("more_opinions") == "additional workers"
