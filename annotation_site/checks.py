@@ -40,7 +40,7 @@ def check_origins(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             found.append(
                 Warning(
                     f"{name} is served without https.",
-                    hint="Put a proxy with a certificate before it.",
+                    hint="Put a proxy with a certificate in front of it.",
                     id="deerstalker.W002",
                 )
             )

@@ -59,7 +59,7 @@ class LedgerDifference:
     scripts_bonuses: list[ScriptBonus] = field(default_factory=list)
 
     @property
-    def can_post(self) -> bool:
+    def can_post_script_bonuses(self) -> bool:
         """True when the scripts' bonuses are the whole difference in bonuses, so no call of ours is under way."""
         missing = sum(row.amount_cents for row in self.scripts_bonuses)
         return 0 < missing == self.marketplace.bonus - self.ours.bonus
@@ -114,7 +114,7 @@ def post_script_bonuses() -> int:
     The bonuses are paid already, so nothing is sent. Batches whose bonuses differ for another reason are skipped, and
     so are bonuses for work that is not collected yet.
     """
-    return sum(_post_bonuses(row) for row in compare_ledgers().batches if row.can_post)
+    return sum(_post_bonuses(row) for row in compare_ledgers().batches if row.can_post_script_bonuses)
 
 
 @transaction.atomic

@@ -53,10 +53,10 @@ class BodyLimitMiddleware:
     def _limit(request: HttpRequest, length: int) -> int:
         """Return the limit of a request. Small requests need no address lookup, except those to leaderboards."""
         is_special = length > DEFAULT_LIMIT or request.path.startswith(LEADERBOARD_PATHS)
-        return request_limit(request) if is_special else DEFAULT_LIMIT
+        return max_body_bytes(request) if is_special else DEFAULT_LIMIT
 
 
-def request_limit(request: HttpRequest) -> int:
+def max_body_bytes(request: HttpRequest) -> int:
     """Return the largest number of bytes that this user may send to the address in one request."""
     if request.path.startswith(LEADERBOARD_PATHS):
         return int(settings.LEADERBOARD_MAX_BYTES) + _FORM_OVERHEAD  # the body has the team's key
@@ -70,7 +70,7 @@ def request_limit(request: HttpRequest) -> int:
 
 
 def _too_large_response(request: HttpRequest) -> HttpResponse:
-    limit = request_limit(request)
+    limit = max_body_bytes(request)
     if request.path.startswith(LEADERBOARD_PATHS):
         message = (
             f"file: is larger than {settings.LEADERBOARD_MAX_BYTES} bytes; save float32 and compress the zip"

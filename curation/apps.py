@@ -14,7 +14,7 @@ class CurationConfig(AppConfig):
         # Imported here, since models are available only once all apps are loaded.
         from curation.selectors.stored_files import curation_files  # noqa: PLC0415
         from hits.navigation import register_pages  # noqa: PLC0415
-        from hits.selectors.images.stored_files import register_files  # noqa: PLC0415
+        from hits.selectors.images.stored_files import register_file_provider  # noqa: PLC0415
 
         register_pages(curation="curation", curation_jobs="curation-jobs")
-        register_files(curation_files)
+        register_file_provider(curation_files)

@@ -74,7 +74,7 @@ def make_feature_shard(progress: Progress) -> None:
     """Compute the vectors of one shard of a feature set."""
     from curation.pipelines import features
 
-    features.make_shard_subjob(progress)
+    features.run_shard_subjob(progress)
 
 
 def _get_run(progress: Progress) -> ProposalRun:
@@ -97,7 +97,7 @@ def propose_subjob_boxes(progress: Progress) -> None:
     from curation.pipelines import proposals
 
     bounds = {name: progress.job.args[name] for name in ("first", "last")}
-    proposals.fill_subjob(run=_get_run(progress), progress=progress, **bounds)
+    proposals.run_proposal_subjob(run=_get_run(progress), progress=progress, **bounds)
 
 
 @job_task(tasks.OVERLAPS)
@@ -146,7 +146,7 @@ def _get_version(progress: Progress) -> DatasetVersion:
 
 
 @job_task(tasks.SEAL)
-def seal(progress: Progress) -> None:
+def seal_version(progress: Progress) -> None:
     """Seal a version and write its files for download."""
     job = progress.job
     version = versions.seal_version(version=_get_version(progress), by=job.created_by, progress=progress)
@@ -155,7 +155,7 @@ def seal(progress: Progress) -> None:
 
 
 @job_task(tasks.PLAN)
-def plan(progress: Progress) -> None:
+def plan_version(progress: Progress) -> None:
     """Compute the content of a draft, and store the summary with the job."""
     store_draft_summary(job=progress.job, version=_get_version(progress), progress=progress)
 

@@ -38,7 +38,9 @@ urlpatterns = [
     path(_CURATION, duplicates.duplicate_list, name="curation"),
     path(f"{_CURATION}deduplicate", duplicates.deduplicate, name="curation-deduplicate"),
     path(
-        f"{_DUPLICATES}<int:run_id>/set-aside", duplicates.set_run_aside, name="curation-duplicates-set-aside"
+        f"{_DUPLICATES}<int:run_id>/set-aside",
+        duplicates.set_run_duplicates_aside,
+        name="curation-duplicates-set-aside",
     ),
     path(f"{_DUPLICATES}<int:run_id>/undo", duplicates.undo_duplicate_run, name="curation-duplicates-undo"),
     path(f"{_DUPLICATES}keep", duplicates.keep_group, name="curation-duplicates-keep"),
@@ -69,7 +71,7 @@ urlpatterns = [
     path(_SPLITS, leakage.leakage, name="curation-leakage"),
     path(f"{_SPLITS}check", leakage.check_leakage, name="curation-leakage-check"),
     path(f"{_SPLITS}pairs/<int:pair_id>", leakage.review_leaked_pair, name="curation-leakage-read"),
-    path(f"{_SPLITS}images/<int:image_id>/offer", leakage.offer_image, name="curation-leakage-offer"),
+    path(f"{_SPLITS}images/<int:image_id>/offer", leakage.offer_image_again, name="curation-leakage-offer"),
     path(_PROPOSALS, proposals.proposals, name="curation-proposals"),
     path(f"{_PROPOSALS}import", import_proposals.import_file, name="curation-proposals-import"),
     path(_RUN, proposals.proposal_run, name="curation-proposals-run"),

@@ -53,7 +53,7 @@ def to_html(text: str, photos: Mapping[int, str] | None = None) -> str:
     """
     shown = photos or {}
 
-    def attribute(tag: str, name: str, value: str) -> str | None:
+    def filter_attribute(tag: str, name: str, value: str) -> str | None:
         if (tag, name) != ("img", "src"):
             return _filter_link(tag, name, value)
         number = photo_number(value)
@@ -63,7 +63,7 @@ def to_html(text: str, photos: Mapping[int, str] | None = None) -> str:
         _render(text),
         tags=_TAGS | ({"img"} if photos is not None else set()),
         attributes={"a": {"href"}, "img": {"src", "alt"}},
-        attribute_filter=attribute,
+        attribute_filter=filter_attribute,
         set_tag_attribute_values=_LINK_ATTRIBUTES,
         url_schemes={"https", "mailto", "photo"},
     )

@@ -21,17 +21,21 @@ class PackageNotInstalled(LookupError):
 
 def kind_apps(packages: list[str]) -> list[str]:
     """Return the dotted names of all kind packages, sorted, for ``INSTALLED_APPS``."""
-    return sorted(f"{package}.{name}" for package in packages for name in _folders(package, "kind.py"))
+    return sorted(
+        f"{package}.{name}" for package in packages for name in _folders_with_file(package, "kind.py")
+    )
 
 
 def family_apps(packages: list[str]) -> list[str]:
     """Return the dotted names of all family packages, sorted, for ``INSTALLED_APPS``: they may have templates."""
-    return sorted(f"{package}.{name}" for package in packages for name in _folders(package, "family.py"))
+    return sorted(
+        f"{package}.{name}" for package in packages for name in _folders_with_file(package, "family.py")
+    )
 
 
 def kind_names() -> list[str]:
     """Return the names of all kinds, sorted."""
-    return sorted(_modules())
+    return sorted(_kind_modules())
 
 
 def get_kind(name: str) -> "HitKind":
@@ -40,7 +44,7 @@ def get_kind(name: str) -> "HitKind":
     Raises:
         PackageNotInstalled: no kind has that name; the message lists the known kinds.
     """
-    modules = _modules()
+    modules = _kind_modules()
     if name not in modules:
         raise PackageNotInstalled(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
     return _load(modules[name])
@@ -63,7 +67,7 @@ def kind_module(name: str) -> str:
         LookupError: no kind has that name.
     """
     get_kind(name)
-    return _modules()[name]
+    return _kind_modules()[name]
 
 
 @cache
@@ -81,7 +85,7 @@ def _load(module: str) -> "HitKind":
     return kind
 
 
-def _modules() -> dict[str, str]:
+def _kind_modules() -> dict[str, str]:
     return _find_packages("HIT_KIND_PACKAGES", "kind.py", "HIT kinds")
 
 
@@ -91,14 +95,14 @@ def _find_packages(setting: str, file: str, what: str) -> dict[str, str]:
 
     found: dict[str, str] = {}
     for package in getattr(settings, setting):
-        for name in _folders(package, file):
+        for name in _folders_with_file(package, file):
             if name in found:
                 raise LookupError(f"two {what} are called {name!r}: {found[name]} and {package}.{name}")
             found[name] = f"{package}.{name}"
     return found
 
 
-def _folders(package: str, file: str) -> list[str]:
+def _folders_with_file(package: str, file: str) -> list[str]:
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return []

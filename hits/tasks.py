@@ -41,10 +41,10 @@ def sync_batch(progress: Progress) -> None:
 
 
 @jobs.job_task("hits.approve_waiting")
-def approve_waiting(progress: Progress) -> None:
+def approve_waiting_assignments(progress: Progress) -> None:
     """Approve many submissions at once."""
     args = progress.job.args
-    done = lifecycle.approve_waiting(
+    done = lifecycle.approve_waiting_assignments(
         batch=_get_batch(progress),
         last=args["last"],
         by=get_user_model().objects.filter(pk=args["by_id"]).first(),
@@ -63,7 +63,7 @@ def close_batch(progress: Progress) -> None:
 
 
 @jobs.job_task("hits.settle_decisions")
-def settle_decisions(progress: Progress) -> None:
+def settle_worker_decisions(progress: Progress) -> None:
     """Send decisions about several workers to the marketplace."""
     ids = progress.job.args["decisions"]
     settled = qualifications.settle_outstanding_decisions(
@@ -81,7 +81,7 @@ def import_zip(progress: Progress) -> None:
 @shared_task(name="hits.sync_live_batches")
 def sync_live_batches() -> None:
     """Copy assignments of open batches, and settle orphaned calls."""
-    take_down.plan_late_expiries()
+    take_down.plan_expiries_of_taken_down_images()
     polling.poll_open_batches(marketplace=marketplace(), resume_point=turns.resume_point())
 
 
@@ -138,7 +138,7 @@ def extend_batch(progress: Progress) -> None:
 
 
 @jobs.job_task("hits.settle_results")
-def settle_results(progress: Progress) -> None:
+def settle_uploaded_decisions(progress: Progress) -> None:
     """Send the decisions of an uploaded results file to the marketplace."""
     batch = _get_batch(progress)
     settled = outbox.settle_outstanding(

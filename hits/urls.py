@@ -21,7 +21,7 @@ urlpatterns = [
     path("hit/<uuid:public_id>/document", hit_document, name="hit-document"),
     path("hit/<uuid:public_id>/region", hit_region, name="hit-region"),
     # These endpoints authenticate by bearer token, so they need no session.
-    path("hit/api/open", login_not_required(api.OpenView.as_view()), name="hit-api-open"),
+    path("hit/api/open", login_not_required(api.OpenAttemptView.as_view()), name="hit-api-open"),
     path("hit/api/draft", login_not_required(api.DraftView.as_view()), name="hit-api-draft"),
     path("hit/api/submission", login_not_required(api.SubmissionView.as_view()), name="hit-api-submission"),
     path("hit/api/hints", login_not_required(HintsView.as_view()), name="hit-api-hints"),

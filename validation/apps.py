@@ -19,8 +19,8 @@ class ValidationConfig(AppConfig):
 
         register_pages(worker="worker-detail", units="units-new")
         for section in ("people", "applicants"):
-            register_waiting_counter(section, rounds.count_unanswered)
+            register_waiting_counter(section, rounds.count_waiting_applicants)
         for section in ("people", "rules"):
             register_waiting_counter(section, worker_rules.count_open_proposals)
         for section in ("people", "training"):
-            register_waiting_counter(section, training.count_unanswered)
+            register_waiting_counter(section, training.count_attempts_without_feedback)

@@ -67,7 +67,7 @@ def is_judging_kind(name: str) -> bool:
 
 def decidable_kinds() -> tuple[str, ...]:
     """Return the names of the kinds whose items are accepted or rejected."""
-    return tuple(spec.name for spec in specs() if spec.decided_dimensions)
+    return tuple(spec.name for spec in specs() if spec.deciding_dimensions)
 
 
 def spec_for_material(material: Material) -> JudgingSpec:

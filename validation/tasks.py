@@ -19,13 +19,13 @@ from validation.services import (
 
 
 @shared_task(name="validation.note_applicants")
-def note_applicants() -> None:
+def grant_applied_qualification() -> None:
     """Record who submitted a qualification task, so that nobody takes it twice."""
-    applicants.record_applicants(marketplace=marketplace())
+    applicants.grant_applied_qualification(marketplace=marketplace())
 
 
 @job_task("validation.answer_applicants")
-def answer_applicants(progress: Progress) -> None:
+def decide_applicants(progress: Progress) -> None:
     """Decide about a round's applicants: pay them, and qualify those who passed."""
     args = progress.job.args
     done = applicant_decisions.decide_applicants(
@@ -40,13 +40,13 @@ def answer_applicants(progress: Progress) -> None:
 
 
 @shared_task(name="validation.evaluate_rules")
-def evaluate_rules() -> None:
+def evaluate_worker_rules() -> None:
     """Evaluate the worker rules, which only propose statuses."""
     worker_rules.evaluate_rules()
 
 
 @job_task("validation.compute_report")
-def compute_report(progress: Progress) -> None:
+def compute_judging_report(progress: Progress) -> None:
     """Compute a judging report."""
     job = progress.job
     assert job.project is not None
@@ -66,7 +66,7 @@ def make_rater_rows(progress: Progress) -> None:
 
 
 @shared_task(name="validation.refresh_reports")
-def refresh_reports() -> None:
+def refresh_judging_reports() -> None:
     """Queue a report for each kind with new judgments since the last one."""
     report.refresh_reports()
 
@@ -78,6 +78,6 @@ def decide_items(progress: Progress) -> None:
 
 
 @shared_task(name="validation.ask_one_more")
-def ask_one_more() -> None:
+def launch_due_follow_ups() -> None:
     """Launch the follow-ups of rounds with undecided items that need no confirmation by a person."""
     follow_ups.launch_due_follow_ups(marketplace=marketplace())

@@ -55,7 +55,7 @@ def create_demo_users(*, played: bool = False) -> DemoUsers:
     Raises:
         Refused: the database has real work and no earlier demo.
     """
-    _refuse_real_work()
+    _refuse_database_with_real_work()
     known = _read_passwords()
     accounts = [
         _get_account(name, role, known)
@@ -89,7 +89,7 @@ def deposited_cents() -> int:
     return int(entries.aggregate(sum=Sum("available_cents"))["sum"] or 0)
 
 
-def _refuse_real_work() -> None:
+def _refuse_database_with_real_work() -> None:
     """Refuse a database with real work, because the demo creates accounts and prints their passwords.
 
     A database in which a demo ran before is accepted with everything that people added since.

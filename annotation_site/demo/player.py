@@ -59,7 +59,7 @@ class ScriptedWorker:
         done = 0
         skipped: set[str] = set()
         while True:
-            action = self._next_group(batch_name, skipped)
+            action = self._next_accept_path(batch_name, skipped)
             if action is None:
                 return done
             task = self._post(action, {})
@@ -78,7 +78,7 @@ class ScriptedWorker:
         if "/sign-in/" in next_page.url:
             raise PlayError(f"{self.username} could not sign in")
 
-    def _next_group(self, batch_name: str, skipped: set[str]) -> str | None:
+    def _next_accept_path(self, batch_name: str, skipped: set[str]) -> str | None:
         page = self._get("/work/")
         for match in _ACCEPT.finditer(page.body):
             action = html.unescape(match.group(1))

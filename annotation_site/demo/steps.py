@@ -20,14 +20,14 @@ from curation.services import (
 )
 from curation.versions.export import WrittenExport, export_version
 from hits import registry
-from hits.domain.states import AssignmentStatus, CallState, Match
+from hits.domain.states import AssignmentStatus, CallState, SubmissionMatch
 from hits.models import Assignment, Batch, Image, Job, OutgoingCall, Record
 from hits.mturk.boto import marketplace
 from hits.observing.pairs import OBSERVATION
 from hits.payments import ledger
 from hits.selectors.images.images import list_usable_images
 from hits.selectors.records import approved_records
-from hits.services.batches.lifecycle import approve_waiting
+from hits.services.batches.lifecycle import approve_waiting_assignments
 from hits.services.collecting.assignment_sync import sync_batch
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.launch_estimate import estimate_cost
@@ -112,7 +112,7 @@ def approve_submissions(users: DemoUsers, batch: Batch) -> None:
     """Collect the submissions, approve and pay them."""
     port = marketplace()
     sync_batch(batch=batch, marketplace=port)
-    approve_waiting(batch=batch, by=users.researcher, marketplace=port)
+    approve_waiting_assignments(batch=batch, by=users.researcher, marketplace=port)
     # A background worker may execute a payment at this moment.
     deadline = time.monotonic() + PAYMENT_TIMEOUT_SECONDS
     while count := outstanding_calls(port.environment.name, batch=batch).count():
@@ -183,9 +183,9 @@ def summarize(
     comparison = batches[-1]
     judgments = sum(
         len(a.submission.answer["ratings"])
-        for a in assignments.filter(hit__unit__batch=comparison, match=Match.MATCHED).select_related(
-            "submission"
-        )
+        for a in assignments.filter(
+            hit__unit__batch=comparison, match=SubmissionMatch.MATCHED
+        ).select_related("submission")
         if a.submission is not None
     )
     photographs = Image.objects.filter(project=users.project)

@@ -29,8 +29,8 @@ def csv_rows(
     """Yield a row per pair and code: each counted reader's answer and the agreed one; values are joined by ``;``."""
     for item in items:
         state = item.labels.state(codebook)
-        hidden = is_hidden(state, is_open=is_open)
-        agreed = item.labels.agreed(codebook)
+        hidden = has_hidden_labels(state, is_open=is_open)
+        agreed = item.labels.agreed_answers(codebook)
         for code in codebook.codes:
             labels = {str(reader): label for reader, label in item.labels.counted.items() if not hidden}
             yield [
@@ -42,12 +42,15 @@ def csv_rows(
                 codebook.version,
                 code.id,
                 state.value,
-                *(_csv_cell(labels[letter].codes, code.id) if letter in labels else "" for letter in letters),
+                *(
+                    _csv_cell(labels[letter].code_answers, code.id) if letter in labels else ""
+                    for letter in letters
+                ),
                 _csv_cell(agreed, code.id),
             ]
 
 
-def is_hidden(state: ItemState, *, is_open: bool) -> bool:
+def has_hidden_labels(state: ItemState, *, is_open: bool) -> bool:
     """Whether the labels of a pair in this state are left out while the audit is open."""
     return is_open and state is ItemState.INCOMPLETE
 
@@ -64,8 +67,8 @@ def json_rows(
             "place": item.position,
             "score": item.score,
             "state": state.value,
-            "readings": [] if is_hidden(state, is_open=is_open) else _item_labels(item),
-            "agreed": item.labels.agreed(codebook),
+            "readings": [] if has_hidden_labels(state, is_open=is_open) else _item_labels(item),
+            "agreed": item.labels.agreed_answers(codebook),
         }
         if item.labels.settlement is not None:
             row["settled_with"] = item.labels.settlement.note
@@ -91,7 +94,9 @@ def _item_labels(item: LabelledItem) -> list[dict[str, Any]]:
     for reader, label in item.labels.counted.items():
         blind = item.labels.blind[reader]
         row = _label_document(str(reader), label) | {"counts": True}
-        rows.append(row if blind.codes == label.codes else row | {"blind_answers": blind.codes})
+        rows.append(
+            row if blind.code_answers == label.code_answers else row | {"blind_answers": blind.code_answers}
+        )
     rows += [
         _label_document(str(reader), label) | {"counts": False}
         for reader, label in item.labels.surplus.items()
@@ -100,7 +105,7 @@ def _item_labels(item: LabelledItem) -> list[dict[str, Any]]:
 
 
 def _label_document(letter: str, label: ReaderLabel) -> dict[str, Any]:
-    return {"reader": letter, "answers": label.codes, "note": label.note}
+    return {"reader": letter, "answers": label.code_answers, "note": label.note}
 
 
 def _value_document(figure: ValueFigures) -> dict[str, Any]:

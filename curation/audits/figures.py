@@ -108,8 +108,8 @@ def code_figures(
         method: how the pairs were chosen, which determines where intervals are given. rng: used for the bootstrap.
     """
     done = [item for item in items if item.labels.is_complete]
-    agreed = [(item.split, item.labels.agreed(codebook)) for item in done]
-    differing = [item.labels.differing(codebook) for item in done]
+    agreed = [(item.split, item.labels.agreed_answers(codebook)) for item in done]
+    differing = [item.labels.differing_codes(codebook) for item in done]
     return [
         CodeFigures(
             code=code,
@@ -173,7 +173,7 @@ def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hasha
         (item.key, reader, values)
         for item in done
         for reader, label in item.labels.blind.items()
-        if (values := chosen_values(label.codes, code.id))
+        if (values := chosen_values(label.code_answers, code.id))
     ]
 
 

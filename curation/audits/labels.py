@@ -40,7 +40,7 @@ class ReaderLabel:
         return bool(self.answers.get(SETTLEMENT_KEY))
 
     @property
-    def codes(self) -> Answers:
+    def code_answers(self) -> Answers:
         """The answers by code id, without ``SETTLEMENT_KEY``."""
         return {code: value for code, value in self.answers.items() if code != SETTLEMENT_KEY}
 
@@ -92,22 +92,22 @@ class ItemLabels:
             return ItemState.INCOMPLETE
         if self.settlement is not None:
             return ItemState.SETTLED
-        return ItemState.DIFFERS if self.differing(codebook) else ItemState.AGREED
+        return ItemState.DIFFERS if self.differing_codes(codebook) else ItemState.AGREED
 
-    def agreed(self, codebook: Codebook) -> Answers:
+    def agreed_answers(self, codebook: Codebook) -> Answers:
         """Return the agreed value of each code that has one: settled, or given by all counted readers."""
         if not self.is_complete:
             return {}
         if self.settlement is not None:
-            return self.settlement.codes
+            return self.settlement.code_answers
         labels = list(self.counted.values())
         return {
-            code.id: labels[0].codes[code.id]
+            code.id: labels[0].code_answers[code.id]
             for code in codebook.codes
-            if code.id in labels[0].codes and _is_unanimous(labels, code.id)
+            if code.id in labels[0].code_answers and _is_unanimous(labels, code.id)
         }
 
-    def differing(self, codebook: Codebook) -> list[str]:
+    def differing_codes(self, codebook: Codebook) -> list[str]:
         """Return the ids of the codes that the counted readers answered differently; empty if settled."""
         if self.settlement is not None:
             return []
@@ -116,7 +116,7 @@ class ItemLabels:
 
 
 def _is_unanimous(labels: Sequence[ReaderLabel], code: str) -> bool:
-    return all(label.codes.get(code) == labels[0].codes.get(code) for label in labels[1:])
+    return all(label.code_answers.get(code) == labels[0].code_answers.get(code) for label in labels[1:])
 
 
 def assign_letters(readers: Iterable[Reader]) -> dict[Reader, str]:

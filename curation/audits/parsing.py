@@ -130,7 +130,7 @@ def _parse_choices(table: "_TableReader", kind: CodeKind) -> tuple[Choice, ...]:
         choices = choices or [Choice(YES, "Yes"), Choice(NO, "No")]
     if len(choices) < 2:  # noqa: PLR2004 - nothing to choose from
         raise table.error("choices", f"there is {len(choices) or 'none'}", "give two or more")
-    return _assign_keys(choices, table)
+    return _assign_shortcut_keys(choices, table)
 
 
 def _parse_choice(row: "_TableReader", kind: CodeKind, earlier: Sequence[Choice]) -> Choice:
@@ -149,7 +149,7 @@ def _parse_choice(row: "_TableReader", kind: CodeKind, earlier: Sequence[Choice]
     return choice
 
 
-def _assign_keys(choices: Sequence[Choice], table: "_TableReader") -> tuple[Choice, ...]:
+def _assign_shortcut_keys(choices: Sequence[Choice], table: "_TableReader") -> tuple[Choice, ...]:
     """Assign digits to choices without a key, in order."""
     used = [choice.key.lower() for choice in choices if choice.key]
     if len(used) != len(set(used)):
@@ -164,7 +164,7 @@ def _parse_condition(table: "_TableReader", earlier: Sequence[Code]) -> Conditio
     inner = table.table("asked_when")
     code_id = inner.one_of("code", [code.id for code in earlier])
     known = next(code.values for code in earlier if code.id == code_id)
-    values = inner.names("is")
+    values = inner.texts("is")
     unknown = [value for value in values if value not in known]
     if unknown or not values:
         found = repr(unknown[0]) if unknown else "nothing"
@@ -237,7 +237,7 @@ class _TableReader:
             raise self.error(name, f"{value!r} is a duplicate", "give each a different name")
         return value
 
-    def names(self, name: str) -> list[str]:
+    def texts(self, name: str) -> list[str]:
         """Return a list of texts."""
         value = self._take(name, None)
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):

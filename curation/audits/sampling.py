@@ -115,7 +115,11 @@ def draw_sample(pairs: Sequence[CandidatePair], recipe: SampleRecipe) -> Sample:
         pool = [pair for pair in pool if pair.score is not None]
     if not pool:
         raise InvalidInput("pairs: there are none to choose from; approve work, or choose another split")
-    sampled = _take_top(pool, recipe.n) if recipe.method is SamplingMethod.TOP else _draw_random(pool, recipe)
+    sampled = (
+        _take_top_per_split(pool, recipe.n)
+        if recipe.method is SamplingMethod.TOP
+        else _draw_random(pool, recipe)
+    )
     draws = 1 if recipe.method is SamplingMethod.RANDOM else len({pair.split for pair in pool})
     requested = recipe.n * draws
     return Sample(_shuffle(sampled, recipe.seed), requested - len(sampled))
@@ -135,7 +139,7 @@ def _draw_random(pool: Sequence[CandidatePair], recipe: SampleRecipe) -> list[Ca
     return [pair for pair in pool if pair.instance_id in chosen]
 
 
-def _take_top(pool: Iterable[CandidatePair], n: int) -> list[CandidatePair]:
+def _take_top_per_split(pool: Iterable[CandidatePair], n: int) -> list[CandidatePair]:
     splits: dict[str, list[CandidatePair]] = {}
     for pair in pool:
         splits.setdefault(pair.split, []).append(pair)

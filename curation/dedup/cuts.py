@@ -31,7 +31,7 @@ class Linkage(StrEnum):
     WARD = "ward"
 
 
-class Method(StrEnum):
+class ClusteringMethod(StrEnum):
     """AUTO: choose. SPARSE: ``curation.dedup.sparse``. DENSE: scipy on all distances. NONE: no search was needed."""
 
     AUTO = "auto"
@@ -89,12 +89,12 @@ class Clustering:
 
     labels: NDArray[np.int64]
     heights: NDArray[np.float64]
-    method: Method
+    method: ClusteringMethod
     reason: str
     stages: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def clusters(self) -> int:
+    def cluster_count(self) -> int:
         """Number of clusters."""
         return int(self.labels.max()) + 1
 

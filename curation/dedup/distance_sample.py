@@ -32,7 +32,7 @@ class DistanceSample:
         """Return the distance within which this share of the rows has its nearest other row."""
         return max(0.0, float(np.quantile(self.nearest, share)))
 
-    def pairs_within(self, radius: float) -> float:
+    def estimate_pair_count(self, radius: float) -> float:
         """Return the estimated number of pairs within a radius."""
         return float(self.pairs[min(len(self.pairs) - 1, int(radius / MAX_DISTANCE * len(self.pairs)))])
 
@@ -51,12 +51,12 @@ def sample_distances(rows: DistinctRows, threads: ThreadPool) -> DistanceSample:
     histograms = np.zeros((threads.size, BINS), dtype=np.int64)
     for start, stop in unit_rows.chunks():
         cosines = sample @ unit_rows.chunk(start, stop).T
-        _count_block(threads, cosines, chosen - start, nearest, histograms)
+        _count_block_distances(threads, cosines, chosen - start, nearest, histograms)
     estimate = np.cumsum(histograms.sum(axis=0)) * (kernels.HISTOGRAM_STEP * unit_rows.n / (2 * len(chosen)))
     return DistanceSample(nearest, estimate)
 
 
-def _count_block(
+def _count_block_distances(
     threads: ThreadPool,
     cosines: NDArray[np.float32],
     own: NDArray[np.int64],

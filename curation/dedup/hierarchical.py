@@ -14,9 +14,9 @@ from curation.dedup.cuts import (
     ByDistance,
     ByNumber,
     Clustering,
+    ClusteringMethod,
     Cut,
     Linkage,
-    Method,
     Progress,
     ignore_progress,
     relabel_by_first_appearance,
@@ -71,7 +71,7 @@ def cluster(
     memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
     backend: MatmulBackend | None = None,
     progress: Progress = ignore_progress,
-    method: Method = Method.AUTO,
+    method: ClusteringMethod = ClusteringMethod.AUTO,
 ) -> Clustering:
     """Cluster n vectors hierarchically and cut the tree.
 
@@ -86,18 +86,20 @@ def cluster(
     n = len(features)
     target_count = target_cluster_count(cut, n)
     if n in (target_count, 1):
-        return Clustering(np.arange(n), np.empty(0), Method.NONE, "every row is its own cluster")
+        return Clustering(np.arange(n), np.empty(0), ClusteringMethod.NONE, "every row is its own cluster")
     if target_count == 1:
-        return Clustering(np.zeros(n, dtype=np.int64), np.empty(0), Method.NONE, "all rows are one cluster")
+        return Clustering(
+            np.zeros(n, dtype=np.int64), np.empty(0), ClusteringMethod.NONE, "all rows are one cluster"
+        )
     task = _ClusteringTask(
         features, cut, target_count, linkage, memory_limit_bytes, backend or NumpyFloat32Backend(), progress
     )
-    if method is Method.DENSE:
+    if method is ClusteringMethod.DENSE:
         return task.run_dense("scipy was requested")
-    if method is Method.AUTO and n <= DENSE_MAX_ROWS and task.dense_fits:
+    if method is ClusteringMethod.AUTO and n <= DENSE_MAX_ROWS and task.dense_fits:
         return task.run_dense(f"for {n} rows scipy is faster than loading the compiled loops")
     with open_thread_pool() as threads:
-        return task.run_sparse(threads, allow_dense=method is Method.AUTO)
+        return task.run_sparse(threads, allow_dense=method is ClusteringMethod.AUTO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +133,11 @@ class _ClusteringTask:
         merge_count = (
             n - self.target_count
             if self.target_count
-            else int(np.count_nonzero(tree[:, 2] <= self._distance))
+            else int(np.count_nonzero(tree[:, 2] <= self._cut_distance))
         )
         self.progress(1, 1)
         labels = labels_from_merges(tree[:merge_count, :2].astype(np.int64), n)
-        return Clustering(labels, tree[:merge_count, 2], Method.DENSE, reason, clock.seconds)
+        return Clustering(labels, tree[:merge_count, 2], ClusteringMethod.DENSE, reason, clock.seconds)
 
     def run_sparse(self, threads: ThreadPool, *, allow_dense: bool) -> Clustering:
         """Merge from near pairs, or use scipy if allowed and faster."""
@@ -148,10 +150,10 @@ class _ClusteringTask:
         with clock.stage("survey"):
             sample = sample_distances(rows, threads)
         pair_count = len(rows) * (len(rows) - 1) / 2
-        share = sample.pairs_within(self._guess_radius(rows, sample)) / pair_count
+        share = sample.estimate_pair_count(self._guess_radius(rows, sample)) / pair_count
         allow_dense = allow_dense and self.dense_fits
         if allow_dense and share > DENSE_MAX_PAIR_SHARE:
-            reason = f"a coarse cut: about {share:.0%} of all pairs would be needed, scipy is faster"
+            reason = f"a coarse cut would need about {share:.0%} of all pairs, so scipy is faster"
             return self.run_dense(reason)
         try:
             merged = self._merge(
@@ -159,7 +161,7 @@ class _ClusteringTask:
             )
         except CutTooCoarse:
             return self.run_dense(
-                f"a coarse cut: more than {DENSE_MAX_PAIR_SHARE:.0%} of all pairs are needed, scipy is faster"
+                f"a coarse cut needs more than {DENSE_MAX_PAIR_SHARE:.0%} of all pairs, so scipy is faster"
             )
         except TooManyPairs as error:
             if allow_dense:
@@ -169,14 +171,14 @@ class _ClusteringTask:
         return self._clustering(rows, merged, reason, clock)
 
     @property
-    def _distance(self) -> float:
+    def _cut_distance(self) -> float:
         assert isinstance(self.cut, ByDistance)
         return self.cut.distance
 
     def _guess_radius(self, rows: DistinctRows, sample: DistanceSample) -> float:
         if self.target_count:
             return guess_radius(sample, len(rows) - self.target_count, len(rows))
-        return min(_comparable_distance(self._distance, self.linkage), MAX_DISTANCE)
+        return min(_comparable_distance(self._cut_distance, self.linkage), MAX_DISTANCE)
 
     def _merge(
         self,
@@ -193,7 +195,7 @@ class _ClusteringTask:
         search = PairSearch(rows, scores, threads, memory_plan, clock)
         steps = StepCounter(self.progress)
         if merges is None:
-            highest = _comparable_distance(self._distance, self.linkage)
+            highest = _comparable_distance(self._cut_distance, self.linkage)
             return merge_by_distance(search, MergeGoal(self.linkage, None, highest), steps)
         return merge_by_number(search, MergeGoal(self.linkage, merges), sample, steps, max_pairs)
 
@@ -203,7 +205,7 @@ class _ClusteringTask:
         labels = relabel_by_first_appearance(merged.roots)[rows.groups]
         heights = np.sqrt(2 * merged.heights) if self.linkage is Linkage.WARD else merged.heights
         heights = np.concatenate([np.zeros(rows.input_count - len(rows)), heights])
-        return Clustering(labels, heights, Method.SPARSE, reason, clock.seconds)
+        return Clustering(labels, heights, ClusteringMethod.SPARSE, reason, clock.seconds)
 
 
 def _comparable_distance(distance: float, linkage: Linkage) -> float:
@@ -221,4 +223,4 @@ def _merge_copies_only(rows: DistinctRows, merges: int, clock: StageClock) -> Cl
     roots[copies] = originals[copies]
     labels = relabel_by_first_appearance(roots)
     reason = "merging exact copies was enough"
-    return Clustering(labels, np.zeros(merges), Method.SPARSE, reason, clock.seconds)
+    return Clustering(labels, np.zeros(merges), ClusteringMethod.SPARSE, reason, clock.seconds)

@@ -64,7 +64,9 @@ def scale_rows(
 
 
 @kernel()
-def fingerprints(rows: NDArray[np.floating], weights: NDArray[np.float64], out: NDArray[np.float64]) -> None:
+def write_fingerprints(
+    rows: NDArray[np.floating], weights: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
     """Write one number per row, equal for equal rows and nearly always different for different rows."""
     for i in range(rows.shape[0]):
         out[i] = dot(rows[i], weights)

@@ -32,7 +32,7 @@ class BlockShape:
     columns: int
 
     @property
-    def values(self) -> int:
+    def score_count(self) -> int:
         """Number of scores."""
         return self.rows * self.columns
 
@@ -115,7 +115,7 @@ class NumpyFloat32Backend:
 
     def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes of the rounded rows and of the buffers."""
-        return 4 * (n * d + threads * block.values)
+        return 4 * (n * d + threads * block.score_count)
 
     def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to float32."""
@@ -145,7 +145,7 @@ class _Float32Matmul:
         # A product per thread, scanned while it is in the cache, is faster than a product that all threads share:
         # no thread waits for another at every block.
         with threadpool_limits(1, user_api="blas"):
-            buffers = (np.empty(self.shape.values, dtype=np.float32) for _ in range(count))
+            buffers = (np.empty(self.shape.score_count, dtype=np.float32) for _ in range(count))
             yield [_Float32Thread(self.rows, buffer) for buffer in buffers]
 
 

@@ -53,7 +53,7 @@ def plan_memory(
     """
     n, d = len(rows), rows.dimensions
     per_score = workers * (4 + FOUND_BYTES * (MAX_AHEAD + 1))
-    fitting = (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.values <= limit)
+    fitting = (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.score_count <= limit)
     block = next(fitting, BLOCK_SHAPES[-1])
     fixed_bytes = (
         ROW_BYTES * rows.input_count
@@ -61,7 +61,7 @@ def plan_memory(
         + backend.bytes_needed(n, d, block, workers)
     )
     fixed_bytes += rows.copied_bytes + FOUND_BYTES * workers * (
-        THREAD_BUFFER_PAIRS + block.columns + (MAX_AHEAD + 1) * block.values
+        THREAD_BUFFER_PAIRS + block.columns + (MAX_AHEAD + 1) * block.score_count
     )
     pair_room = (limit - fixed_bytes) // PAIR_BYTES
     if pair_room < MIN_PAIRS_PER_ROW * n:
@@ -225,7 +225,7 @@ class PairSearch:
         started = time.perf_counter()
         words = buffers.matmul.block(*area)
         multiplied = time.perf_counter()
-        lowest = self.scores.min_score(1.0 - radius - self._rounding())
+        lowest = self.scores.min_score(1.0 - radius - self._rounding_error())
         rows, columns = area
         corner = (rows.start, columns.start, columns.stop - columns.start)
         ends, distances, row = [], [], 0
@@ -241,6 +241,6 @@ class PairSearch:
         scan = time.perf_counter() - multiplied
         return _BlockPairs(np.concatenate(ends), np.concatenate(distances), multiplied - started, scan)
 
-    def _rounding(self) -> float:
+    def _rounding_error(self) -> float:
         """Return the bound of the error of a pair's float64 distance."""
         return 2 * (2 * self.rows.dimensions + 18) * ROUNDING

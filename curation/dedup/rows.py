@@ -75,7 +75,7 @@ def distinct_rows(features: NDArray[np.floating]) -> DistinctRows:
 def _find_originals(values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return for each row the first row with the same values, (n,)."""
     fingerprint_values = np.empty(len(values))
-    kernels.fingerprints(values, np.sqrt(np.arange(2.0, values.shape[1] + 2.0)), fingerprint_values)
+    kernels.write_fingerprints(values, np.sqrt(np.arange(2.0, values.shape[1] + 2.0)), fingerprint_values)
     originals = np.empty(len(values), dtype=np.int64)
     kernels.find_copies(values, fingerprint_values, np.argsort(fingerprint_values, kind="stable"), originals)
     return originals

@@ -155,9 +155,9 @@ def merge_by_number(
     assert goal.merges is not None
     guess = radius = guess_radius(sample, goal.merges, len(search.rows))
     while True:
-        if radius > guess and sample.pairs_within(radius) > max_pairs:
+        if radius > guess and sample.estimate_pair_count(radius) > max_pairs:
             raise CutTooCoarse
-        collect_radius = max(radius, sample.radius_for(SPARE_FACTOR * sample.pairs_within(radius)))
+        collect_radius = max(radius, sample.radius_for(SPARE_FACTOR * sample.estimate_pair_count(radius)))
         pairs = _collect_pairs(search, collect_radius, steps)
         for merge_radius in _growing_radii(pairs, radius):
             if merge_radius > guess and pairs.count_within(merge_radius) > max_pairs:
@@ -173,7 +173,7 @@ def merge_by_number(
 
 def _larger_radius(sample: DistanceSample, radius: float) -> float:
     """Return a radius with several times the pairs, for another product; the maximum if no larger one helps."""
-    larger = sample.radius_for(max(COLLECT_FACTOR * sample.pairs_within(radius), 1.0))
+    larger = sample.radius_for(max(COLLECT_FACTOR * sample.estimate_pair_count(radius), 1.0))
     return larger if larger > radius else MAX_DISTANCE
 
 

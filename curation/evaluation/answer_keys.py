@@ -30,7 +30,7 @@ Key = RetrievalKey | LocalizationKey | ComparisonKey
 class AnswerKeys(Protocol):
     """A source of answer keys, as raw JSON by the name of the submission file that each of them scores."""
 
-    def raw(self, name: str) -> Mapping[str, Any]:
+    def raw_key(self, name: str) -> Mapping[str, Any]:
         """Return the key of ``comparison``, ``localization`` or ``retrieval_<chunk>``."""
         ...
 
@@ -41,7 +41,7 @@ class AnswerKeyFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def raw(self, name: str) -> Mapping[str, Any]:
+    def raw_key(self, name: str) -> Mapping[str, Any]:
         """Return a key. Raises InvalidInput if the folder has none or several of that name, or it cannot be read."""
         task = task_of(name)
         paths = sorted(self._folder.glob(f"*_{task}/*_{name}_answer_key.json"))
@@ -95,7 +95,7 @@ def select_all(names: Sequence[str]) -> NDArray[np.bool_]:
     return np.ones(len(names), dtype=bool)
 
 
-def split_held_out(held_out: Collection[str]) -> list[Subset]:
+def make_subsets(held_out: Collection[str]) -> list[Subset]:
     """Return two subsets: the public photos and pairs, and the held-out ones. If none are held out, return one."""
     if not held_out:
         return [select_all]
@@ -134,7 +134,7 @@ def compute_subset_figures(
     figures: list[dict[str, Any]] = [{} for _ in subsets]
     chunks: list[list[TrueRanks]] = [[] for _ in subsets]
     for name in in_file_order(scores):
-        key = parse_answer_key(name, keys.raw(name))
+        key = parse_answer_key(name, keys.raw_key(name))
         measured = _make_subset_scorer(_restore_key_order(name, scores[name], key), key)
         for index, subset in enumerate(subsets):
             comparison_rng, localization_rng, _ = generators[index]

@@ -18,7 +18,7 @@ from curation.evaluation.inputs import Scores, order_scores
 from curation.records import InvalidInput
 from validation.domain.agreement.pairwise import (
     GeneratorFactory,
-    draw_published_numbers,
+    draw_like_published_scorer,
     pairwise_agreement,
     published_generator,
     tie_break_noise,
@@ -109,7 +109,7 @@ def _score_instance(
     """Return (human, model, random, oracle) of one instance, each from -1 to 1."""
     n = len(instance.test_ids)
     noise = tie_break_noise(generator, n)
-    chance = draw_published_numbers(generator, n)
+    chance = draw_like_published_scorer(generator, n)
     model = np.array([scores[test_id] for test_id in instance.test_ids], dtype=np.float64)
     labels = (instance.first, instance.second)
     human = [

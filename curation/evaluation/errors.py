@@ -125,7 +125,7 @@ def split_at_median(
     if smallest < FOLDS:
         raise InvalidInput(
             f"images: {len(selected)} of {len(all_outcomes)} have human agreement above {min_agreement:g}, which "
-            f"makes a group of {smallest}; {FOLDS} folds need {FOLDS} in each; "
+            f"leaves {smallest} in the smaller group; {FOLDS} folds need {FOLDS} in each group; "
             "rate more sets or lower the threshold"
         )
     return MedianGroups(selected, above, median, len(all_outcomes))

@@ -71,7 +71,7 @@ class ProposedBoxes:
     names: tuple[str, ...] = ()
 
     @property
-    def images(self) -> int:
+    def image_count(self) -> int:
         """Number of images with proposed boxes."""
         return len(np.unique(self.image))
 
@@ -136,11 +136,11 @@ def score_localization(scores: Scores, key: LocalizationKey) -> LocalizationScor
     """
     shares = image_shares(scores, key)
     return LocalizationScores(
-        gt_accuracy=_percent(shares.given),
+        gt_accuracy=_mean_percent(shares.given),
         gt_images=len(shares.given),
-        auto_accuracy=_percent(shares.proposed),
+        auto_accuracy=_mean_percent(shares.proposed),
         auto_images=len(shares.proposed),
-        auto_oracle_accuracy=_percent(shares.oracle),
+        auto_oracle_accuracy=_mean_percent(shares.oracle),
     )
 
 
@@ -167,7 +167,7 @@ def chance_shares(boxes: ProposedBoxes) -> NDArray[np.float64]:
     return np.bincount(boxes.image, weights=hits) / np.bincount(boxes.image)
 
 
-def _percent(shares: NDArray[np.float64]) -> float | None:
+def _mean_percent(shares: NDArray[np.float64]) -> float | None:
     return float(100 * shares.mean()) if shares.size else None
 
 

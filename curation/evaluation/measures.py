@@ -40,7 +40,7 @@ class Measure:
     count_label: str
 
     @property
-    def path(self) -> tuple[str, str]:
+    def figure_path(self) -> tuple[str, str]:
         """Its keys in the figures."""
         return self.task, self.key
 

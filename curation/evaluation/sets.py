@@ -64,7 +64,7 @@ class LocalizationImage:
     boxes: tuple[Region, ...] = ()
 
     @property
-    def count(self) -> int:
+    def score_count(self) -> int:
         """Number of scores to submit."""
         return len(self.matched) ** 2 + len(self.pairs) * len(self.boxes)
 
@@ -113,14 +113,14 @@ def split_into_chunks(
     return [[pairs[index] for index in chunk.tolist()] for chunk in chunks]
 
 
-def retrieval_ids(chunk: Sequence[ObservationRecord], ids: TestIdMaker) -> list[str]:
+def retrieval_test_ids(chunk: Sequence[ObservationRecord], ids: TestIdMaker) -> list[str]:
     """Return the n² test ids of a chunk, image by image: image i with inference j is at i * n + j."""
     names = [pair.instance_id for pair in chunk]
     return [ids.make(RETRIEVAL, image, inference) for image in names for inference in names]
 
 
 def retrieval_key(chunk: Sequence[ObservationRecord], test_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return {test id: [image instance, inference instance]}; test_ids are in the order of ``retrieval_ids``."""
+    """Return {test id: [image instance, inference instance]}; test_ids are in the order of ``retrieval_test_ids``."""
     names = [pair.instance_id for pair in chunk]
     pairs = ([image, inference] for image in names for inference in names)
     return dict(zip(test_ids, pairs, strict=True))
@@ -228,7 +228,7 @@ def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tup
         )
 
 
-def comparison_ids(row: Mapping[str, Any], ids: TestIdMaker) -> list[str]:
+def comparison_test_ids(row: Mapping[str, Any], ids: TestIdMaker) -> list[str]:
     """Return the test ids of a rated set's candidates, in order."""
     rated = row["candidates"]
     return [ids.make(COMPARISON, row["Input_iid"], candidate["source_iid"]) for candidate in rated]

@@ -239,7 +239,7 @@ def _read_scores(
 
 
 def _sorted_ids(keys: Path | AnswerKeys, stem: str) -> Sequence[str]:
-    raw = _as_answer_keys(keys).raw(stem)
+    raw = _as_answer_keys(keys).raw_key(stem)
     return sorted(raw["test_id_map"] if stem == COMPARISON else raw)
 
 

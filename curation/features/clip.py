@@ -14,7 +14,13 @@ from curation.features.crops import Crop
 from curation.features.encoder import EncoderUnavailable, Precision, unit_float32
 from curation.features.pixels import SCALING, Normalisation
 from curation.features.region_image_encoder import BATCH_SIZE, RegionImageEncoder
-from curation.features.weights import SHA_PREFIX, SHORT_DIGITS, folder_sha256, hub_commit, resolve_folder
+from curation.features.weights import (
+    SHA_PREFIX,
+    SHORT_DIGITS,
+    folder_sha256,
+    hub_commit,
+    resolve_model_folder,
+)
 
 DTYPES = {Precision.FP32: torch.float32, Precision.BF16: torch.bfloat16}
 
@@ -169,7 +175,7 @@ def _load_at_commit(source: str, load: Callable[[str, str], Any]) -> tuple[Path 
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
     disable_progress_bar()
-    folder = resolve_folder(source, EncoderUnavailable)
+    folder = resolve_model_folder(source, EncoderUnavailable)
     try:
         commit = "" if folder else hub_commit(source)
         # One commit for all files; without it the library may use a commit with converted weights.

@@ -49,7 +49,7 @@ class OpenVinoClipEncoder(ClipEncoder):
             self._thread_state.request = self._compiled.create_infer_request()
         outputs = self._thread_state.request.infer({0: pixels.float().numpy()})
         views = np.array(outputs[self._compiled.output(0)], dtype=np.float32)
-        return views.reshape(-1, self._crop.views, self.dim).mean(axis=1)
+        return views.reshape(-1, self._crop.view_count, self.dim).mean(axis=1)
 
 
 class _VisionTower(torch.nn.Module):

@@ -30,7 +30,7 @@ class ContradictionClassifier:
             reason = str(error).strip().splitlines()[0]
             raise EncoderUnavailable(f"HINTS_NLI_MODEL={str(folder)!r}: {reason}") from error
         self._model.eval()
-        self._label_index = _find_label(self._model.config.id2label, folder)
+        self._label_index = _find_contradiction_label(self._model.config.id2label, folder)
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """Return each pair's probability of contradiction, 0 to 1: the mean over both orders of the pair."""
@@ -48,7 +48,7 @@ class ContradictionClassifier:
         return [float(mean) for mean in means.reshape(2, len(pairs)).mean(dim=0)]
 
 
-def _find_label(names: dict[int, str], folder: Path) -> int:
+def _find_contradiction_label(names: dict[int, str], folder: Path) -> int:
     for index, name in names.items():
         if name.casefold().startswith("contradict"):
             return int(index)

@@ -18,7 +18,7 @@ class Crop(StrEnum):
     PAD = "pad"
 
     @property
-    def views(self) -> int:
+    def view_count(self) -> int:
         """Number of squares per image."""
         return 2 if self is Crop.TWO_SQUARES else 1
 

@@ -63,7 +63,7 @@ class RegionImageEncoder:
     def _mean_of_views(self, views: torch.Tensor) -> NDArray[np.float32]:
         """Return the (n, dim) means of (n * views, dim) vectors."""
         vectors = np.asarray(views.float().cpu().numpy(), dtype=np.float32)
-        return vectors.reshape(-1, self._crop.views, self.dim).mean(axis=1)
+        return vectors.reshape(-1, self._crop.view_count, self.dim).mean(axis=1)
 
     def _empty_rows(self) -> NDArray[np.float32]:
         return np.zeros((0, self.dim), dtype=np.float32)

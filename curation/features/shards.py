@@ -31,7 +31,7 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class FeatureItem:
     """The image, region or text of a row: its id outside of the feature set, and a hash of its content."""
 
     id: str
@@ -52,7 +52,7 @@ class FeatureSpec:
     shard_rows: int = SHARD_ROWS
 
     @property
-    def shards(self) -> int:
+    def shard_count(self) -> int:
         """Number of shards."""
         return -(-self.count // self.shard_rows)
 
@@ -83,16 +83,16 @@ class ShardFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write_items(self, items: Sequence[Item]) -> None:
+    def write_items(self, items: Sequence[FeatureItem]) -> None:
         """Write the items, replacing those of an earlier run."""
         self.path.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(asdict(item), ensure_ascii=False) + "\n" for item in items)
         _write_atomically(self.path / ITEMS_FILE, lambda file: file.write(lines.encode()))
 
-    def items(self, rows: range) -> list[Item]:
+    def items(self, rows: range) -> list[FeatureItem]:
         """Return the items of these rows."""
         with (self.path / ITEMS_FILE).open(encoding="utf-8") as file:
-            return [Item(**json.loads(line)) for row, line in enumerate(file) if row in rows]
+            return [FeatureItem(**json.loads(line)) for row, line in enumerate(file) if row in rows]
 
     def find_finished(self, shard: int, rows: int) -> Shard | None:
         """Return a shard if it is complete and has this many rows; otherwise ``None``."""
@@ -122,7 +122,7 @@ class ShardFolder:
 
     def missing_shards(self, spec: FeatureSpec) -> list[int]:
         """Return the numbers of the shards that are missing or damaged."""
-        return [n for n in range(spec.shards) if self.find_finished(n, len(spec.rows(n))) is None]
+        return [n for n in range(spec.shard_count) if self.find_finished(n, len(spec.rows(n))) is None]
 
     def seal(self, spec: FeatureSpec) -> str:
         """Write the manifest and return its sha256.
@@ -130,10 +130,12 @@ class ShardFolder:
         Raises:
             InvalidInput: a shard is missing or damaged, or shards differ in their dimension.
         """
-        shards = [self.find_finished(n, len(spec.rows(n))) for n in range(spec.shards)]
+        shards = [self.find_finished(n, len(spec.rows(n))) for n in range(spec.shard_count)]
         complete = [shard for shard in shards if shard is not None]
-        if len(complete) < spec.shards:
-            raise InvalidInput(f"{self.path}: {spec.shards - len(complete)} shards are missing; make them")
+        if len(complete) < spec.shard_count:
+            raise InvalidInput(
+                f"{self.path}: {spec.shard_count - len(complete)} shards are missing; make them"
+            )
         dims = {shard.dim for shard in complete}
         if len(dims) > 1:
             raise InvalidInput(f"{self.path}: shards of {sorted(dims)} dimensions; delete the folder")

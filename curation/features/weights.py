@@ -21,7 +21,7 @@ def folder_sha256(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def resolve_folder(source: str, error_class: type[InvalidInput]) -> Path | None:
+def resolve_model_folder(source: str, error_class: type[InvalidInput]) -> Path | None:
     """Return the folder of a model name, or ``None`` for a hub id.
 
     A name that is an absolute path or starts with a dot is a folder; any other name is a hub id. So the meaning of a

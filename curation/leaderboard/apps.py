@@ -15,6 +15,6 @@ class LeaderboardConfig(AppConfig):
         """Register the files that the app's rows refer to."""
         # Imported here, since models are available only once all apps are loaded.
         from curation.leaderboard.selectors.boards import entry_files  # noqa: PLC0415
-        from hits.selectors.images.stored_files import register_files  # noqa: PLC0415
+        from hits.selectors.images.stored_files import register_file_provider  # noqa: PLC0415
 
-        register_files(entry_files)
+        register_file_provider(entry_files)

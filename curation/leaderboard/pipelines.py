@@ -40,10 +40,10 @@ class BoardKeys:
         self._board = board
         self._held = answer_keys.AnswerKeyFolder(boards.board_folder(board) / boards.HELD)
 
-    def raw(self, name: str) -> Mapping[str, Any]:
+    def raw_key(self, name: str) -> Mapping[str, Any]:
         """Return the key of one file. Raises AnswerKeyFault if it is missing, unreadable or incomplete."""
         try:
-            raw = self._held.raw(name)
+            raw = self._held.raw_key(name)
             ids = len(raw["test_id_map"] if name == answer_keys.COMPARISON else raw)
         except (ValueError, LookupError, TypeError, OSError) as error:  # InvalidInput is a ValueError
             raise self.key_fault(f"the answer key of {name} is missing or damaged", error) from error
@@ -65,7 +65,7 @@ class BoardKeys:
             raise self.key_fault("the list of private photos is damaged", error) from error
         if bool(kept) != bool(self._board.options.get("private_share")):
             raise self.key_fault("the list of private photos is missing")
-        return answer_keys.split_held_out(kept)
+        return answer_keys.make_subsets(kept)
 
     def key_fault(self, message: str, error: Exception | None = None) -> AnswerKeyFault:
         """Return the error for a defect of a key. Its one-line message for the organisers has no server paths."""
@@ -100,7 +100,7 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
             rename_folder_durably(partial, folder)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    tasks = dict(written.expected)
+    tasks = dict(written.expected_counts)
     complete_leaderboard(board=board, tasks=tasks, sha256=written.manifest_sha256, facts=facts)
     return {"files": len(tasks), "scores": sum(tasks.values()), "photos": counts, **written.left_out}
 
@@ -181,7 +181,7 @@ def _write_photo_list(board: Leaderboard, folder: Path, written: WrittenSets) ->
     Photos are served from the media folder: they are not stored twice, and photos taken down are no longer served.
     """
     passing = board.options.get("passing", photos.LICENSED_PHOTOS)
-    rows = list(photos.photo_rows(board.version, written.photos, choice=passing))
+    rows = list(photos.photo_rows(board.version, written.photo_urls, choice=passing))
     (folder / boards.PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
     return photos.photo_counts(rows)
 
@@ -216,13 +216,13 @@ def _generator(sha256: str) -> np.random.Generator:
 def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
     """Return the facts that follow from the keys: human agreement, chance levels, and sample sizes."""
     held = answer_keys.AnswerKeyFolder(folder / boards.HELD)
-    public, *private = answer_keys.split_held_out(held.held_out_names())
+    public, *private = answer_keys.make_subsets(held.held_out_names())
     facts = _subset_facts(held, written, public)
     return {
         **facts,
         **({boards.PRIVATE_FIGURES: _subset_facts(held, written, private[0])} if private else {}),
         "without": [name for name, count in facts["counts"].items() if not count],
-        "largest": max_submission_bytes(written.expected),
+        "largest": max_submission_bytes(written.expected_counts),
     }
 
 
@@ -233,14 +233,14 @@ def _subset_facts(
     chance: dict[str, Any] = {}
     counts: dict[str, int] = {}
     sizes: list[tuple[int, int]] = []  # of a chunk, and of its part in the subset
-    for name in written.expected:
-        key = answer_keys.parse_answer_key(name, held.raw(name))
+    for name in written.expected_counts:
+        key = answer_keys.parse_answer_key(name, held.raw_key(name))
         if isinstance(key, RetrievalKey):
             sizes.append((len(key.ids), int(subset(key.ids).sum())))
         elif isinstance(key, LocalizationKey):
             given, proposed = subset(list(key.true_pairs)), subset(key.proposals.names)
             chance |= {
-                "gt_accuracy": _figure_without_interval(_chance_true_accuracy(key, given)),
+                "gt_accuracy": _figure_without_interval(_chance_gt_accuracy(key, given)),
                 "auto_accuracy": _figure_without_interval(_chance_auto_accuracy(key, proposed)),
             }
             counts |= {"gt_accuracy": int(given.sum()), "auto_accuracy": int(proposed.sum())}
@@ -259,7 +259,7 @@ def _subset_facts(
     return {"references": {"human": people, "random": chance}, "counts": counts}
 
 
-def _chance_true_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
+def _chance_gt_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of a random assignment, in which each pair matches with probability 1/n."""
     shares = np.array([pairs.correct.mean() for pairs in key.true_pairs.values()])[counted]
     return float(100 * shares.mean()) if shares.size else None

@@ -14,7 +14,7 @@ STATE_LABELS = {
 }
 
 
-def describe_limits(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
+def describe_comparison_limits(version: DatasetVersion, split: str, rows: Iterable[AblationRow]) -> str:
     """Describe the limits of the comparison: the datasets differ, and some models differ."""
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     started = f", with models trained from {', '.join(models)}" if models else ""

@@ -3,13 +3,13 @@
 from os.path import sep
 
 from curation.selectors.scorers import SCORER_PREFIX
-from hits.management.jobs import absolute_model
+from hits.management.jobs import absolute_model_folder
 
 
-def absolute_encoder(given: str) -> str:
+def make_encoder_path_absolute(given: str) -> str:
     """Return an encoder's name with its folder's absolute path.
 
     A scorer's name is unchanged, even if a folder has the same name.
     """
     without_prefix = given.removeprefix(SCORER_PREFIX)
-    return given if without_prefix != given and sep not in without_prefix else absolute_model(given)
+    return given if without_prefix != given and sep not in without_prefix else absolute_model_folder(given)

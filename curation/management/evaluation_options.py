@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from curation.evaluation.sets import CHUNK_SIZE, MAX_BOXES, MIN_INFERENCES
-from curation.families.sherlock.evaluation_plan import TEXTS, SetOptions
+from curation.families.sherlock.evaluation_plan import TEXTS, EvaluationSetOptions
 from curation.management.option_fields import option_fields
 from curation.records import InvalidInput
 from hits.management.base import input_error
 
 
-def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -> None:
+def add_evaluation_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -> None:
     """Add the options."""
     add = parser.add_argument
     add("--version", required=is_version_needed, help="name of a sealed version")
@@ -31,9 +31,9 @@ def add_set_options(parser: ArgumentParser, *, is_version_needed: bool = True) -
     add("--seed", type=int, default=0, help="seed of the draw of the chunks")
 
 
-def read_set_options(given: Mapping[str, Any]) -> SetOptions:
+def read_evaluation_set_options(given: Mapping[str, Any]) -> EvaluationSetOptions:
     """Return the options of the evaluation sets from the command line."""
     try:
-        return SetOptions(**option_fields(SetOptions, given))
+        return EvaluationSetOptions(**option_fields(EvaluationSetOptions, given))
     except InvalidInput as error:
         raise input_error(f"--{error}") from error

@@ -7,10 +7,10 @@ from curation.models import Source
 from curation.selectors.jobs import IMPORT_SOURCE
 from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
 from curation.services.sources import CollectionSpec, request_source_import, split_warning
-from curation.sources.records import MissingPolicy
+from curation.sources.records import MissingImagePolicy
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand, absolute_path, job_facts
-from hits.management.lookups import find_project, validate_limit
+from hits.management.lookups import find_project, validate_image_limit
 from hits.models import Job
 
 MAX_SHOWN_PROBLEMS = 5
@@ -51,15 +51,15 @@ class ImportCommand(JobCommand):
         """Return the specification of the collection to import."""
         raise NotImplementedError
 
-    def shared_options(self, options: dict[str, Any]) -> dict[str, Any]:
+    def shared_spec_fields(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return the fields of the specification that all collections have."""
         return {
             "allowed": tuple(options["allowed"]),
-            "missing": MissingPolicy.SKIP if options["skip_missing"] else MissingPolicy.REFUSE,
-            "limit": validate_limit(options["limit"]),
+            "missing": MissingImagePolicy.SKIP if options["skip_missing"] else MissingImagePolicy.REFUSE,
+            "limit": validate_image_limit(options["limit"]),
         }
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if not options["folder"] or not options["project"]:
             raise input_error("give the folder and --project, or a job to --resume")

@@ -11,7 +11,7 @@ FLAG_NAMES = {"disqualification": "--disqualify"}
 _DEFAULTS = options.ComparisonSetOptions()
 
 
-def add_rule_options(parser: Any) -> None:
+def add_comparison_set_options(parser: Any) -> None:
     """Add the options in ``NUMBER_OPTIONS`` and ``options.RULES``, with the defaults of ``ComparisonSetOptions``."""
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)

@@ -114,7 +114,7 @@ class Evaluation(CreatedByModel):
         return f"{self.label} on {self.version_id}"
 
     @property
-    def known_pairs(self) -> int:
+    def known_pair_count(self) -> int:
         """The number of the evaluation's pairs on which the model was trained or validated."""
         return int(self.provenance.get("pairs_known_from_training", 0))
 

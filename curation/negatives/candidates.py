@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.negatives import kernels
-from curation.negatives.matmul_backends import block_slices, matmul_margin
+from curation.negatives.matmul_backends import block_slices, matmul_error_bound
 from curation.negatives.options import (
     ComparisonSetOptions,
-    Disqualification,
+    DisqualificationScope,
     ExecutionOptions,
+    GoldStrictness,
     SameImageRule,
     SpeedShortcut,
-    Strictness,
-    VerbatimCap,
+    VerbatimCapTiming,
 )
 from curation.negatives.plausibility import Plausibility, PlausibilityColumns, ScoreBlock
 
@@ -57,7 +57,7 @@ class CandidatePool:
         self.ids = ids
         self.free = np.ones(len(ids), np.int32)
         self.numbers = np.array([numbers.setdefault(texts[i], len(numbers)) for i in ids.tolist()], np.int64)
-        capped = options.verbatim_cap is VerbatimCap.AT_SAMPLING
+        capped = options.verbatim_cap is VerbatimCapTiming.AT_SAMPLING
         self.remaining = np.full(len(numbers), options.max_verbatim if capped else UNLIMITED, np.int64)
         self.version = 0
         self._taken_columns: dict[Hashable, list[int]] = defaultdict(list)
@@ -68,7 +68,7 @@ class CandidatePool:
         """Number of free inferences."""
         return int(self.free.sum())
 
-    def excluded(self, instance: int) -> IdArray:
+    def excluded_columns(self, instance: int) -> IdArray:
         """Return the columns that an instance never gets: its gold inference and, by option, those of its image."""
         return self._excluded.get(self._exclusion_key(instance), np.empty(0, np.intp))
 
@@ -81,25 +81,25 @@ class CandidatePool:
         if not (self._excluded or self._taken_columns):
             return self.free
         mask = self.free.copy()
-        mask[self.excluded(instance)] = 0
+        mask[self.excluded_columns(instance)] = 0
         mask[self.taken_columns(instance)] = 0
         return mask
 
     def can_fill(self, columns: IdArray) -> bool:
         """Whether a set can be filled from the (k,) columns under the limit of copies of each text."""
-        if self._options.verbatim_cap is VerbatimCap.BEFORE_FLOOR:
+        if self._options.verbatim_cap is VerbatimCapTiming.BEFORE_FLOOR:
             return len(columns) >= self._options.size
         numbers, counts = np.unique(self.numbers[columns], return_counts=True)
         return int(np.minimum(counts, self.remaining[numbers]).sum()) >= self._options.size
 
     def take(self, columns: IdArray, instance: int) -> None:
         """Disqualify the inferences that were sampled for an instance."""
-        if self._options.disqualification is Disqualification.GLOBAL:
+        if self._options.disqualification is DisqualificationScope.GLOBAL:
             self.free[columns] = 0
             self.version += 1
         else:
             self._taken_columns[self._image(instance)].extend(columns.tolist())
-        if self._options.verbatim_cap is VerbatimCap.AT_SAMPLING:
+        if self._options.verbatim_cap is VerbatimCapTiming.AT_SAMPLING:
             self.free[self.remaining[self.numbers] == 0] = 0
             self.version += 1
 
@@ -127,7 +127,10 @@ class CandidatePool:
         return self._image(instance) if self._options.same_image is SameImageRule.FORBIDDEN else instance
 
     def _find_excluded(self) -> None:
-        if self._options.same_image is SameImageRule.ALLOWED and self._options.strictness is Strictness.ABOVE:
+        if (
+            self._options.same_image is SameImageRule.ALLOWED
+            and self._options.strictness is GoldStrictness.ABOVE
+        ):
             return  # the gold inference is never above itself
         columns: dict[Hashable, list[int]] = defaultdict(list)
         for column, index in enumerate(self.ids.tolist()):
@@ -240,14 +243,14 @@ class CandidateScorer:
             high=scored.high,
             golds=scored.golds,
             exact=scored.exact,
-            slack=matmul_margin(scored.images),
-            at_least=self._options.strictness is Strictness.AT_LEAST,
+            slack=matmul_error_bound(scored.images),
+            at_least=self._options.strictness is GoldStrictness.AT_LEAST,
             images=scored.images,
             inferences=scored.inferences,
         )
 
     def _excluded_columns(self, instances: IdArray) -> tuple[IdArray, IdArray]:
-        lists = [self._pool.excluded(instance) for instance in instances.tolist()]
+        lists = [self._pool.excluded_columns(instance) for instance in instances.tolist()]
         starts = np.zeros(len(lists) + 1, np.intp)
         np.cumsum([len(columns) for columns in lists], out=starts[1:])
         return starts, np.concatenate(lists) if starts[-1] else np.empty(0, np.intp)

@@ -20,9 +20,9 @@ from curation.negatives.greedy import TextVectors, pick_greedily
 from curation.negatives.options import (
     ComparisonSetOptions,
     ExecutionOptions,
-    Order,
     SpeedShortcut,
-    VerbatimCap,
+    TurnOrder,
+    VerbatimCapTiming,
 )
 from curation.negatives.plausibility import Plausibility
 from curation.negatives.set_score import SetRanking, SetScore, rank_sets, score_set
@@ -105,7 +105,7 @@ def build_comparison_sets(
     n = plausibility.shape[1]
     _check_lengths(n, texts, text_vectors, image_ids, options)
     soft = np.arange(n) if candidate_ids is None else np.flatnonzero(make_mask(candidate_ids, n))
-    is_capped = options.verbatim_cap is VerbatimCap.BEFORE_FLOOR
+    is_capped = options.verbatim_cap is VerbatimCapTiming.BEFORE_FLOOR
     ids = cap_verbatim(soft.tolist(), texts, options.max_verbatim) if is_capped else soft
     pool = CandidatePool(ids, texts, options, image_ids)
     with ThreadPoolExecutor(execution.threads) as threads:
@@ -141,7 +141,7 @@ class _ProgressCounter:
     """Counts scored instances over all passes, and reports the progress."""
 
     def __init__(self, instances: int, options: ComparisonSetOptions, execution: ExecutionOptions) -> None:
-        scores_twice = options.order in {Order.MOST_CANDIDATES, Order.FEWEST_CANDIDATES}
+        scores_twice = options.order in {TurnOrder.MOST_CANDIDATES, TurnOrder.FEWEST_CANDIDATES}
         self.instances = instances
         self.total = instances * (2 if scores_twice else 1)
         self._done = 0
@@ -161,9 +161,9 @@ def _instance_order(
 ) -> IdArray:
     """Return the (m,) instances in the order of their turns. An order by candidates scores all instances twice."""
     given_order = np.arange(progress.instances)
-    if options.order is Order.GIVEN:
+    if options.order is TurnOrder.GIVEN:
         return given_order
-    if options.order is Order.RANDOM:
+    if options.order is TurnOrder.RANDOM:
         if generator is None:
             raise InvalidInput("order: random needs a seed; give one")
         return generator.permutation(given_order)
@@ -171,7 +171,7 @@ def _instance_order(
     for block in scorer.score_blocks(given_order):
         eligible[block.instances] = block.eligible
         progress.step(len(block.eligible))
-    return np.argsort(-eligible if options.order is Order.MOST_CANDIDATES else eligible, kind="stable")
+    return np.argsort(-eligible if options.order is TurnOrder.MOST_CANDIDATES else eligible, kind="stable")
 
 
 @dataclass(slots=True)

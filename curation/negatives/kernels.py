@@ -301,7 +301,7 @@ def _bound_values(rules: PickRules, turn: int, upper: Any, lower: Any, taken: An
 
 
 @kernel()
-def order_bfloat16(words: Any) -> None:
+def to_ordered_integers(words: Any) -> None:
     """Convert (b, c) int16, the bits of bfloat16 numbers, to integers with the same order: sign x magnitude."""
     for row in range(len(words)):
         row_words = words[row]

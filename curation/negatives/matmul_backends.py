@@ -26,7 +26,7 @@ class PreparedScores(Protocol):
         ...
 
     @property
-    def margin(self) -> float:
+    def error_bound(self) -> float:
         """Bound of the difference between a score and the exact inner product of the input vectors."""
         ...
 
@@ -34,7 +34,7 @@ class PreparedScores(Protocol):
         """Write the words (b, c) of some images; yield each part of the columns when it is written."""
         ...
 
-    def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def uncertain_range(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return low and high, (b,): words below low have less, words above high more than the (b,) plausibility."""
         ...
 
@@ -70,7 +70,7 @@ class _NumpyScores:
     def __init__(self, images: NDArray[Any], inferences: NDArray[Any]) -> None:
         self._images, self._inferences = images, inferences
         self.dtype: np.dtype[Any] = inferences.dtype
-        self.margin = matmul_margin(inferences)
+        self.error_bound = matmul_error_bound(inferences)
 
     def fill(self, images: NDArray[np.intp], out: NDArray[Any]) -> Iterator[slice]:
         rows = self._images[images]
@@ -78,23 +78,23 @@ class _NumpyScores:
             np.matmul(rows, self._inferences[part].T, out=out[:, part])
             yield part
 
-    def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        return round_outward(plausibility, self.margin, self.dtype)
+    def uncertain_range(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        return round_outward(plausibility, self.error_bound, self.dtype)
 
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
-        return words.astype(np.float64) + self.margin
+        return words.astype(np.float64) + self.error_bound
 
     def single_thread(self) -> AbstractContextManager[object]:
         return threadpool_limits(1, user_api="blas")
 
 
-def matmul_margin(vectors: NDArray[Any]) -> float:
+def matmul_error_bound(vectors: NDArray[Any]) -> float:
     """Return the error bound of a product of unit vectors like (n, d) ``vectors`` in their precision."""
     d = vectors.shape[1]
-    return total_margin(summation_error(d, vectors.dtype), d)
+    return total_error_bound(summation_error(d, vectors.dtype), d)
 
 
-def total_margin(error: float, d: int) -> float:
+def total_error_bound(error: float, d: int) -> float:
     """Return a product's error plus the error of the float64 sum of d components that defines the plausibility.
 
     The sum is increased by 1 %, since rounded unit vectors do not have exactly length 1.

@@ -24,7 +24,7 @@ class KeepRule(StrEnum):
     MEDOID = "medoid"
 
 
-class Strictness(StrEnum):
+class GoldStrictness(StrEnum):
     """When an inference counts as more plausible than the gold one.
 
     Hessel et al. disqualify lower scores and state that this also discards the gold one, so the default is strictly
@@ -43,14 +43,14 @@ class SameImageRule(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-class Diversity(StrEnum):
+class DiversityMeasure(StrEnum):
     """How the similarity of a candidate to earlier picks is measured: on average, or to the nearest pick."""
 
     MEAN = "mean"
     MAX = "max"
 
 
-class Order(StrEnum):
+class TurnOrder(StrEnum):
     """The order in which instances take their turns.
 
     Hessel et al. do not state it. Sampled inferences are not available to later instances, so the order determines
@@ -63,7 +63,7 @@ class Order(StrEnum):
     FEWEST_CANDIDATES = "fewest_candidates"
 
 
-class Disqualification(StrEnum):
+class DisqualificationScope(StrEnum):
     """For which instances a sampled inference is disqualified.
 
     Hessel et al.: "we globally disqualify the sampled inferences such that no inference is sampled more than once for
@@ -74,7 +74,7 @@ class Disqualification(StrEnum):
     PER_IMAGE = "per_image"
 
 
-class VerbatimCap(StrEnum):
+class VerbatimCapTiming(StrEnum):
     """When copies of one exact text are limited.
 
     before_floor: only the first max_verbatim copies (lowest index) are candidates. at_sampling: all copies are
@@ -122,15 +122,15 @@ class ComparisonSetOptions:
     size: int = SET_SIZE
     min_candidates: int = MIN_CANDIDATES
     max_verbatim: int = MAX_VERBATIM
-    diversity: Diversity = Diversity.MEAN
+    diversity: DiversityMeasure = DiversityMeasure.MEAN
     weight: float = 5.0
     promise_weight: float = 5.0
-    strictness: Strictness = Strictness.ABOVE
+    strictness: GoldStrictness = GoldStrictness.ABOVE
     same_image: SameImageRule = SameImageRule.ALLOWED
     floor_when: FloorTiming = FloorTiming.TURN
-    order: Order = Order.GIVEN
-    disqualification: Disqualification = Disqualification.GLOBAL
-    verbatim_cap: VerbatimCap = VerbatimCap.BEFORE_FLOOR
+    order: TurnOrder = TurnOrder.GIVEN
+    disqualification: DisqualificationScope = DisqualificationScope.GLOBAL
+    verbatim_cap: VerbatimCapTiming = VerbatimCapTiming.BEFORE_FLOOR
     promise_length: LengthPreference = LengthPreference.LONGER
     shortcut: SpeedShortcut = SpeedShortcut.NONE
 
@@ -149,19 +149,20 @@ class ComparisonSetOptions:
     def needs_images(self) -> bool:
         """Whether the rules need the image of every inference."""
         return (
-            self.same_image is SameImageRule.FORBIDDEN or self.disqualification is Disqualification.PER_IMAGE
+            self.same_image is SameImageRule.FORBIDDEN
+            or self.disqualification is DisqualificationScope.PER_IMAGE
         )
 
 
 # The choices by the names that commands, jobs and pages use.
 RULES: dict[str, type[StrEnum]] = {
-    "diversity": Diversity,
-    "strictness": Strictness,
+    "diversity": DiversityMeasure,
+    "strictness": GoldStrictness,
     "same_image": SameImageRule,
     "floor_when": FloorTiming,
-    "order": Order,
-    "disqualification": Disqualification,
-    "verbatim_cap": VerbatimCap,
+    "order": TurnOrder,
+    "disqualification": DisqualificationScope,
+    "verbatim_cap": VerbatimCapTiming,
     "promise_length": LengthPreference,
 }
 

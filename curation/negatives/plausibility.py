@@ -183,7 +183,7 @@ class _EmbeddingColumns:
     def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         images = self.images[instances]
         golds = dots(images, self.inferences[instances])
-        band = self.prepared.band(golds)
+        band = self.prepared.uncertain_range(golds)
         return ScoreBlock(buffer[: len(instances)], *band, golds, False, images, self.chosen)
 
     def fill(self, instances: NDArray[np.intp], block: ScoreBlock) -> Iterator[slice]:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from curation.families.sherlock.evaluation_plan import newest_proposals
+from curation.families.sherlock.evaluation_plan import newest_proposal_run
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.pipelines.inner_jobs import run_inner_job
-from curation.pipelines.shortcuts import measure_baseline
+from curation.pipelines.shortcuts import get_or_measure_baseline
 from curation.records import InvalidInput
 from curation.scorer import recipes
 from curation.scorer.config import TINY
@@ -83,7 +83,7 @@ class _AblationJob:
 
     def _make_baseline(self, recipe: Recipe) -> str:
         was_made = [
-            measure_baseline(
+            get_or_measure_baseline(
                 self.progress,
                 self.version,
                 split=self.options.split,
@@ -161,7 +161,7 @@ class _AblationJob:
 
     def _find_evaluation(self, recipe: Recipe, matches: Callable[[Evaluation], bool]) -> Evaluation | None:
         """Return the newest default evaluation with the newest proposed boxes; one with figures is preferred."""
-        run = newest_proposals(self.version)
+        run = newest_proposal_run(self.version)
         rows = evaluations(self.version.project).filter(
             version=self.version, split=self.options.split, texts=recipe.texts.value
         )

@@ -39,7 +39,7 @@ from curation.pipelines.texts.texts_common import package_version
 from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
 from curation.selectors.pairs import accepted_pairs
-from curation.selectors.scorers import known_pair_counts, scorer_by_encoder
+from curation.selectors.scorers import count_known_and_accepted_pairs, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
 from curation.services.scorers import known_pairs_warning, scorer_provenance
 from curation.versions.selection import Selection
@@ -90,7 +90,7 @@ def build_comparison_round(
             Subject.TEXTS,
             preprocessing=get_preprocessing(round_encoders),
         ),
-        round_encoders.texts,
+        round_encoders.encode_texts,
         steps,
     )
     sentences = _text_vectors(
@@ -102,7 +102,7 @@ def build_comparison_round(
             Subject.TEXTS,
             preprocessing=round_encoders.sentence_preprocessing,
         ),
-        round_encoders.sentences,
+        round_encoders.encode_sentences,
         steps,
     )
     try:
@@ -126,7 +126,7 @@ def _scorer_provenance(scorer: Scorer | None, options: RoundOptions) -> dict[str
     if scorer is None:
         return {}
     return scorer_provenance(scorer) | {
-        "pairs_that_scorer_knows": known_pair_counts(scorer, options.split)[0]
+        "pairs_that_scorer_knows": count_known_and_accepted_pairs(scorer, options.split)[0]
     }
 
 
@@ -197,7 +197,9 @@ def _region_vectors(
         items=pairs,
         fingerprints=[content_sha256([pair.image.sha256, pair.boxes]) for pair in pairs],
         ids=[pair.instance_id for pair in pairs],
-        encode=lambda batch: round_encoders.regions([(open_image(pair.image), pair.boxes) for pair in batch]),
+        encode=lambda batch: round_encoders.encode_regions(
+            [(open_image(pair.image), pair.boxes) for pair in batch]
+        ),
         step=steps,
         parallel=is_thread_safe(round_encoders),
     )

@@ -59,7 +59,7 @@ class DeduplicationResult:
     groups: dict[int, list[int]]
 
     @property
-    def kept(self) -> int:
+    def kept_count(self) -> int:
         """Number of images that remain available when the others are set aside."""
         return self.images - (self.to_set_aside if self.marked is None else self.marked)
 
@@ -102,7 +102,7 @@ def deduplicate_images(
         project=project,
         options=options,
         encoder=encoder.name,
-        clusters=clustering.clusters,
+        clusters=clustering.cluster_count,
         groups=group_rows,
         compared_images=[image.pk for image in images],
         by=by,
@@ -112,7 +112,7 @@ def deduplicate_images(
         _log_marks(marks, progress)
     return DeduplicationResult(
         images=len(images),
-        clusters=clustering.clusters,
+        clusters=clustering.cluster_count,
         to_set_aside=sum(map(len, groups.values())),
         least_cosine=min((group["cosine"] for group in group_rows), default=None),
         run=run.pk,
@@ -211,7 +211,7 @@ def _cluster_vectors(
         progress.hold_lease(0)
         suffix = options.source_suffix
         how = f"{clustering.method}: {clustering.reason}"
-        progress.log(f"{n} images{suffix} in {clustering.clusters} clusters ({how})")
+        progress.log(f"{n} images{suffix} in {clustering.cluster_count} clusters ({how})")
     return clustering
 
 
@@ -222,11 +222,11 @@ def _log_marks(marks: MarkCounts | None, progress: Progress) -> None:
         return
     if marks.set_aside_again:
         progress.log(
-            f"{marks.set_aside_again} set aside again, since people decided that they show the same as another photo"
+            f"{marks.set_aside_again} photos set aside again, since people reviewed them as the same as another photo"
         )
     if marks.marked_though_offered_again:
         progress.log(
-            f"{marks.marked_though_offered_again} set aside although they had been offered again before"
+            f"{marks.marked_though_offered_again} photos set aside although people had offered them again"
         )
 
 

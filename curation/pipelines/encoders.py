@@ -45,15 +45,15 @@ class RoundEncoders(Protocol):
     sentence_revision: str
     sentence_preprocessing: dict[str, Any]
 
-    def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
+    def encode_regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n images with their boxes (image pixels) marked."""
         ...
 
-    def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """Return (n, d) vectors of n inferences in the space of ``regions``."""
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return (n, d) vectors of n inferences in the space of ``encode_regions``."""
         ...
 
-    def sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
+    def encode_sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return (n, e) sentence vectors, for diversity and soft de-duplication."""
         ...
 
@@ -74,16 +74,16 @@ class ModelEncoders:
         self.sentence_revision = self._sentences.revision
         self.sentence_preprocessing = get_preprocessing(self._sentences)
 
-    def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
+    def encode_regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
         """Return (n, d) vectors of n images with their boxes (image pixels) drawn in ``region_mode``."""
         boxes = [[Region(**box) for box in region] for _, region in items]
         return self._encoder.encode_regions([picture for picture, _ in items], boxes, self.region_mode)
 
-    def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
-        """Return (n, d) vectors of n inferences in the space of ``regions``."""
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
+        """Return (n, d) vectors of n inferences in the space of ``encode_regions``."""
         return self._encoder.encode_texts(texts)
 
-    def sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
+    def encode_sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
         """Return (n, e) sentence vectors."""
         return self._sentences.encode_texts(texts)
 

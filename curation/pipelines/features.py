@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from curation.features.crops import Crop
 from curation.features.encoder import Precision
-from curation.features.shards import FeatureSpec, Item, ShardFolder
+from curation.features.shards import FeatureItem, FeatureSpec, ShardFolder
 from curation.models import FeatureSet, Pair, Subject
 from curation.pipelines.encoders import get_feature_encoder
 from curation.pipelines.vectors import (
@@ -54,7 +54,7 @@ class EncodingItems:
     """The objects to encode, and their ids and hashes in the same order."""
 
     objects: Sequence[Any]
-    items: Sequence[Item]
+    items: Sequence[FeatureItem]
 
 
 def make_features(progress: Progress) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def make_features(progress: Progress) -> dict[str, Any]:
     }
 
 
-def make_shard_subjob(progress: Progress) -> None:
+def run_shard_subjob(progress: Progress) -> None:
     """Run a sub-job: make one shard."""
     args = progress.job.args
     row = FeatureSet.objects.select_related("project").get(pk=args["feature_set"])
@@ -148,7 +148,7 @@ def vector_origin(encoder: Any, options: FeatureOptions) -> VectorOrigin:
 
 def missing_shards(row: FeatureSet, options: FeatureOptions) -> list[tuple[int, int]]:
     """Return (shard, rows) of the missing shards."""
-    spec = _row_spec(row, options)
+    spec = _feature_spec(row, options)
     if row.is_complete:
         return []
     return [(shard, len(spec.rows(shard))) for shard in _shard_folder(row, spec).missing_shards(spec)]
@@ -161,7 +161,7 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
         Refused: this machine's encoder differs from the set's, or an object to encode is missing.
         Cancelled: the job was cancelled; nothing of the shard is saved.
     """
-    spec = _row_spec(row, options)
+    spec = _feature_spec(row, options)
     folder, rows = _shard_folder(row, spec), spec.rows(shard)
     step = StepCounter(len(rows), progress)
     if folder.find_finished(shard, len(rows)) is not None:
@@ -186,7 +186,7 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
 def seal_feature_set(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
     """Write the manifest when all shards exist; return the completed row."""
     if not row.is_complete:
-        spec = _row_spec(row, options)
+        spec = _feature_spec(row, options)
         try:
             seal_shards(row.project, spec, _shard_folder(row, spec))
         except InvalidInput as error:
@@ -209,7 +209,7 @@ def _check_region_mode(encoder: Any, options: FeatureOptions) -> None:
         )
 
 
-def _row_spec(row: FeatureSet, options: FeatureOptions) -> FeatureSpec:
+def _feature_spec(row: FeatureSet, options: FeatureOptions) -> FeatureSpec:
     return FeatureSpec(
         encoder=row.encoder,
         revision=row.revision,
@@ -234,15 +234,15 @@ def _select_items(project: Project, options: FeatureOptions) -> EncodingItems:
     return EncodingItems(objects, [_make_item(item, options) for item in objects])
 
 
-def _make_item(item: Any, options: FeatureOptions) -> Item:
+def _make_item(item: Any, options: FeatureOptions) -> FeatureItem:
     if options.subject == Subject.IMAGES:
-        return Item(str(item.pk), item.sha256)
+        return FeatureItem(str(item.pk), item.sha256)
     if options.subject == Subject.REGIONS:
-        return Item(item.instance_id, content_sha256([item.image.sha256, item.boxes]))
-    return Item(item.instance_id, content_sha256(getattr(item, options.text)))
+        return FeatureItem(item.instance_id, content_sha256([item.image.sha256, item.boxes]))
+    return FeatureItem(item.instance_id, content_sha256(getattr(item, options.text)))
 
 
-def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Item]) -> list[Any]:
+def _load_objects(project: Project, options: FeatureOptions, items: Sequence[FeatureItem]) -> list[Any]:
     """Load the objects of these items, and check that they are unchanged since the plan."""
     keys = [item.id for item in items]
     found: dict[str, Any]

@@ -18,7 +18,7 @@ from curation.models import Subject
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder, get_preprocessing
 from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
 from curation.records import InvalidInput
-from curation.selectors.leakage import SplitImage, split_images
+from curation.selectors.leakage import ComparedImage, images_to_compare
 from curation.services.leakage import CompareBy, LeakageOptions, LeakageResult, SimilarPair, store_leaks
 from curation.sources import leakage
 from curation.sources.identity import find_identities
@@ -34,7 +34,7 @@ Vectors = NDArray[np.floating]
 class _ComparedImages:
     """The compared images, with their vectors if there are any."""
 
-    images: Sequence[SplitImage]
+    images: Sequence[ComparedImage]
     vectors: Vectors | None
     encoder: str
     revision: str
@@ -63,7 +63,7 @@ def check_leakage(
         Cancelled: the job was cancelled; finished vectors are saved.
     """
     started = time.monotonic()
-    all_images = split_images(project)
+    all_images = images_to_compare(project)
     compared_rows = [row for row, image in enumerate(all_images) if image.split and not image.set_aside]
     if len({all_images[row].split for row in compared_rows}) < 2:  # noqa: PLR2004 - leakage needs two splits
         raise Refused("splits: fewer than two have images; import images with their splits first")
@@ -106,7 +106,7 @@ class _ProductProgress:
 
 def _encode_images(
     project: Project,
-    all_images: Sequence[SplitImage],
+    all_images: Sequence[ComparedImage],
     compared_rows: Sequence[int],
     options: LeakageOptions,
     encoder: ImageEncoder | None,

@@ -79,7 +79,7 @@ class TorchFloat32Backend:
 
     def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes of the rounded rows and of the buffers."""
-        return 4 * (n * d + threads * block.values)
+        return 4 * (n * d + threads * block.score_count)
 
     def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to float32."""
@@ -94,7 +94,7 @@ class BFloat16Backend:
 
     def bytes_needed(self, n: int, d: int, block: BlockShape, threads: int) -> int:
         """Return the bytes of the rounded rows and of the buffers."""
-        return 2 * ((n + 1) * d + threads * block.values)
+        return 2 * ((n + 1) * d + threads * block.score_count)
 
     def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to bfloat16 and measure the rounding error."""
@@ -131,7 +131,9 @@ class _TorchMatmul:
     def threads(self, count: int) -> Iterator[Sequence[MatmulThread]]:
         with limit_torch_threads():
             yield [
-                _TorchThread(self.rows, torch.empty(self.shape.values, dtype=self.rows.dtype), self.per_word)
+                _TorchThread(
+                    self.rows, torch.empty(self.shape.score_count, dtype=self.rows.dtype), self.per_word
+                )
                 for _ in range(count)
             ]
 

@@ -24,8 +24,8 @@ from curation.models import ImageProposals, Pair, ProposalRun
 from curation.pipelines.vectors import open_image
 from curation.proposals.detector import DEFAULT_LIMIT, BoxRow, Detector
 from curation.proposals.factory import get_detector
-from curation.proposals.overlap import Coverage, Recall, best_overlaps
-from curation.proposals.published import Layout, ProposalEntry, entry_boxes, read_entries, recognise_layout
+from curation.proposals.overlap import Recall, RecallAccumulator, best_overlaps
+from curation.proposals.published import BoxLayout, ProposalEntry, entry_boxes, read_entries, recognise_layout
 from curation.records import InvalidInput
 from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import PROPOSALS_SUBJOB
@@ -74,7 +74,7 @@ def fill_proposal_run(*, run: ProposalRun, last: int, progress: Progress) -> Rec
     return measure_run(run=run, progress=progress)
 
 
-def fill_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
+def run_proposal_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
     """Find the boxes of a sub-job: of the photos without boxes between two row keys, both inclusive.
 
     Raises:
@@ -92,11 +92,11 @@ def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall
     """Compare a run's boxes with the currently accepted pairs; measured pairs are not measured again."""
     after = measured = 0
     while found := proposal_selectors.next_proposals(run, after):
-        measured += _measure_images(run, found)
+        measured += _measure_new_pairs(run, found)
         after = found[-1].pk
         if progress is not None:
             progress.advance(progress.job.done, progress.job.total)
-    coverage = Coverage(int(run.options.get("limit", DEFAULT_LIMIT)))
+    coverage = RecallAccumulator(int(run.options.get("limit", DEFAULT_LIMIT)))
     for pairs in proposal_selectors.ious_by_image(run):
         coverage.add_image(pairs)
     recall = coverage.recall()
@@ -282,10 +282,10 @@ def _match_entries_to_photos(
     return ((entry, photos.get(entry.url)) for entry in read_entries(path))
 
 
-def _choose_layout(run: ProposalRun, path: Path, photos: PhotoIndex) -> Layout:
+def _choose_layout(run: ProposalRun, path: Path, photos: PhotoIndex) -> BoxLayout:
     given = run.options["layout"]
-    if given in set(Layout):
-        return Layout(given)
+    if given in set(BoxLayout):
+        return BoxLayout(given)
 
     def size_of(url: str) -> tuple[int, int] | None:
         photo = photos.get(url)
@@ -303,7 +303,7 @@ def _hash_file(path: Path) -> str:
         ) from error
 
 
-def _measure_images(run: ProposalRun, found: list[ImageProposals]) -> int:
+def _measure_new_pairs(run: ProposalRun, found: list[ImageProposals]) -> int:
     """Measure the new pairs on some images; return their number."""
     pairs = proposal_selectors.accepted_pairs_by_image(run, found)
     known = proposal_selectors.measured_pairs(found)

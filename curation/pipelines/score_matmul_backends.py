@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from curation.features.parallel import limit_torch_threads
 from curation.negatives import matmul_backends
-from curation.negatives.kernels import order_bfloat16
+from curation.negatives.kernels import to_ordered_integers
 from curation.pipelines.matmul_backends import has_bfloat16_instructions, round_into
 
 BLOCK_ROWS = 512
@@ -44,7 +44,7 @@ class _BFloat16Scores:
         (self._images, a), (self._inferences, b) = _round_vectors(images), _round_vectors(inferences)
         d = images.shape[1]
         error = a + b + a * b + matmul_backends.summation_error(d + 1, FLOAT32) * (1 + a) * (1 + b)
-        self.margin = matmul_backends.total_margin(error, d)
+        self.error_bound = matmul_backends.total_error_bound(error, d)
         self.dtype = np.dtype(np.int16)
 
     def fill(self, images: NDArray[np.intp], out: NDArray[Any]) -> Iterator[slice]:
@@ -52,16 +52,16 @@ class _BFloat16Scores:
         rows, scores = self._images[torch.from_numpy(images)], torch.from_numpy(out).view(torch.bfloat16)
         for part in matmul_backends.block_slices(len(self._inferences), matmul_backends.PART_SIZE):
             torch.mm(rows, self._inferences[part].T, out=scores[:, part])
-            order_bfloat16(out[:, part])
+            to_ordered_integers(out[:, part])
             yield part
 
-    def band(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        low, high = matmul_backends.round_outward(plausibility, self.margin, FLOAT32)
+    def uncertain_range(self, plausibility: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        low, high = matmul_backends.round_outward(plausibility, self.error_bound, FLOAT32)
         return _floor_words(low), -_floor_words(-high)
 
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
         # A sum that was rounded to a word is nearer to it than to the next word.
-        return (_word_values(words) + _word_values(words + np.int16(1))) / 2 + self.margin
+        return (_word_values(words) + _word_values(words + np.int16(1))) / 2 + self.error_bound
 
     def single_thread(self) -> AbstractContextManager[object]:
         return limit_torch_threads()

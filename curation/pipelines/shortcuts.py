@@ -4,7 +4,7 @@ from typing import Any
 
 from curation.evaluation.measures import MEASURES, get_figure
 from curation.evaluation.shortcuts import LABELS, MIN_TRAINING_PAIRS, Shortcut
-from curation.families.sherlock.evaluation_plan import newest_proposals, pairs_of_other_splits
+from curation.families.sherlock.evaluation_plan import newest_proposal_run, pairs_of_other_splits
 from curation.models import DatasetVersion, Evaluation
 from curation.pipelines.inner_jobs import run_inner_job
 from curation.selectors.evaluations import baseline_evaluations, find_reusable_evaluation
@@ -29,7 +29,7 @@ def audit_shortcuts(progress: Progress) -> dict[str, Any]:
     rows = []
     for done, name in enumerate(options.which):
         progress.advance(done, total=len(options.which))
-        row, _ = measure_baseline(
+        row, _ = get_or_measure_baseline(
             progress, version, split=options.split, shortcut=Shortcut(name), seed=options.seed
         )
         if row is not None:
@@ -39,7 +39,7 @@ def audit_shortcuts(progress: Progress) -> dict[str, Any]:
     return {"split": options.split, "evaluations": [row.pk for row in rows]}
 
 
-def measure_baseline(
+def get_or_measure_baseline(
     progress: Progress, version: DatasetVersion, *, split: str, shortcut: Shortcut, seed: int
 ) -> tuple[Evaluation | None, bool]:
     """Return a shortcut's evaluation, existing or new, and whether it is new.
@@ -79,7 +79,7 @@ def _find_baseline_evaluation(
     version: DatasetVersion, split: str, shortcut: Shortcut, seed: int
 ) -> Evaluation | None:
     """Return the existing evaluation, if any; only random scores use proposed boxes."""
-    run = newest_proposals(version) if shortcut is Shortcut.RANDOM else None
+    run = newest_proposal_run(version) if shortcut is Shortcut.RANDOM else None
     found = baseline_evaluations(version, split, shortcut.value, seed)
     return find_reusable_evaluation(found, run.pk if run else None)
 
@@ -88,7 +88,7 @@ def _describe_figures(row: Evaluation) -> str:
     """Return a shortcut's main figures as text."""
     shown = []
     for name in ("p_at_1", "gt_accuracy", "comparison"):
-        value = get_figure(row.figures, MEASURES[name].path).get("value")
+        value = get_figure(row.figures, MEASURES[name].figure_path).get("value")
         if value is not None:
             shown.append(f"{MEASURES[name].short} {value:.1f}")
     return ", ".join(shown)

@@ -57,7 +57,7 @@ def describe_superpixels(labels: IntArray, channels: FloatArray) -> Superpixels:
         boxes=_bounding_boxes(labels, count),
         colour=_histograms(labels, _bin_values(channels, COLOUR_BINS), COLOUR_BINS, count),
         texture=_histograms(labels, _bin_values(_derivatives(channels), TEXTURE_BINS), TEXTURE_BINS, count),
-        neighbours=_neighbours(labels),
+        neighbours=_neighbour_pairs(labels),
     )
 
 
@@ -107,7 +107,7 @@ class _Grouping:
         self._sizes[merged] = self._sizes[first] + self._sizes[second]
         self._colour[merged] = shares @ self._colour[[first, second]]
         self._texture[merged] = shares @ self._texture[[first, second]]
-        self.boxes[merged] = _union(self.boxes[first], self.boxes[second])
+        self.boxes[merged] = _union_boxes(self.boxes[first], self.boxes[second])
         neighbours = (self._adjacent[first] | self._adjacent[second]) - {first, second}
         for other in neighbours:
             self._adjacent[other] -= {first, second}
@@ -125,7 +125,7 @@ class _Grouping:
 
     def _similarity(self, region: int, others: list[int]) -> FloatArray:
         """Return the summed similarities of one region to k others: (k,)."""
-        union = _union(self.boxes[region], self.boxes[others])
+        union = _union_boxes(self.boxes[region], self.boxes[others])
         together = self._sizes[region] + self._sizes[others]
         spanned = (union[:, 2] - union[:, 0]) * (union[:, 3] - union[:, 1])
         total = np.minimum(self._texture[region], self._texture[others]).sum(axis=1)
@@ -141,7 +141,7 @@ def _append_spare_rows(rows: NDArray[Number]) -> NDArray[Number]:
     return np.concatenate([rows, np.zeros_like(rows[:-1])])
 
 
-def _union(first: IntArray, second: IntArray) -> IntArray:
+def _union_boxes(first: IntArray, second: IntArray) -> IntArray:
     """Return the bounding boxes of pairs of boxes, (…, 4) with broadcasting."""
     return np.concatenate(
         [np.minimum(first[..., :2], second[..., :2]), np.maximum(first[..., 2:], second[..., 2:])], axis=-1
@@ -186,7 +186,7 @@ def _histograms(labels: IntArray, binned: IntArray, bins: int, count: int) -> Fl
     return table / table.sum(axis=1, keepdims=True)
 
 
-def _neighbours(labels: IntArray) -> IntArray:
+def _neighbour_pairs(labels: IntArray) -> IntArray:
     """Return the pairs of labels that share a pixel edge: (e, 2), each once, the lower number first."""
     across = np.stack([labels[:, :-1].ravel(), labels[:, 1:].ravel()], axis=1)
     down = np.stack([labels[:-1].ravel(), labels[1:].ravel()], axis=1)

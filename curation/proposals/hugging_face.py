@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from PIL import Image as Pillow
 
-from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_folder
+from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_model_folder
 from curation.proposals.boxes import find_distinct_boxes, round_to_pixels, suppress_overlaps
 from curation.proposals.detector import DEFAULT_LIMIT, DetectedBoxes, DetectorUnavailable
 
@@ -34,7 +34,7 @@ class HuggingFaceDetector:
         revision: str = "",
         device: str = "",
     ) -> None:
-        folder = resolve_folder(source, DetectorUnavailable)
+        folder = resolve_model_folder(source, DetectorUnavailable)
         loaded = _load_model(source, from_hub=folder is None, requested_commit=revision)
         self._model, self._processor, commit = loaded
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))

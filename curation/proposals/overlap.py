@@ -51,7 +51,7 @@ class Recall:
 
 
 @dataclass(slots=True)
-class Coverage:
+class RecallAccumulator:
     """Accumulates the IoU of pairs, image by image; at most ``limit`` proposals per image count."""
 
     limit: int

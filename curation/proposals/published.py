@@ -32,7 +32,7 @@ _ROUNDING = 1.0  # pixels by which a detector's box may exceed the image
 BOX_NUMBERS = 4
 
 
-class Layout(StrEnum):
+class BoxLayout(StrEnum):
     """The meaning of a box's four numbers."""
 
     CORNERS = "corners"
@@ -43,9 +43,9 @@ class Layout(StrEnum):
 
 
 _KEYS = {
-    ("left", "top", "width", "height"): Layout.SIZES,
-    ("x", "y", "w", "h"): Layout.SIZES,
-    ("x1", "y1", "x2", "y2"): Layout.CORNERS,
+    ("left", "top", "width", "height"): BoxLayout.SIZES,
+    ("x", "y", "w", "h"): BoxLayout.SIZES,
+    ("x1", "y1", "x2", "y2"): BoxLayout.CORNERS,
 }
 Size = tuple[int, int]
 
@@ -56,7 +56,7 @@ class RawBox:
 
     numbers: tuple[float, float, float, float]
     score: float | None
-    layout: Layout | None
+    layout: BoxLayout | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def read_entries(path: Path) -> Iterator[ProposalEntry]:
             yield ProposalEntry(url, _parse_boxes(raw, where), where)
 
 
-def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> Layout:
+def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> BoxLayout:
     """Detect the meaning of bare numbers in a file from the first ``LAYOUT_SAMPLE_SIZE`` images of known size.
 
     Thousands of unknown images may come first: if few are known, the file is read to its end. A box that contradicts
@@ -97,12 +97,12 @@ def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> Layou
     known = ((entry, size) for entry, size in sized if size is not None)
     for entry, size in islice(known, LAYOUT_SAMPLE_SIZE):
         evidence.add(entry, size)
-        if len(evidence.against) == len(Layout):
+        if len(evidence.against) == len(BoxLayout):
             break
     return evidence.verdict(path)
 
 
-def entry_boxes(entry: ProposalEntry, layout: Layout, size: Size, *, limit: int) -> DetectedBoxes:
+def entry_boxes(entry: ProposalEntry, layout: BoxLayout, size: Size, *, limit: int) -> DetectedBoxes:
     """Return an entry's boxes in whole pixels of its image, best first; without scores in the file's order.
 
     Raises:
@@ -121,10 +121,10 @@ def entry_boxes(entry: ProposalEntry, layout: Layout, size: Size, *, limit: int)
 
 
 def _box_corners(
-    box: RawBox, layout: Layout, entry: ProposalEntry, size: Size
+    box: RawBox, layout: BoxLayout, entry: ProposalEntry, size: Size
 ) -> tuple[float, float, float, float]:
     left, top, third, fourth = box.numbers
-    is_sizes = (box.layout or layout) is Layout.SIZES
+    is_sizes = (box.layout or layout) is BoxLayout.SIZES
     right, bottom = (left + third, top + fourth) if is_sizes else (third, fourth)
     inside = left < size[0] and top < size[1] and right > 0 and bottom > 0
     if right < left or bottom < top or not inside:
@@ -140,7 +140,7 @@ def _box_corners(
 class _LayoutEvidence:
     """The evidence against each layout of four bare numbers: the first box that contradicts it."""
 
-    against: dict[Layout, str] = field(default_factory=dict)
+    against: dict[BoxLayout, str] = field(default_factory=dict)
     unlabelled: int = 0
     largest: float = 0.0
 
@@ -152,26 +152,26 @@ class _LayoutEvidence:
             left, top, third, fourth = box.numbers
             self.largest = max(self.largest, *box.numbers)
             if third < left or fourth < top:
-                self._rule_out(Layout.CORNERS, entry, box)
+                self._rule_out(BoxLayout.CORNERS, entry, box)
             if left + third > size[0] + _ROUNDING or top + fourth > size[1] + _ROUNDING:
-                self._rule_out(Layout.SIZES, entry, box)
+                self._rule_out(BoxLayout.SIZES, entry, box)
             if third > size[0] + _ROUNDING or fourth > size[1] + _ROUNDING:
-                self._rule_out(Layout.CORNERS, entry, box)
+                self._rule_out(BoxLayout.CORNERS, entry, box)
 
-    def _rule_out(self, layout: Layout, entry: ProposalEntry, box: RawBox) -> None:
+    def _rule_out(self, layout: BoxLayout, entry: ProposalEntry, box: RawBox) -> None:
         self.against.setdefault(layout, f"{entry.where}: box {list(box.numbers)}")
 
-    def verdict(self, path: Path) -> Layout:
+    def verdict(self, path: Path) -> BoxLayout:
         if not self.unlabelled:
-            return Layout.SIZES  # every box has keys that determine its layout
+            return BoxLayout.SIZES  # every box has keys that determine its layout
         if self.largest <= 1:
             raise InvalidInput(f"{path}: its numbers are shares of the image; write boxes in image pixels")
-        possible = [layout for layout in Layout if layout not in self.against]
+        possible = [layout for layout in BoxLayout if layout not in self.against]
         if len(possible) == 1:
             return possible[0]
         if not possible:
             raise InvalidInput(
-                f"{self.against[Layout.CORNERS]} cannot be two corners, and {self.against[Layout.SIZES]} "
+                f"{self.against[BoxLayout.CORNERS]} cannot be two corners, and {self.against[BoxLayout.SIZES]} "
                 "cannot be a corner and a size; use one layout in the whole file"
             )
         raise InvalidInput(
@@ -182,7 +182,7 @@ class _LayoutEvidence:
 def _parse_boxes(raw: Any, where: str) -> tuple[RawBox, ...]:
     scores = None
     if isinstance(raw, dict):
-        raw, scores = _unwrap(raw, where)
+        raw, scores = _unwrap_boxes(raw, where)
     if not isinstance(raw, list):
         raise InvalidInput(f"{where}: holds {type(raw).__name__}; give a list of boxes")
     boxes = tuple(_parse_box(box, f"{where}: box {position}") for position, box in enumerate(raw, start=1))
@@ -191,7 +191,7 @@ def _parse_boxes(raw: Any, where: str) -> tuple[RawBox, ...]:
     return tuple(RawBox(box.numbers, score, box.layout) for box, score in zip(boxes, scores, strict=True))
 
 
-def _unwrap(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None]:
+def _unwrap_boxes(raw: dict[str, Any], where: str) -> tuple[Any, list[float] | None]:
     name = next((name for name in ("boxes", "bboxes") if name in raw), None)
     if name is None:
         raise InvalidInput(

@@ -102,7 +102,7 @@ def edge_fit(corners: IntArray, labels: IntArray) -> FloatArray:
     (superpixel straddling), measured on every fourth pixel.
     """
     thinned = labels[::STRIDE, ::STRIDE]
-    inside = _count_labels(np.rint(corners / STRIDE).astype(np.int64), thinned)  # (k, n)
+    inside = _count_label_pixels(np.rint(corners / STRIDE).astype(np.int64), thinned)  # (k, n)
     sizes = np.bincount(thinned.ravel(), minlength=inside.shape[1])
     straddled = np.minimum(inside, sizes - inside).sum(axis=1)
     return 1.0 - straddled / np.maximum(inside.sum(axis=1), 1)
@@ -160,7 +160,7 @@ def _filter_tiny_boxes(
     return distinct_boxes[large], nearest[large]
 
 
-def _count_labels(corners: IntArray, labels: IntArray) -> IntArray:
+def _count_label_pixels(corners: IntArray, labels: IntArray) -> IntArray:
     """Return the pixels of each label within each box, by summed-area tables: (k, n)."""
     height, width = labels.shape
     sums = np.zeros((height + 1, width + 1, int(labels.max()) + 1), dtype=np.int32)

@@ -10,7 +10,7 @@ RECIPE, PROMPT = "recipe", "prompt"  # in an evaluation's options
 FURTHER_RECIPES = "further_recipes"  # in an evaluation's options: other rows that it also belongs to
 
 
-def is_same_run(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def is_equivalent_config(config: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two configurations give the same scorer, ignoring settings that only concern hardware and memory."""
     names = (config.keys() | other.keys()) - SETTINGS_THAT_CHANGE_NO_RESULT
     return all(config.get(name) == other.get(name) for name in names)
@@ -26,7 +26,7 @@ def find_scorer(
     """
     rows = Scorer.objects.filter(project=version.project_id, version=version).select_related("job")
     found = (scorer for scorer in rows if splits.items() <= scorer.splits.items())
-    alike = [scorer for scorer in found if is_same_run(scorer.config, config)]
+    alike = [scorer for scorer in found if is_equivalent_config(scorer.config, config)]
     ready = next((scorer for scorer in alike if scorer.is_ready), None)
     return ready or next((scorer for scorer in alike if scorer.job is not None), None)
 

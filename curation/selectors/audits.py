@@ -80,7 +80,7 @@ def can_close(user: Any, audit: Audit) -> bool:
     return has_role(user, audit.project, Role.ADMIN) or audit.created_by_id == user.pk
 
 
-def toxicity_analyses(project: Project) -> list[TextAnalysis]:
+def finished_toxicity_analyses(project: Project) -> list[TextAnalysis]:
     """Return the project's toxicity analyses, newest first."""
     finished = TextAnalysis.objects.filter(project=project, kind=AnalysisKind.TOXICITY, pairs__gt=0)
     return list(finished)

@@ -111,7 +111,7 @@ def preview_run(run: DuplicateRun) -> SetAsidePreview:
     """Return the effect of setting a run's photos aside now."""
     groups = current_groups(run)
     to_set_aside = {member for group in groups for member in group.members}
-    marked = set(marked_images(run.project).values_list("pk", flat=True))
+    marked = set(images_marked_as_duplicates(run.project).values_list("pk", flat=True))
     return SetAsidePreview(
         groups,
         len(to_set_aside),
@@ -120,7 +120,7 @@ def preview_run(run: DuplicateRun) -> SetAsidePreview:
     )
 
 
-def marked_images(project: Project) -> "QuerySet[Image]":
+def images_marked_as_duplicates(project: Project) -> "QuerySet[Image]":
     """Return the available images that are marked as duplicates of another."""
     return Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=False)
 
@@ -152,7 +152,9 @@ def duplicates_of(kept: Iterable[Image]) -> dict[int, list[Image]]:
     return groups
 
 
-def group_sizes(project: Project) -> "Counter[int]":
+def group_counts_by_size(project: Project) -> "Counter[int]":
     """Return the number of groups of each size, including the kept image."""
-    counted = marked_images(project).order_by().values("duplicate_of").annotate(others=Count("pk"))
+    counted = (
+        images_marked_as_duplicates(project).order_by().values("duplicate_of").annotate(others=Count("pk"))
+    )
     return Counter(1 + others for others in counted.values_list("others", flat=True))

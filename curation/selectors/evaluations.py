@@ -104,7 +104,7 @@ def predictions_file(evaluation: Evaluation) -> Path | None:
 def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], float]:
     """Return the comparison scores by (pair of the region, pair of the inference), empty if there are none."""
     path = predictions_file(evaluation)
-    key = _comparison_key(evaluation)
+    key = _read_comparison_answer_key(evaluation)
     if path is None or not key:
         return {}
     with zipfile.ZipFile(path) as archive:
@@ -128,7 +128,7 @@ def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:
     return len(known)
 
 
-def _comparison_key(evaluation: Evaluation) -> dict[str, Any]:
+def _read_comparison_answer_key(evaluation: Evaluation) -> dict[str, Any]:
     try:
         text = (evaluation_folder(evaluation) / COMPARISON_KEY).read_text("utf-8")
     except OSError:

@@ -14,7 +14,7 @@ OPEN = "open"
 
 
 @dataclass(frozen=True, slots=True)
-class SplitImage:
+class ComparedImage:
     """The fields of an image that a comparison of splits needs; many are in memory at a time."""
 
     pk: int
@@ -25,12 +25,12 @@ class SplitImage:
     set_aside: bool
 
 
-def split_images(project: Project) -> list[SplitImage]:
+def images_to_compare(project: Project) -> list[ComparedImage]:
     """Return all images that were not taken down, oldest first, including duplicates and those without a split."""
     rows = Image.objects.filter(project=project, taken_down_at__isnull=True).order_by("pk")
     values = rows.values_list("pk", "split", "sha256", "source_url", "source_record__facts", "duplicate_of")
     return [
-        SplitImage(pk, split, sha256, url, facts or {}, duplicate_of is not None)
+        ComparedImage(pk, split, sha256, url, facts or {}, duplicate_of is not None)
         for pk, split, sha256, url, facts, duplicate_of in values.iterator()
     ]
 
@@ -47,7 +47,7 @@ def split_sizes(project: Project) -> dict[str, int]:
     return dict(rows)
 
 
-def count_without_split(project: Project) -> int:
+def count_images_without_split(project: Project) -> int:
     """Return the number of offered images without a split."""
     offered = Image.objects.filter(taken_down_at__isnull=True, duplicate_of__isnull=True)
     return offered.filter(project=project, split="").count()

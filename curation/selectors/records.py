@@ -5,13 +5,13 @@ from collections.abc import Collection
 from django.db.models import Count
 
 from hits import registry
-from hits.domain.states import AssignmentStatus, Match, Purpose
+from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
 from hits.models import Assignment, Project
 
 
 def describe_unversioned_records(project: Project, record_types: Collection[str]) -> list[str]:
     """Describe what is collected but in no version: submissions waiting for review, and records of other types."""
-    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=SubmissionMatch.MATCHED)
     counts: dict[tuple[str, str], int] = {
         (kind, status): count
         for kind, status, count in rows.order_by()

@@ -8,7 +8,7 @@ from django.db.models.functions import Cast
 from curation.models import ComparisonRound, ComparisonSet, DatasetVersion
 from hits.domain.states import AssignmentStatus
 from hits.models import Job, Project
-from validation.selectors.judging import is_fully_judged, item_units
+from validation.selectors.judging import is_fully_judged, units_without_quality_checks
 
 MIN_RATINGS = 2  # ratings per candidate that the leaderboard's measures need
 
@@ -33,7 +33,9 @@ def launched_sets(comparison_round: ComparisonRound) -> "QuerySet[ComparisonSet]
     """Return the launched sets of a round, highest set score first; empty before its launch."""
     if comparison_round.batch is None:
         return comparison_round.sets.none()
-    units = item_units(comparison_round.batch).annotate(set_id=Cast("key", BigIntegerField()))
+    units = units_without_quality_checks(comparison_round.batch).annotate(
+        set_id=Cast("key", BigIntegerField())
+    )
     return comparison_round.sets.filter(pk__in=units.values("set_id")).order_by("rank")
 
 

@@ -61,7 +61,7 @@ def scorer_by_encoder(encoder: str) -> Scorer | None:
     return Scorer.objects.select_related("version").filter(pk=int(number), is_ready=True).first()
 
 
-def encoder_choices(project: Project) -> dict[str, str]:
+def scorer_encoder_choices(project: Project) -> dict[str, str]:
     """Return the project's ready scorers as encoders with their labels in forms, newest first."""
     ready = ready_scorers(project)
     return {scorer.encoder_name: f"Scorer {scorer.name}, from this project" for scorer in ready}
@@ -102,7 +102,7 @@ def ancestry(scorer: Scorer) -> list[Scorer]:
     return chain
 
 
-def known_pair_counts(scorer: Scorer, split: str = "") -> tuple[int, int]:
+def count_known_and_accepted_pairs(scorer: Scorer, split: str = "") -> tuple[int, int]:
     """Return the number of accepted pairs that a scorer was trained on, and the number of all accepted pairs.
 
     Pairs used for validation are counted too, since they chose its checkpoint, and so are those of its ancestors.

@@ -16,7 +16,7 @@ MAX_ENTITIES = 19  # the last bar counts this many or more
 
 
 @dataclass(frozen=True, slots=True)
-class SourceRow:
+class SourceCounts:
     """The numbers of a project's images of one collection by split, in the order of ``SPLITS``."""
 
     source: str
@@ -28,7 +28,7 @@ class SourceRow:
         return sum(self.counts)
 
 
-def imported_splits(project: Project, source: Source) -> dict[str, str]:
+def splits_by_source_id(project: Project, source: Source) -> dict[str, str]:
     """Return the split of each image of a collection that the project has, by the collection's id."""
     rows = SourceRecord.objects.filter(image__project=project, source=source.value)
     return dict(rows.values_list("source_id", "image__split"))
@@ -49,7 +49,7 @@ def source_labels(images: Iterable[int]) -> dict[int, str]:
     }
 
 
-def images_by_source(project: Project) -> list[SourceRow]:
+def image_counts_by_source(project: Project) -> list[SourceCounts]:
     """Return the number of images of each collection by split; images without a collection are last."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True)
@@ -61,10 +61,10 @@ def images_by_source(project: Project) -> list[SourceRow]:
     for source, split, count in rows:
         counts.setdefault(source or "", Counter())[split if split in SPLITS else ""] += count
     ordered = [source for source in (*Source, "") if source in counts]
-    return [SourceRow(source, tuple(counts[source][split] for split in SPLITS)) for source in ordered]
+    return [SourceCounts(source, tuple(counts[source][split] for split in SPLITS)) for source in ordered]
 
 
-def entity_counts(project: Project) -> tuple[list[int], int]:
+def entity_count_histogram(project: Project) -> tuple[list[int], int]:
     """Return the numbers of images with 0, 1, … entities (last: 19 or more), and of those without a count."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True)

@@ -89,7 +89,7 @@ def latest_analyses_by_kind(project: Project) -> dict[AnalysisKind, TextAnalysis
     return {AnalysisKind(row.kind): row for row in rows}
 
 
-def text_jobs(project: Project) -> dict[AnalysisKind, Job]:
+def latest_jobs_by_kind(project: Project) -> dict[AnalysisKind, Job]:
     """Return the newest job of each kind of analysis, open or ended."""
     rows = Job.objects.filter(project=project, task=ANALYSE_TEXTS).order_by("-pk")[:40]
     newest: dict[AnalysisKind, Job] = {}
@@ -109,7 +109,7 @@ def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Pair]:
     return {row.pk: row for row in rows.select_related("image")}
 
 
-def published_result(analysis: TextAnalysis) -> dict[str, Any]:
+def result_with_published_ids(analysis: TextAnalysis) -> dict[str, Any]:
     """Return a result for download: pairs by their published ids, ``None`` if the photo was taken down.
 
     A toxicity result has scores and no pairs; its queue is a separate file.
@@ -206,12 +206,12 @@ class ReviewCounts:
         return self.total - self.read
 
     @property
-    def harmless(self) -> float | None:
+    def harmless_share(self) -> float | None:
         """The share of reviewed texts without a concern: the scorer's false positives."""
         return 1 - self.concerns / self.read if self.read else None
 
     @property
-    def interval(self) -> Interval | None:
+    def harmless_interval(self) -> Interval | None:
         """Wilson's 95 % confidence interval of that share."""
         return wilson_interval(self.read, 1 - self.concerns / self.read) if self.read else None
 

@@ -15,7 +15,11 @@ from curation.scorer import recipes
 from curation.scorer.config import TINY
 from curation.scorer.recipes import Recipe, RecipeKind
 from curation.scorer.texts import TextKind
-from curation.selectors.ablations import SETTINGS_THAT_CHANGE_NO_RESULT, evaluation_recipes, is_same_run
+from curation.selectors.ablations import (
+    SETTINGS_THAT_CHANGE_NO_RESULT,
+    evaluation_recipes,
+    is_equivalent_config,
+)
 from curation.selectors.evaluations import SHORTCUT_OPTION, proposal_run_number
 
 SHORTCUTS: Mapping[RecipeKind, tuple[Shortcut, ...]] = {
@@ -64,7 +68,7 @@ def recipe_scorer(recipe: Recipe, scorers: Iterable[Scorer], default_splits: Spl
     return min(fitting, key=lambda scorer: _scorer_distance(recipe, scorer, default_splits), default=None)
 
 
-def bound_evaluation(name: str, evaluations: Iterable[Evaluation]) -> Evaluation | None:
+def evaluation_with_bound(name: str, evaluations: Iterable[Evaluation]) -> Evaluation | None:
     """Return the newest evaluation that has a bound's figure, if any; ``evaluations`` are newest first.
 
     Human accuracy on true boxes comes from judgments only; models have a figure of the same name.
@@ -85,7 +89,9 @@ def bound_evaluation(name: str, evaluations: Iterable[Evaluation]) -> Evaluation
 
 def first_evaluation_with_measure(measure: Measure, evaluations: Iterable[Evaluation]) -> Evaluation | None:
     """Return the first of a row's evaluations that has a measure, if any."""
-    return next((evaluation for evaluation in evaluations if _has_figure(evaluation, measure.path)), None)
+    return next(
+        (evaluation for evaluation in evaluations if _has_figure(evaluation, measure.figure_path)), None
+    )
 
 
 def training_differences(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> list[str]:
@@ -132,7 +138,7 @@ def _scorer_matches_recipe(recipe: Recipe, scorer: Scorer) -> bool:
     trained = _training_recipe(recipe)
     if trained is None or trained.changes.get("model") == "":
         return False
-    return is_same_run(trained.config(seed=scorer.config.get("seed", 0)).as_json(), scorer.config)
+    return is_equivalent_config(trained.config(seed=scorer.config.get("seed", 0)).as_json(), scorer.config)
 
 
 def _training_recipe(recipe: Recipe) -> Recipe | None:

@@ -22,7 +22,7 @@ from curation.selectors.evaluations import (
 from curation.services.ablation_sources import (
     BOUND_PATHS,
     SHORTCUTS,
-    bound_evaluation,
+    evaluation_with_bound,
     first_evaluation_with_measure,
     recipe_evaluations,
     recipe_scorer,
@@ -118,7 +118,7 @@ def ablation_table(version: DatasetVersion, split: str) -> list[AblationRow]:
         ],
         _default_splits(version),
     )
-    shown = (*recipes.all_recipes(), *_extra_batch_recipes(available))
+    shown = (*recipes.all_recipes(), *_extra_batch_size_recipes(available))
     return [_row(recipe, available, split) for recipe in shown]
 
 
@@ -130,7 +130,7 @@ def _default_splits(version: DatasetVersion) -> Mapping[str, Any]:
     return found.as_json()
 
 
-def _extra_batch_recipes(available: _AvailableResults) -> list[Recipe]:
+def _extra_batch_size_recipes(available: _AvailableResults) -> list[Recipe]:
     known = {recipe.name for recipe in recipes.all_recipes()}
     evaluated = map(evaluation_recipes, available.evaluations)
     named = {scorer.recipe for scorer in available.scorers}.union(*evaluated) - known
@@ -184,16 +184,18 @@ def _describe_untrained_shortcut(recipe: Recipe, evaluation: Evaluation) -> list
 
 def _cells(recipe: Recipe, split: str, evaluations: Sequence[Evaluation]) -> dict[str, Cell]:
     return {
-        name: _cell(recipe, name, split, first_evaluation_with_measure(measure, evaluations), measure.path)
+        name: _cell(
+            recipe, name, split, first_evaluation_with_measure(measure, evaluations), measure.figure_path
+        )
         for name, measure in COLUMN_MEASURES.items()
     }
 
 
 def _bound_row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRow:
     """Return human performance and the upper bound of the boxes, each from the newest evaluation that has it."""
-    found = {name: bound_evaluation(name, available.evaluations) for name in COLUMNS}
+    found = {name: evaluation_with_bound(name, available.evaluations) for name in COLUMNS}
     cells = {
-        name: _cell(recipe, name, split, source, BOUND_PATHS.get(name, COLUMN_MEASURES[name].path))
+        name: _cell(recipe, name, split, source, BOUND_PATHS.get(name, COLUMN_MEASURES[name].figure_path))
         for name, source in found.items()
     }
     shown = found["comparison"] or next((source for source in found.values() if source is not None), None)

@@ -42,7 +42,9 @@ def plan_audit(*, project: Project, recipe: SampleRecipe) -> AuditPlan:
     """
     analysis = None
     if recipe.method is SamplingMethod.TOP:
-        analysis = next((row for row in audits.toxicity_analyses(project) if row.pk == recipe.analysis), None)
+        analysis = next(
+            (row for row in audits.finished_toxicity_analyses(project) if row.pk == recipe.analysis), None
+        )
         if analysis is None:
             raise Refused("analysis: this project has no such toxicity analysis; choose another one")
     pairs = audits.auditable_pairs(project, recipe.analysis)

@@ -137,7 +137,7 @@ class BuiltRound:
     skipped: dict[str, list[dict[str, Any]]]
 
 
-def splits_in_use(project: Project) -> list[str]:
+def accepted_pair_splits(project: Project) -> list[str]:
     """Return the splits of the accepted pairs' photos; an empty name means photos without a split."""
     return sorted(set(accepted_pairs(project).order_by().values_list("image__split", flat=True)))
 
@@ -170,7 +170,7 @@ def request_comparison_round(
     if not pairs:
         raise Refused("pairs: none is approved yet; approve submissions first")
     check_selection(project, Selection.from_json(chosen.selection))
-    splits = splits_in_use(project)
+    splits = accepted_pair_splits(project)
     if len(splits) > 1 and not chosen.split:
         names = ", ".join(name or "none" for name in splits)
         raise Refused(f"split: the photos are in {names}; choose one, because a set must not mix splits")

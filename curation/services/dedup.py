@@ -255,7 +255,7 @@ def undo_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = None) ->
 
 
 @transaction.atomic
-def keep_group(*, project: Project, images: Sequence[int], by: AbstractBaseUser) -> None:
+def mark_group_as_different(*, project: Project, images: Sequence[int], by: AbstractBaseUser) -> None:
     """Mark the photos of a group as different and offer all of them. Later runs respect this. Idempotent.
 
     Raises:
@@ -310,7 +310,7 @@ def store_duplicate_groups(
     mark_duplicates(project=project, groups=groups, examined=compared_images, by=by)
     set_aside_again = _apply_same_verdicts(project, pairs, reoffered, by)
     members = {member for group in groups.values() for member in group}
-    marked = set(duplicates.marked_images(project).values_list("pk", flat=True))
+    marked = set(duplicates.images_marked_as_duplicates(project).values_list("pk", flat=True))
     return MarkCounts(
         marked=len(marked.intersection(compared_images)),
         set_aside_again=set_aside_again,

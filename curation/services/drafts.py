@@ -10,7 +10,7 @@ from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import PLAN
-from curation.services.versions import ProgressReport, plan_version, project_content_totals
+from curation.services.versions import ProgressReport, plan_version, project_content_fingerprint
 from curation.versions.difference import Difference, Key, compare_rows
 from curation.versions.families import family_of
 from curation.versions.plan import Plan
@@ -175,5 +175,5 @@ def _removal_reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str
 
 def _fingerprint(version: DatasetVersion) -> str:
     return content_sha256(
-        [version.selection, *(str(value) for value in project_content_totals(version.project))]
+        [version.selection, *(str(value) for value in project_content_fingerprint(version.project))]
     )

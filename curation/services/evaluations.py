@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from curation.evaluation.shortcuts import LABELS, Shortcut
-from curation.families.sherlock.evaluation_plan import ALL, SetOptions, resolve_proposals
+from curation.families.sherlock.evaluation_plan import ALL, EvaluationSetOptions, resolve_proposal_run
 from curation.features.encoder import POOLED_ENCODER
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Scorer
 from curation.records import InvalidInput
@@ -18,7 +18,7 @@ from curation.selectors.jobs import EVALUATE
 from curation.selectors.scorers import scorer_by_encoder
 from curation.services.options import check_at_least, check_one_of
 from curation.services.scorers import resolve_encoder
-from curation.services.splits import check_split, check_version
+from curation.services.splits import check_split, check_version_in_project
 from curation.versions.splits import UnknownSplit, parse_split
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
@@ -42,7 +42,7 @@ class EvaluationOptions:
     scorer's name. extra_facts: further facts stored with the row, such as its recipe.
     """
 
-    sets: SetOptions = field(default_factory=SetOptions)
+    sets: EvaluationSetOptions = field(default_factory=EvaluationSetOptions)
     proposals: int | None = None
     region_mode: str = ""
     label: str = ""
@@ -193,15 +193,15 @@ def complete_evaluation(
     return bool(rows.update(figures=figures, provenance=provenance, path=path, sha256=sha256))
 
 
-def evaluation_set_options(evaluation: Evaluation) -> SetOptions:
+def evaluation_set_options(evaluation: Evaluation) -> EvaluationSetOptions:
     """Return the set options of an evaluation."""
-    return SetOptions(**evaluation.options["sets"])
+    return EvaluationSetOptions(**evaluation.options["sets"])
 
 
 def _override_options(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
     """Return the options with the given texts and region mode."""
     try:
-        sets = SetOptions(**asdict(options.sets) | {"texts": texts or options.sets.texts})
+        sets = EvaluationSetOptions(**asdict(options.sets) | {"texts": texts or options.sets.texts})
     except InvalidInput as error:
         raise Refused(str(error)) from error
     return EvaluationOptions(
@@ -260,7 +260,7 @@ def _create_and_queue(
 
 def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str:
     """Check that the version can be evaluated, and return the split as rows spell it."""
-    check_version(project, version)
+    check_version_in_project(project, version)
     try:
         resolved = str(parse_split("" if split == ALL else split))
     except UnknownSplit as error:
@@ -272,7 +272,7 @@ def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str
 def _resolve_proposals(version: DatasetVersion, options: EvaluationOptions) -> int | None:
     """Return the run of proposals to use; it is fixed when the evaluation is requested."""
     try:
-        run = resolve_proposals(version, options.proposals)
+        run = resolve_proposal_run(version, options.proposals)
     except InvalidInput as error:
         raise Refused(str(error)) from error
     return run.pk if run else None

@@ -151,7 +151,7 @@ def _identity(spec: FeatureSpec) -> dict[str, Any]:
 
 
 def _facts(spec: FeatureSpec) -> dict[str, Any]:
-    return {"preprocessing": spec.preprocessing, "count": spec.count, "shards": spec.shards}
+    return {"preprocessing": spec.preprocessing, "count": spec.count, "shards": spec.shard_count}
 
 
 _EMPTY_MESSAGES = {

@@ -151,7 +151,7 @@ def review_leaked_pair(*, pair: LeakedPair, verdict: str, by: AbstractBaseUser) 
 
 
 @transaction.atomic
-def set_pair_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
+def set_leaked_image_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
     """Mark two images as the same, set one of them aside, and return it.
 
     ``SPLIT_PRIORITY`` decides which image is kept. Collected pairs and released versions do not change.

@@ -134,7 +134,9 @@ def _create_run_and_queue(
     return job
 
 
-def request_overlaps(*, run: ProposalRun, by: AbstractBaseUser | None, queue: bool = True) -> Job:
+def request_proposals_measurement(
+    *, run: ProposalRun, by: AbstractBaseUser | None, queue: bool = True
+) -> Job:
     """Queue the job that measures a run against the currently accepted pairs.
 
     Raises:

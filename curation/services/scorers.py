@@ -17,7 +17,7 @@ from curation.selectors import scorers as scorer_selectors
 from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
 from curation.selectors.scorers import SCORER_PREFIX
 from curation.services.scorer_splits import VAL_SHARE, check_batch_size, choose_splits
-from curation.services.splits import check_sealed, check_version
+from curation.services.splits import check_sealed, check_version_in_project
 from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import Refused
@@ -57,7 +57,7 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
             pairs than a batch, or the parent was trained on a rehearsal and the version was not.
     """
     _check_version(project, version)
-    parent, config = _resolve_start(project, config)
+    parent, config = _resolve_initial_model(project, config)
     if parent is not None and is_from_rehearsal(parent) and not version.rehearsal:
         raise Refused(
             f"model: {parent.name} was trained on a rehearsal, whose answers may be simulated; "
@@ -81,13 +81,13 @@ def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
 
 
 def _check_version(project: Project, version: DatasetVersion) -> None:
-    check_version(project, version)
+    check_version_in_project(project, version)
     check_sealed(version)
     if version.rehearsal != project.is_rehearsal:
         raise Refused(f"version: {version.name} and {project.name} must both be real or both be rehearsals")
 
 
-def _resolve_start(project: Project, config: TrainingConfig) -> tuple[Scorer | None, TrainingConfig]:
+def _resolve_initial_model(project: Project, config: TrainingConfig) -> tuple[Scorer | None, TrainingConfig]:
     """Return the parent scorer, if any, and the configuration that names it by its number."""
     if config.model.startswith(SCORER_PREFIX):
         parent = get_ready_scorer(project, config.model, field="model")
@@ -310,11 +310,12 @@ def scorer_provenance(scorer: Scorer) -> dict[str, Any]:
 
 def known_pairs_warning(scorer: Scorer, split: str = "") -> str:
     """Return a warning when a scorer chooses candidates for pairs it was trained on; empty if there are none."""
-    known, pairs = scorer_selectors.known_pair_counts(scorer, split)
+    known, pairs = scorer_selectors.count_known_and_accepted_pairs(scorer, split)
     if not known:
         return ""
     amount = f"all {pairs:,}" if known == pairs else f"{known:,} of {pairs:,}"
     return (
-        f"{scorer.name} was trained or validated on {amount} approved pairs. It rates their inferences as "
-        "very plausible, so few candidates will pass. Use it for unseen pairs, or interpret the sets with care."
+        f"{scorer.name} was trained or validated on {amount} approved pairs. It rates the inferences of these "
+        "pairs as very plausible, so it will find few other inferences more plausible. Use the scorer for unseen "
+        "pairs, or interpret the sets with care."
     )

@@ -14,7 +14,7 @@ from django.db import transaction
 
 from curation.models import Source, SourceRecord
 from curation.records import InvalidInput
-from curation.selectors.sources import imported_splits, source_labels, source_records
+from curation.selectors.sources import source_labels, source_records, splits_by_source_id
 from curation.sources.boxes import FittedRegions, check_size, fit_regions
 from curation.sources.path_sandbox import PathSandbox
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
@@ -114,7 +114,7 @@ class ImageImport:
         self._progress = progress
         self._sandbox = sandbox
         self._fingerprint = _fingerprint(plan)
-        self._known = imported_splits(project, self._source)
+        self._known = splits_by_source_id(project, self._source)
         self._position, self._counts = self._find_resume_point()
 
     def run(self) -> ImportCounts:

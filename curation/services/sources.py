@@ -21,8 +21,8 @@ from curation.services.source_images import (
 )
 from curation.sources import vcr, visual_genome
 from curation.sources.path_sandbox import PathSandbox
-from curation.sources.records import SPLITS, MissingPolicy, SourceImage, SourcePlan, SourceRegion
-from curation.sources.vcr import EntityCount, VcrSource, read_vcr
+from curation.sources.records import SPLITS, MissingImagePolicy, SourceImage, SourcePlan, SourceRegion
+from curation.sources.vcr import EntityCountRule, VcrSource, read_vcr
 from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from hits.models import Job, Project
 from hits.services import audit
@@ -86,10 +86,10 @@ def spec_from_json(source: str, stored: Mapping[str, Any]) -> CollectionSpec:
     """Return the spec stored in a job."""
     values = dict(stored)
     values["allowed"] = tuple(values["allowed"])
-    values["missing"] = MissingPolicy(values["missing"])
+    values["missing"] = MissingImagePolicy(values["missing"])
     if Source(source) is Source.VISUAL_GENOME:
         return VisualGenomeSource(**values)
-    return VcrSource(**values | {"count": EntityCount(values["count"])})
+    return VcrSource(**values | {"count": EntityCountRule(values["count"])})
 
 
 def options_from_json(stored: Mapping[str, Any]) -> ImportOptions:

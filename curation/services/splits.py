@@ -7,7 +7,7 @@ from hits.models import Project
 from hits.services.errors import Refused
 
 
-def check_version(project: Project, version: DatasetVersion) -> None:
+def check_version_in_project(project: Project, version: DatasetVersion) -> None:
     """Check that a version belongs to the project; raise Refused otherwise."""
     if version.project_id != project.pk:
         raise Refused(f"version: {version.name} is another project's; choose one of {project.name}")

@@ -20,7 +20,7 @@ from curation.models import AnalysisKind, Pair, PairText, TextAnalysis, TextRevi
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.selectors.pairs import accepted_pairs
 from curation.services.options import check_at_least, check_one_of
-from curation.texts.captions import Measure
+from curation.texts.captions import CaptionMeasure
 from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import BadFile, Refused, StorageFull
@@ -129,7 +129,7 @@ class CaptionOptions:
 
     source: str = "auto"
     against: str = "overlap"
-    measure: str = Measure.MEAN.value
+    measure: str = CaptionMeasure.MEAN.value
     most: int = 5
     images: int = 2_000
     seed: int = 0
@@ -141,7 +141,7 @@ class CaptionOptions:
         check_one_of("source", self.source, CAPTION_SOURCES)
         _check_file_option("source", self.source, self.file)
         check_one_of("against", self.against, REGION_CHOICES)
-        check_one_of("measure", self.measure, [measure.value for measure in Measure])
+        check_one_of("measure", self.measure, [measure.value for measure in CaptionMeasure])
         check_at_least("most", self.most, 1)
         for name in ("images", "seed"):
             check_at_least(name, getattr(self, name), 0)
@@ -242,7 +242,7 @@ def store_analysis(
     return finish_analysis(analysis=row, result=result)
 
 
-def create_scored_analysis(
+def create_toxicity_analysis(
     *, project: Project, options: ToxicityOptions, by: AbstractBaseUser | None
 ) -> TextAnalysis:
     """Create an analysis that accepts scores until it is finished; it is not visible before that.
@@ -281,7 +281,7 @@ def finish_analysis(*, analysis: TextAnalysis, result: AnalysisResult) -> TextAn
     return analysis
 
 
-def record_review(
+def record_text_review(
     *, observation: Pair, field: str, is_concern: bool, note: str = "", by: AbstractBaseUser
 ) -> TextReview:
     """Record a person's review of a text; the latest counts, and earlier ones are kept. The pair is not removed.

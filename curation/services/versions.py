@@ -182,13 +182,13 @@ def _seal(
     """Prepare, then write in one transaction; prepare again if something changed in between."""
     project = draft.project
     for _ in range(MAX_ATTEMPTS):
-        before = project_content_totals(project)
+        before = project_content_fingerprint(project)
         plan = _plan_or_refuse(draft)
         _check_images(project, plan, progress)
         sealed_fields = _SealedFields(draft, plan)
         crash_point("seal.after_prepare")
         with transaction.atomic():
-            if project_content_totals(project) != before:
+            if project_content_fingerprint(project) != before:
                 continue
             version = create()
             _write_rows(version, plan)
@@ -239,7 +239,7 @@ def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
     return f"there is nothing to seal: {'; '.join(reasons)}"
 
 
-def project_content_totals(project: Project) -> tuple[object, ...]:
+def project_content_fingerprint(project: Project) -> tuple[object, ...]:
     """Return sums that change whenever the possible contents of a version change."""
     approved = Assignment.objects.filter(
         hit__unit__batch__project=project, status=AssignmentStatus.APPROVED
@@ -366,7 +366,7 @@ def ensure_export_folder(*, version: DatasetVersion) -> Path:
         raise Refused(f"{version.name} is a draft: seal it first")
     if seal_sha256(seal_file_lines(version)) != version.manifest_sha256:
         raise Refused(f"{version.name}: its rows no longer match its checksum; restore the database")
-    folder = export_path(version)
+    folder = export_folder(version)
     try:
         return export_version(version, folder).folder
     except ExportRefused:
@@ -377,6 +377,6 @@ def ensure_export_folder(*, version: DatasetVersion) -> Path:
         raise Refused(str(error)) from error
 
 
-def export_path(version: DatasetVersion) -> Path:
+def export_folder(version: DatasetVersion) -> Path:
     """Return the folder of a sealed version's export, which may not exist yet."""
     return Path(settings.MEDIA_ROOT) / "exports" / f"{version.pk}-{version.manifest_sha256[:16]}"

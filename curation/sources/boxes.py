@@ -30,7 +30,7 @@ def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
     Raises:
         InvalidInput: the size differs, so boxes would not fit.
     """
-    if stated == stored or (resized and _same_shape(stated, stored)):
+    if stated == stored or (resized and _has_same_aspect_ratio(stated, stored)):
         return
     hint = "get the published file" if resized else "get the published file, or allow resized copies"
     raise InvalidInput(
@@ -38,7 +38,7 @@ def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
     )
 
 
-def _same_shape(stated: Size, stored: Size) -> bool:
+def _has_same_aspect_ratio(stated: Size, stored: Size) -> bool:
     """Whether one size is the other scaled, each side rounded to a pixel."""
     ratio = stated[1] / stated[0]
     return abs(stored[0] * ratio - stored[1]) <= 1 + ratio

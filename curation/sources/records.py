@@ -13,7 +13,7 @@ ProgressCallback = Callable[[int], None]
 """Called with the number of records read so far. May raise to stop."""
 
 
-class MissingPolicy(StrEnum):
+class MissingImagePolicy(StrEnum):
     """What to do if an image that a file names is missing."""
 
     REFUSE = "refuse"

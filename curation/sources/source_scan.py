@@ -12,7 +12,7 @@ from curation.records import InvalidInput
 from curation.sources.path_sandbox import PathSandbox
 from curation.sources.records import (
     PROGRESS_EVERY,
-    MissingPolicy,
+    MissingImagePolicy,
     ProgressCallback,
     SourceImage,
     SourcePlan,
@@ -31,7 +31,9 @@ class SourceScan:
         report_progress: called regularly with the number of records read.
     """
 
-    def __init__(self, *, missing: MissingPolicy, within: str, report_progress: ProgressCallback) -> None:
+    def __init__(
+        self, *, missing: MissingImagePolicy, within: str, report_progress: ProgressCallback
+    ) -> None:
         self._when_missing = missing
         self._sandbox = PathSandbox(within)
         self._report_progress = report_progress
@@ -94,7 +96,7 @@ class SourceScan:
         Raises:
             InvalidInput: the first location, the problem, such as "is not in the folder", and the hint.
         """
-        if self._missing and self._when_missing is MissingPolicy.REFUSE:
+        if self._missing and self._when_missing is MissingImagePolicy.REFUSE:
             raise InvalidInput(
                 f"{self._missing[0]} {problem} ({len(self._missing)} missing in all); "
                 f"{hint}, or skip missing images"
@@ -109,7 +111,7 @@ class SourceScan:
         Raises:
             InvalidInput: ``named``, such as "the lists name", the first name, the problem and the hint.
         """
-        if names and self._when_missing is MissingPolicy.REFUSE:
+        if names and self._when_missing is MissingImagePolicy.REFUSE:
             raise InvalidInput(f"{named} {min(names)}, which {problem} ({len(names)} such in all); {hint}")
         self.count_left_out(reason, len(names))
 

@@ -85,8 +85,8 @@ def missing_list_warning(list_name: str, *, split: str, count: int | None, hint:
         list_name: the missing list. split: the split of all images. count: number of images, if known.
     """
     how_many = "all images" if count is None else "the only image" if count == 1 else f"all {count:,} images"
-    becomes = "becomes" if count == 1 else "become"
-    return f"No {list_name} was given: {how_many} {becomes} {split}; {hint}"
+    verb = "is" if count == 1 else "are"
+    return f"No {list_name} was given: {how_many} {verb} put into {split}; {hint}"
 
 
 def parse_image_id(name: str) -> str:

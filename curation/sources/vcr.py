@@ -12,8 +12,8 @@ and ``dataloaders/vcr.py`` of rowanz/r2c):
 
 Hessel et al. 2022, appendix A.2: "we use the subset also annotated by VisualCOMET [44]; we limit our selection to
 images that contain at least 3 unique entities (persons or objects)". The paper does not define unique entities.
-VCR numbers every detected object, so that ``person1`` and ``person2`` are two; ``EntityCount.OBJECTS`` counts in this
-way, without objects that repeat another's class and box. ``EntityCount.NAMES`` counts classes.
+VCR numbers every detected object, so that ``person1`` and ``person2`` are two; ``EntityCountRule.OBJECTS`` counts
+in this way, without objects that repeat another's class and box. ``EntityCountRule.NAMES`` counts classes.
 
 An image's address is the one in the Sherlock corpus (train_retrieval_clip.py of allenai/sherlock).
 """
@@ -31,7 +31,7 @@ from curation.sources.json_stream import iterate_lines, parse_json
 from curation.sources.records import (
     MAX_ID_LENGTH,
     SPLITS,
-    MissingPolicy,
+    MissingImagePolicy,
     ProgressCallback,
     SourceImage,
     SourcePlan,
@@ -48,7 +48,7 @@ MAX_METADATA_BYTES = 1 << 26
 CORNERS, CORNERS_AND_SCORE = 4, 5
 
 
-class EntityCount(StrEnum):
+class EntityCountRule(StrEnum):
     """What counts as a unique entity."""
 
     OBJECTS = "objects"
@@ -74,8 +74,8 @@ class VcrSource:
     annotations: dict[str, str] = field(default_factory=dict)
     allowed: tuple[str, ...] = ()
     min_entities: int = MIN_ENTITIES
-    count: EntityCount = EntityCount.OBJECTS
-    missing: MissingPolicy = MissingPolicy.REFUSE
+    count: EntityCountRule = EntityCountRule.OBJECTS
+    missing: MissingImagePolicy = MissingImagePolicy.REFUSE
     limit: int | None = None
     within: str = ""
 
@@ -137,9 +137,9 @@ def read_vcr(source: VcrSource, *, report_progress: ProgressCallback = lambda _:
     return _VcrReader(source, report_progress).plan()
 
 
-def count_entities(objects: Sequence[SourceRegion], count: EntityCount) -> int:
+def count_entities(objects: Sequence[SourceRegion], count: EntityCountRule) -> int:
     """Return the number of unique entities among the detected objects."""
-    if count is EntityCount.NAMES:
+    if count is EntityCountRule.NAMES:
         return len({item.text for item in objects})
     return len({(item.text, item.box) for item in objects})
 

@@ -26,7 +26,13 @@ from typing import Any
 from curation.records import InvalidInput
 from curation.sources import fields
 from curation.sources.json_stream import iterate_list, read_record
-from curation.sources.records import MissingPolicy, ProgressCallback, SourceImage, SourcePlan, SourceRegion
+from curation.sources.records import (
+    MissingImagePolicy,
+    ProgressCallback,
+    SourceImage,
+    SourcePlan,
+    SourceRegion,
+)
 from curation.sources.source_scan import SourceScan
 from curation.sources.splits import missing_list_warning, read_allowed_names, read_splits
 
@@ -59,7 +65,7 @@ class VisualGenomeSource:
     splits: dict[str, str] = field(default_factory=dict)
     rest: str = ""
     allowed: tuple[str, ...] = ()
-    missing: MissingPolicy = MissingPolicy.REFUSE
+    missing: MissingImagePolicy = MissingImagePolicy.REFUSE
     limit: int | None = None
     within: str = ""
 

@@ -21,7 +21,7 @@ def joined(value: object) -> object:
 
 
 @register.filter
-def size(count: int) -> str:
+def file_size(count: int) -> str:
     """Return ``38.4 MB``, ``12.0 kB`` or ``312 B``."""
     if count < KILO:
         return f"{count} B"

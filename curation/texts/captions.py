@@ -16,7 +16,7 @@ MIN_COSINE, MAX_COSINE, BINS = -0.2, 1.0, 24
 Box = Mapping[str, int]
 
 
-class Measure(StrEnum):
+class CaptionMeasure(StrEnum):
     """How a text is compared with several captions, which the paper does not specify."""
 
     MEAN = "mean"
@@ -51,16 +51,18 @@ def describe_spread(cosines: Sequence[float] | NDArray[np.floating]) -> CosineSp
     )
 
 
-def caption_similarity(text: NDArray[np.floating], captions: NDArray[np.floating], measure: Measure) -> float:
+def caption_similarity(
+    text: NDArray[np.floating], captions: NDArray[np.floating], measure: CaptionMeasure
+) -> float:
     """Return the mean or maximum cosine of a text with its captions.
 
     text: (d,) and captions: (m, d), m ≥ 1, rows of length 1.
     """
     cosines = captions @ text
-    return float(cosines.mean() if measure is Measure.MEAN else cosines.max())
+    return float(cosines.mean() if measure is CaptionMeasure.MEAN else cosines.max())
 
 
-def similarity_among_captions(captions: NDArray[np.floating], measure: Measure) -> list[float]:
+def similarity_among_captions(captions: NDArray[np.floating], measure: CaptionMeasure) -> list[float]:
     """Return each caption's similarity to the others of its picture; empty for fewer than two captions.
 
     captions: (m, d), rows of length 1.
@@ -84,7 +86,7 @@ def _shared_length(start: int, length: int, other: int, other_length: int) -> in
     return max(0, min(start + length, other + other_length) - max(start, other))
 
 
-def nearest_regions(boxes: Sequence[Box], regions: Sequence[Box], limit: int) -> list[int]:
+def overlapping_regions(boxes: Sequence[Box], regions: Sequence[Box], limit: int) -> list[int]:
     """Return the regions that overlap one of the boxes, largest overlap first, at most ``limit``.
 
     Ties keep the order of the regions.

@@ -21,7 +21,7 @@ _OPEN = re.compile(
 )
 
 
-def allows_copies(licence: str) -> bool:
+def allows_redistribution(licence: str) -> bool:
     """Whether a licence, by its name, allows redistribution (with credit and licence notice)."""
     return bool(_OPEN.match(licence))
 
@@ -41,7 +41,9 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, choice: str) -
         if image is None:  # taken down since: only its name is given
             yield dict.fromkeys(FIELDS) | {"image": row.url, "sha256": row.sha256, "source": ""}
             continue
-        is_included = choice == ALL_PHOTOS or (choice == LICENSED_PHOTOS and allows_copies(image.licence))
+        is_included = choice == ALL_PHOTOS or (
+            choice == LICENSED_PHOTOS and allows_redistribution(image.licence)
+        )
         ending = str(image.file.name).rpartition(".")[2]
         yield {
             "image": row.url,

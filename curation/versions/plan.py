@@ -96,17 +96,17 @@ class Plan:
     def exclusion_reason(self, part: str, instance_id: str) -> str:
         """Return why a row is excluded, or an empty string if it is not."""
         query = "SELECT reason FROM left_out WHERE part = ? AND instance_id = ?"
-        return str(self._spool.first(query, (part, instance_id)) or "")
+        return str(self._spool.first_value(query, (part, instance_id)) or "")
 
     @property
     def image_count(self) -> int:
         """The number of images."""
-        return int(self._spool.first("SELECT count(*) FROM image"))
+        return int(self._spool.first_value("SELECT count(*) FROM image"))
 
     @property
     def row_count(self) -> int:
         """The number of rows of all parts."""
-        return int(self._spool.first("SELECT count(*) FROM planned"))
+        return int(self._spool.first_value("SELECT count(*) FROM planned"))
 
     @property
     def images(self) -> Iterator[PlannedImage]:

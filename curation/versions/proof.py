@@ -46,7 +46,7 @@ def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None
     _check_annotators(folder, seal)
     if images is not None:
         _check_images(images, seal)
-    return int(seal.first("SELECT count(*) FROM sealed WHERE part = ?", (parts[0],)))
+    return int(seal.first_value("SELECT count(*) FROM sealed WHERE part = ?", (parts[0],)))
 
 
 def _match_part(name: str, parts: Sequence[str]) -> str | None:
@@ -84,7 +84,7 @@ def _check_rows(folder: Path, name: str, part: str, seal: Spool) -> None:
 def _check_annotators(folder: Path, seal: Spool) -> None:
     for number, line in _lines(folder / "annotators.jsonl"):
         part, key = line.pop("part"), line.pop("instance_id")
-        sealed = seal.first("SELECT annotators FROM sealed WHERE part = ? AND id = ?", (part, key))
+        sealed = seal.first_value("SELECT annotators FROM sealed WHERE part = ? AND id = ?", (part, key))
         if annotators_sha256(key, line.pop("workers", None) or list(line.values())) != sealed:
             raise InvalidInput(f"annotators.jsonl: line {number} ({key}) differs from what was sealed")
 

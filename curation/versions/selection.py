@@ -11,7 +11,7 @@ from typing import Any
 from curation.records import InvalidInput
 
 
-class Reason(StrEnum):
+class ExclusionReason(StrEnum):
     """Why a record is excluded. The first one that applies is the main reason; others are stored with it."""
 
     SIMULATED = "simulated"
@@ -23,15 +23,15 @@ class Reason(StrEnum):
     LOST_A_PART = "lost_a_part"
 
 
-REASON_ORDER = tuple(Reason)
+REASON_ORDER = tuple(ExclusionReason)
 REASON_LABELS: Mapping[str, str] = {
-    Reason.SIMULATED: "simulated",
-    Reason.IMAGE_TAKEN_DOWN: "photo taken down",
-    Reason.AUDIT_CONCERN: "marked in an audit",
-    Reason.JUDGED_AGAINST: "rejected by the decision run",
-    Reason.NOT_JUDGED: "not judged in the decision run",
-    Reason.UNDECIDED: "undecided in the decision run",
-    Reason.LOST_A_PART: "lost a part",
+    ExclusionReason.SIMULATED: "simulated",
+    ExclusionReason.IMAGE_TAKEN_DOWN: "photo taken down",
+    ExclusionReason.AUDIT_CONCERN: "marked in an audit",
+    ExclusionReason.JUDGED_AGAINST: "rejected by the decision run",
+    ExclusionReason.NOT_JUDGED: "not judged in the decision run",
+    ExclusionReason.UNDECIDED: "undecided in the decision run",
+    ExclusionReason.LOST_A_PART: "lost a part",
 }
 
 
@@ -112,7 +112,9 @@ class Selection:
         )
 
 
-def split_main_reason(reasons: Sequence[Reason]) -> tuple[Reason, tuple[Reason, ...]]:
+def split_main_reason(
+    reasons: Sequence[ExclusionReason],
+) -> tuple[ExclusionReason, tuple[ExclusionReason, ...]]:
     """Return the main reason and the others, by ``REASON_ORDER``."""
     ordered = sorted(set(reasons), key=REASON_ORDER.index)
     return ordered[0], tuple(ordered[1:])

@@ -8,7 +8,13 @@ from django.db.models import Count, Q
 from curation.audits.parsing import codebook_from_row
 from curation.models import Audit, AuditLabel
 from curation.records import InvalidInput
-from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, split_main_reason
+from curation.versions.selection import (
+    AuditChoice,
+    DecisionChoice,
+    ExclusionReason,
+    Selection,
+    split_main_reason,
+)
 from curation.versions.spool import Spool
 from hits.models import Project, Record
 from validation.domain.decision_rules import Outcome
@@ -45,25 +51,25 @@ class SelectionFilter:
                 self._read_decisions(run, selection.decisions)
         self._marked = {pk for audit in selection.audits for pk in _marked_records(project, audit)}
 
-    def exclusion_reason(self, record: Record) -> tuple[Reason, tuple[Reason, ...]] | None:
+    def exclusion_reason(self, record: Record) -> tuple[ExclusionReason, tuple[ExclusionReason, ...]] | None:
         """Return why a record is excluded, with further reasons, or ``None`` if it is selected."""
         reasons = list(self._decision_reasons(record.instance_id))
         if record.pk in self._marked:
-            reasons.append(Reason.AUDIT_CONCERN)
+            reasons.append(ExclusionReason.AUDIT_CONCERN)
         return split_main_reason(reasons) if reasons else None
 
-    def _decision_reasons(self, item: str) -> Iterable[Reason]:
+    def _decision_reasons(self, item: str) -> Iterable[ExclusionReason]:
         choice = self._decisions
         if choice is None:
             return
         query = "SELECT judged, rejected, undecided FROM decided WHERE item = ?"
         judged, rejected, undecided = next(self._spool.rows(query, (item,)), (0, 0, 0))
         if rejected:
-            yield Reason.JUDGED_AGAINST
+            yield ExclusionReason.JUDGED_AGAINST
         if judged < len(choice.dimensions) and not choice.keep_not_judged:
-            yield Reason.NOT_JUDGED
+            yield ExclusionReason.NOT_JUDGED
         if undecided and not choice.keep_undecided:
-            yield Reason.UNDECIDED
+            yield ExclusionReason.UNDECIDED
 
     def _read_decisions(self, run: DecisionRun, choice: DecisionChoice) -> None:
         rows = ItemDecision.objects.filter(run=run, dimension__in=choice.dimensions).order_by("item")

@@ -47,7 +47,7 @@ class Spool:
         while found := cursor.fetchmany(BATCH_SIZE):
             yield from found
 
-    def first(self, query: str, values: tuple[Any, ...] = ()) -> Any:
+    def first_value(self, query: str, values: tuple[Any, ...] = ()) -> Any:
         """Return the first column of a query's first row, or ``None``."""
         found = self.run(query, values).fetchone()
         return None if found is None else found[0]

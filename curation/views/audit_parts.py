@@ -10,7 +10,7 @@ from curation.audits.figures import AgreementFigures, CodeFigures, LabelledItem,
 from curation.audits.labels import ItemState
 from curation.models import AuditItem
 from curation.views.report_sections import Cell, Section, Table
-from hits.charts.coefficients import coefficient, heat_table
+from hits.charts.coefficients import coefficient_strip, heat_table
 from hits.charts.scale import decimal_text, percent_text
 from hits.charts.strips import share_strip
 from hits.domain.images.image_facts import ImageFacts
@@ -49,14 +49,14 @@ class Question:
         return self.code.kind is CodeKind.MULTIPLE
 
     @property
-    def asked_field(self) -> str:
+    def condition_field(self) -> str:
         """The form field that decides whether this question is asked; empty if it always is."""
         condition = self.code.asked_when
         return f"{FIELD_PREFIX}{condition.code}" if condition else ""
 
     @property
-    def asked_values(self) -> str:
-        """The values of ``asked_field`` for which this question is asked, separated by spaces."""
+    def condition_values(self) -> str:
+        """The values of ``condition_field`` for which this question is asked, separated by spaces."""
         condition = self.code.asked_when
         return " ".join(condition.values) if condition else ""
 
@@ -97,7 +97,7 @@ def questions(
 
 def _answers_by_reader(code: Code, item: LabelledItem) -> list[tuple[str, str]]:
     return [
-        (str(reader), _answer_label(code, label.codes))
+        (str(reader), _answer_label(code, label.code_answers))
         for reader, label in sorted(item.labels.counted.items(), key=lambda row: str(row[0]))
     ]
 
@@ -136,7 +136,7 @@ def make_disagreements(
 
 def _make_disagreement(item: LabelledItem, row: AuditItem, codebook: Codebook) -> Disagreement:
     labels = item.labels
-    settled = labels.settlement.codes if labels.settlement else {}
+    settled = labels.settlement.code_answers if labels.settlement else {}
     codes = []
     for code in codebook.codes:
         reader_answers = _answers_by_reader(code, item)
@@ -223,7 +223,7 @@ def _agreement_facts(code: Code, row: AgreementFigures) -> list[tuple[str, str]]
 
 def _coefficient(value: float | None, low: float | None, high: float | None) -> str:
     """Return ``0.712 (0.61 to 0.81, substantial)``."""
-    found = coefficient(value, low, high)
+    found = coefficient_strip(value, low, high)
     if found is None or value is None:
         return "undefined: all answers are the same"
     interval_text = (

@@ -24,7 +24,7 @@ from curation.models import Audit, AuditState
 from curation.records import InvalidInput
 from curation.selectors import audits as selectors
 from curation.services import audits as services
-from curation.services.comparison import splits_in_use
+from curation.services.comparison import accepted_pair_splits
 from curation.views import audit_parts as parts
 from curation.views.audit_forms import AuditForm
 from curation.views.pages import as_download, tab_context
@@ -57,7 +57,7 @@ def audit_page(view: View) -> View:
 @project_page()
 def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List the audits; create one in two steps, with a preview of its codebook and sample."""
-    splits, analyses = splits_in_use(project), selectors.toxicity_analyses(project)
+    splits, analyses = accepted_pair_splits(project), selectors.finished_toxicity_analyses(project)
     form = AuditForm(builtin_codebooks(), splits, analyses, request.POST or None, request.FILES or None)
     preview: services.AuditPlan | None = None
     if request.method == "POST" and form.is_valid():
@@ -199,7 +199,7 @@ def _save_label(
     if saved_label.is_surplus:
         messages.info(
             request,
-            f"Pair {position} was complete before you saved. Your label is stored as surplus; no figure counts it.",
+            f"Pair {position} was complete before you saved. Your label is stored, but no figure counts it.",
         )
     return redirect(f"{reverse('curation-audit-read', args=[audit.project.slug, audit.pk])}?saved={position}")
 
@@ -231,7 +231,7 @@ def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpRespo
     if labelled_item.labels.state(codebook) not in {ItemState.DIFFERS, ItemState.SETTLED}:
         messages.info(request, f"There is nothing to settle about pair {position}.")
         return redirect("curation-audit", audit.project.slug, audit.pk)
-    answers = given if request.method == "POST" else labelled_item.labels.agreed(codebook)
+    answers = given if request.method == "POST" else labelled_item.labels.agreed_answers(codebook)
     settlement = labelled_item.labels.settlement
     context = _audit_context(audit, codebook) | {
         "position": position,

@@ -23,7 +23,7 @@ from curation.services.proposals import FILE_PREFIX
 from curation.services.shortcuts import ShortcutOptions
 from curation.services.source_images import AcceptedSizes, BadImageAction
 from curation.services.texts import FROM_FILE, OPTION_TYPES
-from curation.sources.records import MissingPolicy
+from curation.sources.records import MissingImagePolicy
 from hits.models import Job
 from hits.selectors.jobs import can_resume
 
@@ -137,7 +137,7 @@ def _source_import_options(job: Job) -> Values:
     given = _options(job, **job.args["wanted"])
     given.pop("within", None)
     given["strict"] = given.pop("bad_picture") == BadImageAction.STOP
-    given["skip_missing"] = given.pop("missing") == MissingPolicy.SKIP
+    given["skip_missing"] = given.pop("missing") == MissingImagePolicy.SKIP
     given["resized"] = given.pop("sizes") == AcceptedSizes.RESIZED
     given |= {split or "splits": path for split, path in given.pop("splits", {}).items()}
     given |= given.pop("annotations", {})

@@ -43,7 +43,7 @@ class SizeBar:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupView:
+class ShownGroup:
     """A group of photos on the page. ``cosine`` is that of its least similar pair, if known."""
 
     kept: ImageFacts
@@ -81,7 +81,7 @@ def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def set_run_aside(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
+def set_run_duplicates_aside(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Set the photos of a preview aside."""
     run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
     with action_messages(request, "Not done"):
@@ -112,7 +112,7 @@ def keep_group(request: HttpRequest, project: Project) -> HttpResponse:
         return redirect("curation", project.slug)
     kept = f"All {len(images)} photos of the group are kept, even by later runs."
     with action_messages(request, "Not done", kept):
-        services.keep_group(project=project, images=images, by=signed_in_user(request))
+        services.mark_group_as_different(project=project, images=images, by=signed_in_user(request))
     return redirect("curation", project.slug)
 
 
@@ -144,8 +144,8 @@ def _render_page(
     running = job_if_open(latest)
     page = get_page(request, duplicates.kept_images(project), GROUPS_PER_PAGE)
     last_source: Any = last_finished.result.get("options", {}).get("source") if last_finished else None
-    images, marked = duplicates.count_images(project), duplicates.marked_images(project).count()
-    sizes = duplicates.group_sizes(project)
+    images, marked = duplicates.count_images(project), duplicates.images_marked_as_duplicates(project).count()
+    sizes = duplicates.group_counts_by_size(project)
     undoable = duplicates.latest_run(project, DuplicateRunState.SET_ASIDE)
     context = tab_context(project, "duplicates") | {
         "form": form or _form(project),
@@ -160,7 +160,7 @@ def _render_page(
         "largest": max(sizes, default=0),
         "sizes": size_bars(sizes),
         "page": page,
-        "rows": _kept_group_views(page.object_list, undoable),
+        "rows": _shown_kept_groups(page.object_list, undoable),
         "undoable": undoable,
         **_preview_context(request, project),
     }
@@ -180,30 +180,30 @@ def _preview_context(request: HttpRequest, project: Project) -> dict[str, Any]:
         "run": newest,
         "preview": preview,
         "preview_page": page,
-        "preview_rows": _group_views(page),
+        "preview_rows": _shown_preview_groups(page),
         "least_alike": [pair[key] for key in least.pair if key in pair] if least and least.pair else [],
         "least_cosine": least.cosine if least else None,
         "least_distance": 1 - least.cosine if least and least.cosine is not None else None,
     }
 
 
-def _group_views(page: Page[duplicates.DuplicateGroup]) -> list[GroupView]:
+def _shown_preview_groups(page: Page[duplicates.DuplicateGroup]) -> list[ShownGroup]:
     groups = list(page)
     images = image_facts_by_id(key for group in groups for key in (group.kept, *group.members))
     return [
-        GroupView(images[group.kept], [images[member] for member in group.members], group.cosine)
+        ShownGroup(images[group.kept], [images[member] for member in group.members], group.cosine)
         for group in groups
     ]
 
 
-def _kept_group_views(kept: Any, run: DuplicateRun | None) -> list[GroupView]:
+def _shown_kept_groups(kept: Any, run: DuplicateRun | None) -> list[ShownGroup]:
     """Return each kept image of a page with its duplicates."""
     images = list(kept)
     others = duplicates.duplicates_of(images)
     groups = run.groups if run else []
     known = {frozenset((group["kept"], *group["members"])): group["cosine"] for group in groups}
     return [
-        GroupView(
+        ShownGroup(
             image_facts(image),
             [image_facts(other) for other in others[image.pk]],
             known.get(frozenset((image.pk, *(other.pk for other in others[image.pk])))),

@@ -12,7 +12,7 @@ from curation.selectors.features import feature_sets, used_encoders
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURES, latest_job
 from curation.selectors.pairs import accepted_pairs
-from curation.selectors.scorers import SCORER_PREFIX, encoder_choices
+from curation.selectors.scorers import SCORER_PREFIX, scorer_encoder_choices
 from curation.services.features import FeatureOptions, request_features
 from curation.views.fields import choice_field
 from curation.views.pages import tab_context
@@ -68,7 +68,7 @@ class FeaturesForm(PageForm):
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        own = encoder_choices(project)
+        own = scorer_encoder_choices(project)
         used = used_encoders(project)
         used = [n for n in used if n not in ENCODER_LABELS and not n.startswith(SCORER_PREFIX)]
         choices = [*ENCODER_LABELS.items(), *own.items(), *((name, name) for name in used)]

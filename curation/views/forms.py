@@ -65,17 +65,20 @@ class DedupForm(PageForm):
     )
     share = float_field(
         "Photos to keep, %",
-        "The others are set aside, however different they are. Hessel et al. (2022) kept 80K of 108K, 74 %.",
+        "The other photos are set aside, however different they are. Hessel et al. (2022) kept 80K of 108K, 74 %.",
         low=0.1,
         high=PERCENT,
         required=False,
     )
-    clusters = integer_field("Number of photos to keep", "The others are set aside.", low=1, required=False)
+    clusters = integer_field(
+        "Number of photos to keep", "The other photos are set aside.", low=1, required=False
+    )
     distance = float_field(
         "Cosine distance",
         "Photos at most this far apart (1 − cosine) form a group. Leave empty for near copies only: "
         f"{near_copy_distance(POOLED_ENCODER):g} with EfficientNet-lite0, {near_copy_distance(PUBLISHED_CLIP):g} "
-        "with CLIP. For Ward it is the height of a merge: for two photos, the square root of twice their distance.",
+        "with CLIP. With the linkage Ward, the number is the height of a merge: for two photos, the square root of "
+        "twice their distance.",
         low=0,
         required=False,
     )
@@ -115,7 +118,7 @@ class DedupForm(PageForm):
         return given
 
     @property
-    def cut_rows(self) -> list[tuple[str, forms.BoundField]]:
+    def cut_fields(self) -> list[tuple[str, forms.BoundField]]:
         """The stopping criteria of clustering, each with its field."""
         return [(name, self[name]) for name in self.cuts]
 
@@ -283,7 +286,7 @@ class SetFilterForm(PageForm):
         return rank
 
 
-class ComparisonForm(QualityChecksForm):
+class RoundLaunchForm(QualityChecksForm):
     """Launch options of a comparison round: name, pay, number of sets, and what judges see."""
 
     check_help: ClassVar[Mapping[str, str]] = {
@@ -312,7 +315,7 @@ class ComparisonForm(QualityChecksForm):
         """Check that there are enough sets."""
         units: int = self.cleaned_data["units"]
         if units > self.available:
-            raise forms.ValidationError(f"There are {self.available}; use that or fewer.")
+            raise forms.ValidationError(f"There are {self.available} sets; use that number or fewer.")
         return units
 
     @property

@@ -16,7 +16,7 @@ from curation.services.proposals import MAX_BOXES, request_proposals_import
 from curation.sources.folders import resolve_inside
 from curation.views.fields import choice_field, integer_field
 from curation.views.pages import tab_context
-from curation.views.source_forms import ImportOffer, get_import_offer, selectable_files
+from curation.views.source_forms import ImportFolder, read_import_folder, selectable_files
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
@@ -45,12 +45,12 @@ class ProposalFileForm(PageForm):
         initial=DEFAULT_LIMIT,
     )
 
-    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="file_%s", **kwargs)
-        self.root = offer.root
-        self.problem = offer.problem
-        self.is_cut = offer.contents.is_cut
-        self.file_names = selectable_files(offer.contents, suffix=".json")
+        self.root = import_folder.root
+        self.problem = import_folder.problem
+        self.is_cut = import_folder.contents.is_cut
+        self.file_names = selectable_files(import_folder.contents, suffix=".json")
         field = self.fields["file"]
         field.help_text = f"In {self.root} on the server."
         field.choices = [("", "Choose a file"), *((name, name) for name in self.file_names)]  # type: ignore[attr-defined]
@@ -70,14 +70,14 @@ class ProposalFileForm(PageForm):
 
 def unbound_file_form() -> ProposalFileForm:
     """Return an unbound form."""
-    return ProposalFileForm(get_import_offer())
+    return ProposalFileForm(read_import_folder())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def import_file(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the import of a file; on errors, show the form on its own page."""
-    form = ProposalFileForm(get_import_offer(), request.POST if request.method == "POST" else None)
+    form = ProposalFileForm(read_import_folder(), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = {name: form.cleaned_data[name] for name in ("path", "layout", "limit")}
         by = signed_in_user(request)

@@ -16,7 +16,7 @@ from curation.models import LeakageRun, LeakedPair, LeakReview, LeakVerdict, Sou
 from curation.selectors.jobs import LEAKAGE, latest_job
 from curation.selectors.leakage import (
     OPEN,
-    count_without_split,
+    count_images_without_split,
     leakage_runs,
     leaked_pairs,
     newest_reviews,
@@ -92,7 +92,7 @@ class PairSide:
 
 
 @dataclass(frozen=True, slots=True)
-class PairView:
+class ShownLeakedPair:
     """A pair on the page. ``cosine`` is ``None`` if no vectors were used."""
 
     pair: LeakedPair
@@ -134,7 +134,7 @@ def review_leaked_pair(request: HttpRequest, project: Project, pair_id: int) -> 
     verdict = request.POST.get("verdict", "")
     with action_messages(request, "Not done"):
         if verdict == SET_ASIDE:
-            duplicate = services.set_pair_aside(pair=pair, by=signed_in_user(request))
+            duplicate = services.set_leaked_image_aside(pair=pair, by=signed_in_user(request))
             effect = "is no longer offered. Pairs and released versions are unaffected."
             messages.success(request, f"{duplicate.name} {effect}")
         else:
@@ -144,7 +144,7 @@ def review_leaked_pair(request: HttpRequest, project: Project, pair_id: int) -> 
 
 @require_POST
 @project_page()
-def offer_image(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
+def offer_image_again(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Offer an image again that was set aside."""
     try:
         unmark_duplicate(project=project, image=image_id, by=signed_in_user(request))
@@ -176,7 +176,7 @@ def _render_page(
         "runs": found,
         "run": run,
         "sizes": split_sizes(project),
-        "without_split": count_without_split(project),
+        "without_split": count_images_without_split(project),
     }
     if run is not None:
         context |= _pairs_context(request, run)
@@ -200,30 +200,30 @@ def _pairs_context(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
         "kept": kept,
         "not_kept": max(0, run.found - kept),
         "page": page,
-        "views": _pair_views(page, run),
+        "views": _make_shown_pairs(page, run),
         "plot": _plot(run),
-        "by_splits": _by_splits(run),
+        "by_splits": _pair_counts_by_splits(run),
         "set_aside_then": run.provenance.get("set_aside", 0),
         "without_split_then": run.provenance.get("without_split", 0),
         "copies": run.provenance.get("copies", 0),
     }
 
 
-def _by_splits(run: LeakageRun) -> list[tuple[str, int]]:
+def _pair_counts_by_splits(run: LeakageRun) -> list[tuple[str, int]]:
     rows = run.provenance.get("by_splits", {})
     return [(" and ".join(names.split("/")), count) for names, count in rows.items()]
 
 
-def _pair_views(page: Page[LeakedPair], run: LeakageRun) -> list[PairView]:
+def _make_shown_pairs(page: Page[LeakedPair], run: LeakageRun) -> list[ShownLeakedPair]:
     pairs = list(page)
     reviews = newest_reviews(pairs)
-    return [_pair_view(pair, run, reviews.get((pair.first_id, pair.second_id))) for pair in pairs]
+    return [_make_shown_pair(pair, run, reviews.get((pair.first_id, pair.second_id))) for pair in pairs]
 
 
-def _pair_view(pair: LeakedPair, run: LeakageRun, review: LeakReview | None) -> PairView:
+def _make_shown_pair(pair: LeakedPair, run: LeakageRun, review: LeakReview | None) -> ShownLeakedPair:
     kept, duplicate = services.choose_kept_image(pair.first, pair.second)
     has_cosine = bool(run.encoder) or pair.first.sha256 == pair.second.sha256
-    return PairView(
+    return ShownLeakedPair(
         pair=pair,
         sides=[PairSide(image, image_facts(image), _source_label(image)) for image in (kept, duplicate)],
         cosine=pair.cosine if has_cosine else None,

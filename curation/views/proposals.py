@@ -51,7 +51,7 @@ class RunForm(PageForm):
     )
     model = text_field(
         "Model",
-        "Its hub id, such as hustvl/yolos-tiny. On the command line, folders of weights can be given.",
+        "The model’s hub id, such as hustvl/yolos-tiny. On the command line, folders of weights can be given.",
         required=False,
         max_length=110,
     )
@@ -69,7 +69,7 @@ class RunForm(PageForm):
         model = given.get("model", "")
         # The detector would take a name starting with a dot as a folder of the server.
         if given.get("detector") == "model" and not is_hub_id(model):
-            self.add_error("model", "Enter its hub id, owner/name.")
+            self.add_error("model", "Enter the model’s hub id, owner/name.")
         return given
 
     @property
@@ -81,7 +81,7 @@ class RunForm(PageForm):
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
+class ShownRun:
     """A run in lists."""
 
     run: ProposalRun
@@ -90,7 +90,7 @@ class RunView:
     spark: Chart | None
 
     @property
-    def per_image(self) -> float | None:
+    def boxes_per_image(self) -> float | None:
         """Boxes per photo, on average."""
         return self.run.boxes / self.run.images if self.run.images else None
 
@@ -111,7 +111,7 @@ class BestBox:
 
 
 @dataclass(frozen=True, slots=True)
-class PairView:
+class ShownPair:
     """A pair with its boxes and its best proposal (counted from 1)."""
 
     pair: Pair
@@ -122,13 +122,13 @@ class PairView:
 
 
 @dataclass(frozen=True, slots=True)
-class ImageView:
+class ShownImage:
     """A photo with all proposals as one path."""
 
     image: ImageFacts
     path: str
     count: int
-    pairs: Sequence[PairView]
+    pairs: Sequence[ShownPair]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -144,7 +144,7 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
         except Refused as error:
             form.add_error(None, f"Not started: {error}.")
     page = get_page(request, proposal_selectors.proposal_runs(project), RUNS_PER_PAGE)
-    rows = [_run_view(run) for run in page]
+    rows = [_make_shown_run(run) for run in page]
     measured = next((row for row in rows if row.recall is not None and row.recall.pairs), None)
     job = latest_job(project, PROPOSALS)
     context = tab_context(project, "") | {
@@ -169,7 +169,7 @@ def proposals(request: HttpRequest, project: Project) -> HttpResponse:
 def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpResponse:
     """Show a run's figures and its photos, worst or best covered first."""
     run = _get_run(project, run_id)
-    row = _run_view(run)
+    row = _make_shown_run(run)
     is_best = request.GET.get("order") == proposal_selectors.BEST
     order = proposal_selectors.BEST if is_best else proposal_selectors.WORST
     page = get_page(request, proposal_selectors.proposals_by_coverage(run, order), IMAGES_PER_PAGE)
@@ -184,7 +184,7 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "depths": DEPTHS,
         "order": order,
         "page": page,
-        "views": [_image_view(found) for found in page],
+        "views": [_make_shown_image(found) for found in page],
         "unmeasured": proposal_selectors.count_unmeasured_pairs(run) if run.is_complete else 0,
         "options": run.options,
         "jobs": [job for job in run_jobs if job.state in OPEN_JOB_STATES],
@@ -200,7 +200,7 @@ def measure_run(request: HttpRequest, project: Project, run_id: int) -> HttpResp
     """Queue measuring a run against the currently accepted pairs."""
     run = _get_run(project, run_id)
     with action_messages(request, "Not started", "The measurement is queued."):
-        services.request_overlaps(run=run, by=signed_in_user(request))
+        services.request_proposals_measurement(run=run, by=signed_in_user(request))
     return redirect("curation-proposals-run", project.slug, run.pk)
 
 
@@ -224,13 +224,13 @@ def _has_images(project: Project) -> bool:
     return project.images.filter(taken_down_at__isnull=True).exists()
 
 
-def _run_view(run: ProposalRun) -> RunView:
+def _make_shown_run(run: ProposalRun) -> ShownRun:
     recall = proposal_selectors.read_recall(run)
     if recall is None or not recall.pairs:
-        return RunView(run, recall, [(depth, None) for depth in DEPTHS], None)
+        return ShownRun(run, recall, [(depth, None) for depth in DEPTHS], None)
     over = min(recall.curves)
     depths = [(depth, recall.share_covered(depth, over)) for depth in DEPTHS]
-    return RunView(run, recall, depths, recall_spark(recall.curves[over]))
+    return ShownRun(run, recall, depths, recall_spark(recall.curves[over]))
 
 
 def _recall_table(recall: Recall | None) -> list[tuple[float, list[float | None]]]:
@@ -240,18 +240,20 @@ def _recall_table(recall: Recall | None) -> list[tuple[float, list[float | None]
     return [(over, [recall.share_covered(depth, over) for depth in DEPTHS]) for over in recall.curves]
 
 
-def _image_view(found: ImageProposals) -> ImageView:
+def _make_shown_image(found: ImageProposals) -> ShownImage:
     image = image_facts(found.image)
-    pairs = [_pair_view(overlap, found.boxes, image) for overlap in found.overlaps.all()]
+    pairs = [_make_shown_pair(overlap, found.boxes, image) for overlap in found.overlaps.all()]
     path = "".join(f"M{box[0]} {box[1]}h{box[2]}v{box[3]}h-{box[2]}z" for box in found.boxes)
-    return ImageView(image, path, len(found.boxes), pairs)
+    return ShownImage(image, path, len(found.boxes), pairs)
 
 
-def _pair_view(overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: ImageFacts) -> PairView:
+def _make_shown_pair(
+    overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: ImageFacts
+) -> ShownPair:
     pair = overlap.observation
     index = overlap.ious.index(overlap.best) if overlap.ious else 0
     marked = _best_box(boxes[index], overlap.best, image) if overlap.best else None
-    return PairView(pair, (pair.index - 1) % COLOURS + 1, overlap.best, index + 1, marked)
+    return ShownPair(pair, (pair.index - 1) % COLOURS + 1, overlap.best, index + 1, marked)
 
 
 def _best_box(box: Sequence[Any], best: float, image: ImageFacts) -> BestBox:

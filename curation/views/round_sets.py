@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.models import ComparisonRound, ComparisonSet, Pair
-from curation.negatives.options import Diversity, Strictness, VerbatimCap
+from curation.negatives.options import DiversityMeasure, GoldStrictness, VerbatimCapTiming
 from curation.selectors.pairs import pairs_by_instance_id
 from hits.charts.chart import Chart, ReferenceLine
 from hits.charts.scale import Scale, decimal_text, scale_over
@@ -18,7 +18,7 @@ MISSING_TEXT = "(no longer available)"
 
 
 @dataclass(frozen=True, slots=True)
-class CandidateView:
+class ShownCandidate:
     """A candidate. Figures that rounds of earlier releases lack are ``None``.
 
     margin: its plausibility minus the gold inference's. similarity: to the candidates chosen before it. value: the
@@ -45,7 +45,7 @@ class FunnelStage:
 
 
 @dataclass(frozen=True, slots=True)
-class SetView:
+class ShownSet:
     """A set on the page. set_score, ranks: the parts of its score, and its rank in each.
 
     If the round has no figures, gold_plausibility is ``None``, and set_score and ranks are empty.
@@ -55,19 +55,21 @@ class SetView:
     gold: Pair
     image: ImageFacts
     gold_plausibility: float | None
-    candidates: list[CandidateView]
+    candidates: list[ShownCandidate]
     funnel: list[FunnelStage]
     set_score: Mapping[str, float]
     ranks: Mapping[str, float]
     explanation: str
 
 
-def set_views(project: Project, found: ComparisonRound, sets: Sequence[ComparisonSet]) -> list[SetView]:
+def make_shown_sets(
+    project: Project, found: ComparisonRound, sets: Sequence[ComparisonSet]
+) -> list[ShownSet]:
     """Return the sets of a page, whose plots share one axis."""
     dropped = {key for item in sets for few in item.scores.get("dropped", ()) for key in few}
     texts = pairs_by_instance_id(project, {key for item in sets for key in item.chosen} | dropped)
     scale = _scale(sets)
-    return [_set_view(found, item, texts, scale) for item in sets]
+    return [_make_shown_set(found, item, texts, scale) for item in sets]
 
 
 def _scale(sets: Sequence[ComparisonSet]) -> Scale:
@@ -76,16 +78,16 @@ def _scale(sets: Sequence[ComparisonSet]) -> Scale:
     return scale_over(values or [0.0, 1.0], min_span=1e-6)
 
 
-def _set_view(
+def _make_shown_set(
     found: ComparisonRound, item: ComparisonSet, texts: Mapping[str, Pair], scale: Scale
-) -> SetView:
+) -> ShownSet:
     gold = item.scores.get("gold")
-    return SetView(
+    return ShownSet(
         item=item,
         gold=item.observation,
         image=image_facts(item.observation.image),
         gold_plausibility=gold,
-        candidates=[_candidate(item, index, texts, scale) for index in range(len(item.chosen))],
+        candidates=[_make_shown_candidate(item, index, texts, scale) for index in range(len(item.chosen))],
         funnel=funnel_stages(found, item),
         set_score=item.scores.get("promise", {}),
         ranks=item.scores.get("places", {}),
@@ -93,13 +95,15 @@ def _set_view(
     )
 
 
-def _candidate(item: ComparisonSet, index: int, texts: Mapping[str, Pair], scale: Scale) -> CandidateView:
+def _make_shown_candidate(
+    item: ComparisonSet, index: int, texts: Mapping[str, Pair], scale: Scale
+) -> ShownCandidate:
     row = texts.get(item.chosen[index])
     plausibility = _figure(item, "plausibility", index)
     gold = item.scores.get("gold")
     margin = None if plausibility is None or gold is None else plausibility - gold
     similarity = _figure(item, "similarity", index)
-    return CandidateView(
+    return ShownCandidate(
         text=row.inference if row is not None else MISSING_TEXT,
         same_photo=row is not None and row.image_id == item.observation.image_id,
         plausibility=plausibility,
@@ -143,21 +147,21 @@ def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
     options: Mapping[str, Any] = found.options
     comparison = (
         "at least as plausible as"
-        if options.get("strictness") == Strictness.AT_LEAST
+        if options.get("strictness") == GoldStrictness.AT_LEAST
         else "more plausible than"
     )
-    measure = "greatest" if options.get("diversity") == Diversity.MAX else "mean"
+    measure = "greatest" if options.get("diversity") == DiversityMeasure.MAX else "mean"
     return (
-        f"Each candidate is {comparison} the gold, was kept by both de-duplications, and is in no earlier set. "
-        f"The most plausible comes first; each next one has the greatest value, {options.get('weight', 5):g} × "
-        f"plausibility − {measure} similarity to those before it."
+        f"Each candidate is {comparison} the gold inference, was kept by both de-duplications, and is in no earlier "
+        "set. The most plausible candidate is chosen first. Each next candidate has the greatest value: "
+        f"{options.get('weight', 5):g} × plausibility − {measure} similarity to the candidates before it."
     )
 
 
 def funnel_stages(found: ComparisonRound, item: ComparisonSet) -> list[FunnelStage]:
     """Return the numbers of inferences left after each rule for a set, without rules that were not counted."""
     provenance: Mapping[str, Any] = found.provenance
-    capped = found.options.get("verbatim_cap") != VerbatimCap.AT_SAMPLING
+    capped = found.options.get("verbatim_cap") != VerbatimCapTiming.AT_SAMPLING
     stages = [
         (found.inferences, "inferences"),
         (provenance.get("left_by_soft_deduplication"), "kept by soft de-duplication"),

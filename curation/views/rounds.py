@@ -18,11 +18,11 @@ from curation.selectors.features import used_encoders
 from curation.selectors.jobs import COMPARISON_ROUND, latest_job
 from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
 from curation.selectors.rounds import comparison_rounds
-from curation.selectors.scorers import encoder_choices, round_versions, scorer_by_encoder
+from curation.selectors.scorers import round_versions, scorer_by_encoder, scorer_encoder_choices
 from curation.services.scorers import known_pairs_warning
-from curation.views.forms import ComparisonForm, RoundForm, SetFilterForm
+from curation.views.forms import RoundForm, RoundLaunchForm, SetFilterForm
 from curation.views.pages import tab_context
-from curation.views.round_sets import set_views
+from curation.views.round_sets import make_shown_sets
 from curation.views.rule_labels import SKIP_REASON_LABELS, describe_options
 from curation.views.selection_form import SelectionForm
 from hits.charts.chart import Chart
@@ -36,7 +36,7 @@ from hits.services.errors import Refused
 from hits.services.launching import launch
 from hits.views.access import project_page
 from hits.views.balance import clear_cached_balance
-from hits.views.costs import add_available_funds, refusal_context
+from hits.views.costs import add_balance_to_terms, refusal_context
 from hits.views.pages import action_messages, get_or_404, get_page, job_if_open
 from hits.views.users import signed_in_user
 from validation.selectors.judging import comparison_spec
@@ -77,8 +77,8 @@ def build_round(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _round_form(project: Project, *given: Any, **initial: Any) -> RoundForm:
-    used, scorers = used_encoders(project), encoder_choices(project)
-    splits = services.splits_in_use(project)
+    used, scorers = used_encoders(project), scorer_encoder_choices(project)
+    splits = services.accepted_pair_splits(project)
     return RoundForm(splits, *given, used=used, scorers=scorers, auto_id="round_%s", **initial)
 
 
@@ -133,7 +133,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         return redirect("comparison-round", project.slug, found.pk)
     total = services.launchable_sets(found).count()
     pool = default_pool(project)
-    form = ComparisonForm(comparison_spec().name, total, request.POST or None, default_pool=pool)
+    form = RoundLaunchForm(comparison_spec().name, total, request.POST or None, default_pool=pool)
     suggest_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
     status = 200
@@ -182,7 +182,7 @@ def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound
         "search": search,
         "target_rank": target_rank,
         "page": page,
-        "rows": set_views(project, found, list(page.object_list)),
+        "rows": make_shown_sets(project, found, list(page.object_list)),
     }
 
 
@@ -243,7 +243,7 @@ def _plot(found: ComparisonRound) -> Chart | None:
 
 
 def _launch(
-    request: HttpRequest, project: Project, found: ComparisonRound, form: ComparisonForm
+    request: HttpRequest, project: Project, found: ComparisonRound, form: RoundLaunchForm
 ) -> HttpResponse | Refused:
     """Launch and redirect, or return the error."""
     try:
@@ -252,7 +252,7 @@ def _launch(
             by=signed_in_user(request),
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
-            terms=add_available_funds(form.terms),
+            terms=add_balance_to_terms(form.terms),
             page=form.judge_page,
             rates=form.rates,
             idempotency_key=read_idempotency_key(request.POST),

@@ -10,15 +10,15 @@ from typing import Any
 
 from curation.dedup.cuts import Linkage
 from curation.negatives.options import (
-    Disqualification,
-    Diversity,
+    DisqualificationScope,
+    DiversityMeasure,
     FloorTiming,
+    GoldStrictness,
     KeepRule,
     LengthPreference,
-    Order,
     SameImageRule,
-    Strictness,
-    VerbatimCap,
+    TurnOrder,
+    VerbatimCapTiming,
 )
 from hits.domain.answers.evidence import humanize as plain
 
@@ -56,7 +56,7 @@ RULES: Mapping[str, RuleLabels] = {
     "strictness": RuleLabels(
         "More plausible than the gold",
         "The paper says that dropping lower scores drops the gold inference too. So by default, ties are dropped.",
-        {Strictness.ABOVE: "Strictly above", Strictness.AT_LEAST: "At least as high, ties are kept"},
+        {GoldStrictness.ABOVE: "Strictly above", GoldStrictness.AT_LEAST: "At least as high, ties are kept"},
     ),
     "same_image": RuleLabels(
         "Inferences of the same photo",
@@ -65,7 +65,7 @@ RULES: Mapping[str, RuleLabels] = {
     ),
     "soft_share": RuleLabels(
         "Share kept by soft de-duplication, %",
-        "Inferences are clustered by meaning, and one of each cluster may be sampled. The paper uses 80.",
+        "Inferences are clustered by meaning, and one inference of each cluster may be sampled. The paper uses 80.",
     ),
     "linkage": RuleLabels(
         "Linkage of soft de-duplication",
@@ -79,7 +79,7 @@ RULES: Mapping[str, RuleLabels] = {
     ),
     "keep": RuleLabels(
         "Which member to keep",
-        "The paper samples one. The medoid is the member nearest to all others.",
+        "The paper samples one member. The medoid is the member nearest to all others.",
         {KeepRule.RANDOM: "A random one", KeepRule.MEDOID: "The medoid", KeepRule.FIRST: "The oldest"},
     ),
     "floor_when": RuleLabels(
@@ -88,33 +88,41 @@ RULES: Mapping[str, RuleLabels] = {
         {FloorTiming.TURN: "At the pair’s turn", FloorTiming.START: "Before anything is sampled"},
     ),
     "diversity": RuleLabels(
-        "Similarity to those chosen",
+        "Similarity to the chosen candidates",
         "Subtracted from a candidate’s value, so that a set is varied. The paper uses the mean.",
-        {Diversity.MEAN: "On average", Diversity.MAX: "To the most similar one"},
+        {DiversityMeasure.MEAN: "On average", DiversityMeasure.MAX: "To the most similar one"},
     ),
     "order": RuleLabels(
         "Order of pairs",
         "Earlier pairs have more candidates to choose from. The paper does not specify the order.",
         {
-            Order.GIVEN: "Order of submission",
-            Order.RANDOM: "Random",
-            Order.MOST_CANDIDATES: "Most candidates first",
-            Order.FEWEST_CANDIDATES: "Fewest candidates first",
+            TurnOrder.GIVEN: "Order of submission",
+            TurnOrder.RANDOM: "Random",
+            TurnOrder.MOST_CANDIDATES: "Most candidates first",
+            TurnOrder.FEWEST_CANDIDATES: "Fewest candidates first",
         },
     ),
     "disqualification": RuleLabels(
         "Sampled inferences become unavailable",
         "The paper’s “globally … for each image” is ambiguous; by default, an inference is used only once overall.",
-        {Disqualification.GLOBAL: "For all pairs", Disqualification.PER_IMAGE: "For pairs of the same photo"},
+        {
+            DisqualificationScope.GLOBAL: "For all pairs",
+            DisqualificationScope.PER_IMAGE: "For pairs of the same photo",
+        },
     ),
     "verbatim_cap": RuleLabels(
         "When copies of a text are limited",
-        "Before the check: only the first copies are candidates. When sampled: all are, until the limit is reached.",
-        {VerbatimCap.BEFORE_FLOOR: "Before the minimum is checked", VerbatimCap.AT_SAMPLING: "When sampled"},
+        "Before the check: only the first copies are candidates. When sampled: all copies are candidates until the "
+        "limit is reached.",
+        {
+            VerbatimCapTiming.BEFORE_FLOOR: "Before the minimum is checked",
+            VerbatimCapTiming.AT_SAMPLING: "When sampled",
+        },
     ),
     "weight": RuleLabels(
         "Weight of plausibility when choosing",
-        "A candidate’s value is this times its plausibility, minus its similarity to those chosen. The paper uses 5.",
+        "A candidate’s value is this weight times its plausibility, minus its similarity to the candidates already "
+        "chosen. The paper uses 5.",
     ),
     "promise_weight": RuleLabels(
         "Weight of plausibility in the ranking",

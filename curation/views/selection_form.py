@@ -66,8 +66,8 @@ class SelectionForm(PageForm):
             for choice in code.choices
         }
         fields: dict[str, Any] = self.fields
-        fields["run"].choices = [("", "–"), *((run.pk, run_label(run)) for run in self.runs)]
-        names = {name: spec_of(run.kind).title_of(name) for run in self.runs for name in run.rules}
+        fields["run"].choices = [("", "–"), *((run.pk, decision_run_label(run)) for run in self.runs)]
+        names = {name: spec_of(run.kind).dimension_title(name) for run in self.runs for name in run.rules}
         fields["dimensions"].choices = list(names.items())
         fields["marks"].choices = [(value, mark.choice.words) for value, mark in self.marks_by_value.items()]
 
@@ -82,7 +82,7 @@ class SelectionForm(PageForm):
         return data
 
     @property
-    def audits(self) -> list[tuple[Audit, list[tuple[Code, list[Any]]]]]:
+    def audit_checkboxes(self) -> list[tuple[Audit, list[tuple[Code, list[Any]]]]]:
         """Return the audits with their codes, and the checkboxes of each code's answers."""
         boxes: dict[Audit, dict[Code, list[Any]]] = {}
         for box in self["marks"]:
@@ -115,7 +115,7 @@ def decision_runs(project: Project) -> list[DecisionRun]:
     return [run for run, spec in specs if spec.record_type in types and not spec.has_parts]
 
 
-def run_label(run: DecisionRun) -> str:
+def decision_run_label(run: DecisionRun) -> str:
     """Return a decision run's label, with the number of judgments since."""
     since = count_judgments_since(run)
     late = f"; {since:,} judgments came in since" if since > 0 else ""
@@ -147,7 +147,7 @@ def describe_selection(version: DatasetVersion) -> str:
 def _describe_decisions(project: Project, choice: DecisionChoice) -> str:
     run = DecisionRun.objects.filter(project=project, pk=choice.run).first()
     spec = spec_of(run.kind) if run and is_judging_kind(run.kind) else None
-    titles = [spec.title_of(name) if spec else name for name in choice.dimensions]
+    titles = [spec.dimension_title(name) if spec else name for name in choice.dimensions]
     since = count_judgments_since(run) if run else 0
     also = [
         label

@@ -16,7 +16,7 @@ from curation.records import InvalidInput
 from curation.services.source_images import ImportOptions
 from curation.services.sources import SOURCE_TITLES, CollectionSpec
 from curation.sources.folders import FoundCollection, ImportableContents, resolve_inside, scan_folder
-from curation.sources.records import SPLITS, MissingPolicy
+from curation.sources.records import SPLITS, MissingImagePolicy
 from curation.sources.vcr import MIN_ENTITIES, find_vcr_source
 from curation.sources.visual_genome import IMAGE_DATA, VisualGenomeSource
 from curation.views.fields import checkbox, choice_field, integer_field, text_field
@@ -32,7 +32,7 @@ ROOT_LABEL = "The import folder itself"
 
 
 @dataclass(frozen=True, slots=True)
-class ImportOffer:
+class ImportFolder:
     """The contents of the server's import folder; ``root`` is ``None`` if none is configured.
 
     ``problem`` is why the folder could not be read.
@@ -43,16 +43,16 @@ class ImportOffer:
     problem: str = ""
 
 
-def get_import_offer() -> ImportOffer:
+def read_import_folder() -> ImportFolder:
     """Return the contents of the import folder."""
     empty = ImportableContents((), (), (), is_cut=False)
     root: Path | None = settings.IMPORTS_ROOT
     if root is None:
-        return ImportOffer(None, empty)
+        return ImportFolder(None, empty)
     try:
-        return ImportOffer(root, scan_folder(root))
+        return ImportFolder(root, scan_folder(root))
     except InvalidInput as error:
-        return ImportOffer(root, empty, str(error))
+        return ImportFolder(root, empty, str(error))
 
 
 def selectable_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
@@ -81,14 +81,14 @@ class ImportForm(PageForm):
     skip_missing = checkbox("Skip missing images")
     dry_run = forms.BooleanField(required=False)
 
-    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id=f"{self.source.value}_%s", **kwargs)
-        assert offer.root is not None
-        self.root = offer.root
-        self.found = self.find_folders(offer.contents)
+        assert import_folder.root is not None
+        self.root = import_folder.root
+        self.found = self.find_folders(import_folder.contents)
         self._set_choices("folder", [(found.name, self.folder_label(found)) for found in self.found])
         self.fields["folder"].help_text = f"In {self.root} on the server."
-        self._set_choices("allowed", _as_choices(selectable_files(offer.contents)))
+        self._set_choices("allowed", _as_choices(selectable_files(import_folder.contents)))
 
     @property
     def title(self) -> str:
@@ -120,7 +120,7 @@ class ImportForm(PageForm):
                 given["spec"] = replace(
                     self.collection_spec(resolve_inside(self.root, given["folder"]), given),
                     allowed=tuple(self.resolve_file(name) for name in given["allowed"]),
-                    missing=MissingPolicy.SKIP if given["skip_missing"] else MissingPolicy.REFUSE,
+                    missing=MissingImagePolicy.SKIP if given["skip_missing"] else MissingImagePolicy.REFUSE,
                     limit=given["limit"],
                     within=str(self.root),
                 )
@@ -163,16 +163,19 @@ class VisualGenomeForm(ImportForm):
     test = choice_field("Ids of test", required=False)
     rest = choice_field(
         "Images not in a list",
-        [("", "Left out, or train if there is no list"), *((split, f"Become {split}") for split in SPLITS)],
+        [
+            ("", "Leave out, or put into train if there is no list"),
+            *((name, f"Put into {name}") for name in SPLITS),
+        ],
         required=False,
     )
     regions = choice_field("Region descriptions", required=False)
 
-    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
-        super().__init__(offer, *args, **kwargs)
-        lists = selectable_files(offer.contents)
-        described = [name for name in offer.contents.lists if Path(name).name == REGIONS_FILE]
-        one_file = selectable_files(offer.contents, suffix=".json")
+    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
+        super().__init__(import_folder, *args, **kwargs)
+        lists = selectable_files(import_folder.contents)
+        described = [name for name in import_folder.contents.lists if Path(name).name == REGIONS_FILE]
+        one_file = selectable_files(import_folder.contents, suffix=".json")
         self._set_choices("splits", [NO_CHOICE, *_as_choices(one_file)], preset=[DENSECAP_FILE])
         self._set_choices(
             "regions", [NO_CHOICE, *_as_choices([*described, *one_file])], preset=[REGIONS_FILE]
@@ -218,9 +221,11 @@ class VcrForm(ImportForm):
         initial=MIN_ENTITIES,
     )
 
-    def __init__(self, offer: ImportOffer, *args: Any, **kwargs: Any) -> None:
-        super().__init__(offer, *args, **kwargs)
-        self._set_choices("allowed", _as_choices(selectable_files(offer.contents)), preset=VISUAL_COMET_FILES)
+    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
+        super().__init__(import_folder, *args, **kwargs)
+        self._set_choices(
+            "allowed", _as_choices(selectable_files(import_folder.contents)), preset=VISUAL_COMET_FILES
+        )
 
     @staticmethod
     def find_folders(contents: ImportableContents) -> Sequence[FoundCollection]:
@@ -230,7 +235,7 @@ class VcrForm(ImportForm):
     def folder_label(self, found: FoundCollection) -> str:
         """Return a folder's label, with the splits of its annotation files."""
         splits = [split for split in SPLITS if f"{split}.jsonl" in found.files]
-        without_files = "no annotation files: all images become train"
+        without_files = "no annotation files: all images are put into train"
         splits_text = f"splits {', '.join(splits)}" if splits else without_files
         return f"{super().folder_label(found)} ({splits_text})"
 

@@ -9,11 +9,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from curation.models import Source
-from curation.selectors.sources import SPLITS, SourceRow, entity_counts, images_by_source, import_jobs
+from curation.selectors.sources import (
+    SPLITS,
+    SourceCounts,
+    entity_count_histogram,
+    image_counts_by_source,
+    import_jobs,
+)
 from curation.services.sources import SOURCE_TITLES, request_source_import
 from curation.sources.vcr import MIN_ENTITIES
 from curation.views.pages import tab_context
-from curation.views.source_forms import FORMS, ImportForm, ImportOffer, get_import_offer
+from curation.views.source_forms import FORMS, ImportFolder, ImportForm, read_import_folder
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
 from hits.domain.states import OPEN_JOB_STATES
@@ -28,7 +34,7 @@ OTHER_TITLE = "Other ways"
 
 
 @dataclass(frozen=True, slots=True)
-class ImportCommand:
+class ImportCommandLine:
     """A command line that imports a collection, with an explanation."""
 
     title: str
@@ -40,21 +46,25 @@ class ImportCommand:
 @project_page()
 def sources(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the images by collection and split, the latest imports, and how to import more."""
-    offer = get_import_offer()
-    form = _form_class(request.GET.get("collection", ""), offer)(offer) if offer.root else None
-    return _render_page(request, project, offer, form)
+    import_folder = read_import_folder()
+    form = (
+        _form_class(request.GET.get("collection", ""), import_folder)(import_folder)
+        if import_folder.root
+        else None
+    )
+    return _render_page(request, project, import_folder, form)
 
 
 @require_POST
 @project_page()
 def start_import(request: HttpRequest, project: Project, source: str) -> HttpResponse:
     """Queue the import of a collection in the import folder, or a dry run."""
-    offer = get_import_offer()
-    if source not in set(Source) or offer.root is None:
+    import_folder = read_import_folder()
+    if source not in set(Source) or import_folder.root is None:
         raise Http404("There is no such page.")
-    form = FORMS[Source(source)](offer, request.POST)
+    form = FORMS[Source(source)](import_folder, request.POST)
     if not form.is_valid():
-        return _render_page(request, project, offer, form, status=400)
+        return _render_page(request, project, import_folder, form, status=400)
     try:
         job = request_source_import(
             project=project,
@@ -64,7 +74,7 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
         )
     except Refused as error:
         form.add_error(None, f"Not started: {error}.")
-        return _render_page(request, project, offer, form, status=400)
+        return _render_page(request, project, import_folder, form, status=400)
     message = "The import is queued."
     if form.options.dry_run:
         message = "The dry run is queued. Nothing will be stored."
@@ -72,19 +82,24 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
     return redirect("job-detail", job.pk)
 
 
-def _form_class(collection: str, offer: ImportOffer) -> type[ImportForm]:
+def _form_class(collection: str, import_folder: ImportFolder) -> type[ImportForm]:
     """Return the form of the requested collection, or of the first available one."""
     if collection in set(Source):
         return FORMS[Source(collection)]
-    available = [form for form in FORMS.values() if form.find_folders(offer.contents)]
+    available = [form for form in FORMS.values() if form.find_folders(import_folder.contents)]
     return next(iter([*available, *FORMS.values()]))
 
 
 def _render_page(
-    request: HttpRequest, project: Project, offer: ImportOffer, form: ImportForm | None, *, status: int = 200
+    request: HttpRequest,
+    project: Project,
+    import_folder: ImportFolder,
+    form: ImportForm | None,
+    *,
+    status: int = 200,
 ) -> HttpResponse:
-    rows = images_by_source(project)
-    entities, without = entity_counts(project)
+    rows = image_counts_by_source(project)
+    entities, without = entity_count_histogram(project)
     jobs = import_jobs(project, MAX_JOBS)
     context = tab_context(project, "sources") | {
         "rows": [_row(row) for row in rows],
@@ -99,25 +114,25 @@ def _render_page(
         "uncounted": without,
         "open_jobs": [job for job in jobs if job.state in OPEN_JOB_STATES],
         "ended": [(job, _result_row(job)) for job in jobs if job.state not in OPEN_JOB_STATES],
-        "commands": import_commands(project),
-        "offer": offer,
+        "commands": import_command_lines(project),
+        "import_folder": import_folder,
         "form": form,
         "collections": [(source.value, SOURCE_TITLES[source]) for source in FORMS],
     }
     return render(request, "curation/sources/sources.html", context, status=status)
 
 
-def import_commands(project: Project) -> list[ImportCommand]:
+def import_command_lines(project: Project) -> list[ImportCommandLine]:
     """Return the command lines for this project, with placeholders for folders."""
     return [
-        ImportCommand(
+        ImportCommandLine(
             "Visual Genome",
             "The folder has VG_100K, VG_100K_2 and image_data.json. The splits come from a published list of image "
-            "ids; without one, all images become train.",
+            "ids; without one, all images are put into train.",
             f"manage.py import_visual_genome FOLDER --project {project.slug} --splits densecap_splits.json "
             "--regions region_descriptions.json",
         ),
-        ImportCommand(
+        ImportCommandLine(
             "VCR",
             "The folder has vcr1images and the three annotation files, which give the splits. The command imports "
             f"only images that VisualCOMET annotates and that have at least {MIN_ENTITIES} entities.",
@@ -127,7 +142,7 @@ def import_commands(project: Project) -> list[ImportCommand]:
     ]
 
 
-def _row(row: SourceRow) -> dict[str, Any]:
+def _row(row: SourceCounts) -> dict[str, Any]:
     """Return a collection's table row, each count with its split's name."""
     title = SOURCE_TITLES[Source(row.source)] if row.source else OTHER_TITLE
     cells = [(_split_label(split), count) for split, count in zip(SPLITS, row.counts, strict=True)]
@@ -138,7 +153,7 @@ def _split_label(split: str) -> str:
     return split.capitalize() or "No split"
 
 
-def _count_described(rows: list[SourceRow]) -> int:
+def _count_described(rows: list[SourceCounts]) -> int:
     """Return the number of images with a source record."""
     return sum(row.total for row in rows if row.source)
 

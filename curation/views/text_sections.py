@@ -30,7 +30,7 @@ WORD_LIST_NOTE = "A word list is not a model: it matches whole words, whatever t
 SCORE_NOTE = "Scores only order the queue; they prove nothing."
 
 
-def summary(project: Project, row: TextAnalysis, title: str) -> Section:
+def summary_section(project: Project, row: TextAnalysis, title: str) -> Section:
     """Return the section of an analysis for the overview."""
     make = {
         AnalysisKind.DUPLICATES: _duplicate_summary,
@@ -197,7 +197,8 @@ def _topic_summary(project: Project, row: TextAnalysis) -> Section:
 
 def _flow_section(row: TextAnalysis) -> Section:
     chart, undrawn = charts.topic_flow_chart(row.result)
-    total = f"{row.result['in_flow']:,} of {row.result['pairs']:,} pairs have a known word on both sides."
+    counts = f"{row.result['in_flow']:,} of {row.result['pairs']:,} pairs"
+    total = f"{counts} have a counted word in both clue and inference."
     small = f" {undrawn:,} pairs in the smallest flows are not drawn." if undrawn else ""
     return Section(
         "From topics of clues to topics of inferences",
@@ -247,7 +248,7 @@ def _format_fit(found: Mapping[str, Any], name: str) -> str:
 def _flow_table_section(result: Mapping[str, Any]) -> Section:
     topics = result["clues"]["topics"]
     rows = []
-    for index, (topic, cells) in enumerate(zip(topics, charts.heat(result), strict=True), start=1):
+    for index, (topic, cells) in enumerate(zip(topics, charts.heat_cells(result), strict=True), start=1):
         words = ", ".join(word for word, _ in topic["words"][:3])
         heats = [Cell(f"{cell.count:,}", kind=f"heat-{cell.step}") for cell in cells]
         rows.append([Cell(str(index), note=words, is_heading=True), *heats])
@@ -283,7 +284,7 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
         if counts.total
         else "Nothing to read"
     )
-    interval = counts.interval
+    interval = counts.harmless_interval
     interval_text = (
         f"95% interval {percent_text(interval.low)} to {percent_text(interval.high)}. " if interval else ""
     )
@@ -293,7 +294,9 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
             Figure("Texts scored", f"{result['texts']:,}", f"{result['above_zero']:,} above 0"),
             Figure("Read", f"{counts.read:,} of {counts.total:,}", left),
             Figure(
-                "Harmless of those read", percent_text(counts.harmless), f"{interval_text}{PAPER_HARMLESS}"
+                "Harmless of those read",
+                percent_text(counts.harmless_share),
+                f"{interval_text}{PAPER_HARMLESS}",
             ),
         ],
     )
@@ -314,12 +317,12 @@ def scorer_note(row: TextAnalysis) -> str:
 
 def toxicity_review_section(row: TextAnalysis, counts: stored.ReviewCounts) -> Section:
     """Return the section with the progress and results of reviewing, and the texts above 0 by split."""
-    result, interval = row.result, counts.interval
+    result, interval = row.result, counts.harmless_interval
     found = [
         ("Read", f"{counts.read} of {counts.total}"),
         ("Left", str(counts.remaining)),
         ("Concern", str(counts.concerns)),
-        ("Harmless of those read", percent_text(counts.harmless)),
+        ("Harmless of those read", percent_text(counts.harmless_share)),
     ]
     if interval:
         interval_text = f"{percent_text(interval.low)} to {percent_text(interval.high)}"

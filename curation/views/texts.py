@@ -16,7 +16,7 @@ from curation.models import AnalysisKind, TextAnalysis
 from curation.selectors import texts as stored
 from curation.selectors.pairs import accepted_pairs
 from curation.selectors.texts import QueuedText
-from curation.services import splits_in_use
+from curation.services import accepted_pair_splits
 from curation.services import texts as services
 from curation.views import text_sections as sections
 from curation.views.pages import as_download, tab_context
@@ -66,7 +66,7 @@ def start_text_analysis(request: HttpRequest, project: Project, kind: str) -> Ht
     form_class = get_or_404(
         FORMS.get(AnalysisKind(kind)) if kind in set(AnalysisKind) else None, "There is no such analysis."
     )
-    form = form_class(splits_in_use(project), request.POST, request.FILES)
+    form = form_class(accepted_pair_splits(project), request.POST, request.FILES)
     if not form.is_valid():
         return _render_page(request, project, form=form, status=400)
     with action_messages(request, "Not started", f"{KIND_LABELS[form.kind]}: the analysis is queued."):
@@ -77,8 +77,8 @@ def start_text_analysis(request: HttpRequest, project: Project, kind: str) -> Ht
 def _render_page(
     request: HttpRequest, project: Project, *, form: AnalysisForm | None = None, status: int = 200
 ) -> HttpResponse:
-    latest, jobs = stored.latest_analyses_by_kind(project), stored.text_jobs(project)
-    splits = splits_in_use(project)
+    latest, jobs = stored.latest_analyses_by_kind(project), stored.latest_jobs_by_kind(project)
+    splits = accepted_pair_splits(project)
     analyses = [
         AnalysisSection(
             kind=kind.value,
@@ -86,7 +86,9 @@ def _render_page(
             form=form if form is not None and form.kind is kind else FORMS[kind](splits),
             latest=latest.get(kind),
             job=jobs.get(kind),
-            summary=sections.summary(project, latest[kind], KIND_LABELS[kind]) if kind in latest else None,
+            summary=sections.summary_section(project, latest[kind], KIND_LABELS[kind])
+            if kind in latest
+            else None,
         )
         for kind in KIND_LABELS
     ]
@@ -197,7 +199,7 @@ def review_text(request: HttpRequest, project: Project, row: TextAnalysis) -> Ht
         problem = "choose concern or no concern, with a note of at most 400 characters"
         messages.error(request, f"Not saved: {problem}.")
         return redirect(f"{here}?at={item.score.pk}")
-    services.record_review(
+    services.record_text_review(
         observation=item.score.observation,
         field=item.score.field,
         is_concern=form.cleaned_data["concern"] == "yes",
@@ -221,7 +223,7 @@ def download_analysis(request: HttpRequest, project: Project, row: TextAnalysis)
             "kind": row.kind,
             "rehearsal": project.is_rehearsal,
             "options": row.options,
-            "result": stored.published_result(row),
+            "result": stored.result_with_published_ids(row),
             "provenance": row.provenance,
         }
         reply = HttpResponse(json.dumps(document, indent=1), content_type="application/json")

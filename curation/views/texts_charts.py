@@ -20,7 +20,7 @@ def caption_chart(result: Mapping[str, Any]) -> Chart:
         [(name, result[name]["bins"], result[name]["median"]) for name in names],
         (low, high),
         summary=f"Cosine with captions: {medians}",
-        note="Each histogram is a share of its own texts. Captions are compared with one another.",
+        note="Each histogram shows shares of its own texts. Captions are compared with one another.",
         table_unit="Cosine",
     )
 
@@ -67,7 +67,7 @@ class HeatCell:
     step: int
 
 
-def heat(result: Mapping[str, Any]) -> list[list[HeatCell]]:
+def heat_cells(result: Mapping[str, Any]) -> list[list[HeatCell]]:
     """Return the flow's cells, rows by clue topic."""
     table = []
     for counts, chances in zip(result["flow"], result["times_chance"], strict=True):

@@ -9,7 +9,7 @@ from curation.dedup.cuts import Linkage
 from curation.features.encoder import is_hub_id
 from curation.models import AnalysisKind, PairText
 from curation.services import texts
-from curation.texts.captions import Measure
+from curation.texts.captions import CaptionMeasure
 from curation.views.fields import choice_field, float_field, integer_field, text_field
 from hits.forms import PageForm
 
@@ -222,7 +222,7 @@ class CaptionsForm(AnalysisForm):
     )
     measure = choice_field(
         "With several captions",
-        [(Measure.MEAN.value, "Mean of the cosines"), (Measure.MAX.value, "Largest cosine")],
+        [(CaptionMeasure.MEAN.value, "Mean of the cosines"), (CaptionMeasure.MAX.value, "Largest cosine")],
     )
     most = integer_field("Maximum captions per pair", low=1, high=50, initial=5)
     images = integer_field(

@@ -86,7 +86,9 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
     context = tab_context(project, "", "versions") | {
         "parts": family.parts,
         "held": get_text_list([part.nouns[1] for part in family.parts if part.record_type], "and"),
-        "rows": [(version, _count_cells(version, family)) for version in version_selectors.versions(project)],
+        "rows": [
+            (version, _row_count_cells(version, family)) for version in version_selectors.versions(project)
+        ],
         "form": form,
         "chosen": chosen,
     }
@@ -122,7 +124,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     return render(request, "curation/versions/version.html", context)
 
 
-def _count_cells(version: DatasetVersion, family: Family) -> list[int | str]:
+def _row_count_cells(version: DatasetVersion, family: Family) -> list[int | str]:
     """Return the number of rows of each part of a version; dashes for a draft."""
     found = _counts_by_part(version, family)
     return [found.get(part.name, "–") for part in family.parts]
@@ -220,7 +222,7 @@ def _describe_splits(sealed_round: dict[str, Any]) -> str:
 def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     """Return name, label and size of the exported files; empty before the first download."""
     try:
-        manifest = json.loads((services.export_path(version) / MANIFEST).read_text("utf-8"))
+        manifest = json.loads((services.export_folder(version) / MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return []
     known = {**FILE_LABELS, **family_of_version(version).file_labels}

@@ -87,7 +87,7 @@ class HitPageView(APIView):
     throttle_classes = [NewAttemptThrottle, DraftThrottle]
 
 
-class OpenView(HitPageView):
+class OpenAttemptView(HitPageView):
     """Begin or resume work."""
 
     def post(self, request: Request) -> Response:
@@ -99,7 +99,7 @@ class OpenView(HitPageView):
             {
                 "draft": draft.content if draft else None,
                 "revision": draft.revision if draft else 0,
-                "submission": _stored_json(stored) if stored else None,
+                "submission": _submission_json_with_confirmation(stored) if stored else None,
                 "seconds_left": read.seconds_left(attempt),
                 "feedback": _feedback_json(attempt),
                 **_unit_json(attempt),
@@ -114,7 +114,7 @@ def _unit_json(attempt: Attempt) -> dict[str, Any]:
     return {"unit": attempt_page_unit(attempt)}
 
 
-class NumberField(serializers.FloatField):
+class StrictNumberField(serializers.FloatField):
     """A JSON number; booleans and numeric strings are refused."""
 
     def to_internal_value(self, data: Any) -> float:
@@ -147,7 +147,7 @@ class SubmissionInput(serializers.Serializer[Any]):
 
     client_uuid = serializers.UUIDField()
     answer = serializers.DictField()
-    active_seconds = NumberField()
+    active_seconds = StrictNumberField()
     simulated = serializers.BooleanField(default=False)
     hints = serializers.JSONField(required=False)  # the service checks it and reports the row and field
     instructions = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=2**62)
@@ -198,7 +198,7 @@ def _feedback_json(attempt: Attempt) -> dict[str, Any] | None:
     return found.as_page_dict() if found else None
 
 
-def _stored_json(row: Submission) -> dict[str, Any]:
+def _submission_json_with_confirmation(row: Submission) -> dict[str, Any]:
     return {**_submission_json(row), "confirmed": read.is_confirmed(row)}
 
 

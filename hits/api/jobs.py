@@ -30,7 +30,9 @@ class JobView(APIView):
         if job is None or not self._can_see_job(request.user, job):
             raise Http404
         after = request.query_params.get("after")
-        return Response(_summary_json(job) | ({} if after is None else _log_json(job, _parse_line_id(after))))
+        return Response(
+            _summary_json(job) | ({} if after is None else _log_and_subjobs_json(job, _parse_line_id(after)))
+        )
 
     def _can_see_job(self, user: Any, job: Job) -> bool:
         if job.project is None:
@@ -55,7 +57,7 @@ def _summary_json(job: Job) -> dict[str, Any]:
     }
 
 
-def _log_json(job: Job, after: int) -> dict[str, Any]:
+def _log_and_subjobs_json(job: Job, after: int) -> dict[str, Any]:
     lines = job.lines.filter(pk__gt=after)[:MAX_LINES]
     return {
         "lines": [

@@ -128,12 +128,12 @@ class Chart:
     is_strip: bool = False  # one line in a table row, without axes and table
 
     @property
-    def base(self) -> str:
+    def plot_bottom(self) -> str:
         """The lower edge of the plot area, in pixels."""
-        return svg_pixels(self.top + self.height)
+        return svg_pixels(self.plot_top + self.height)
 
     @property
-    def top(self) -> float:
+    def plot_top(self) -> float:
         """The upper edge of the plot area, in pixels."""
         return 0.0 if self.is_strip else TOP
 
@@ -146,7 +146,7 @@ class Chart:
     def full_height(self) -> str:
         """The height of the whole drawing in pixels, with the ticks and the label below the plot area."""
         below = 0 if self.is_strip else BELOW_WITH_LABEL if self.x_label else BELOW
-        return svg_pixels(self.top + self.height + below)
+        return svg_pixels(self.plot_top + self.height + below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,13 +195,13 @@ class PlotArea:
         self, count: int = 5, *, min_step: float = 0.0, format_value: Callable[[float], str] | None = None
     ) -> list[Tick]:
         """Return ticks at round numbers of the x axis; ``format_value`` gives the text of a tick."""
-        values, places = self.x_scale.round_values(count, min_step=min_step)
+        values, places = self.x_scale.round_tick_values(count, min_step=min_step)
         write = format_value or (lambda value: decimal_text(value, places))
         return [Tick(self.x_scale.x(value), write(value)) for value in values]
 
     def y_ticks(self, count: int = 5, format_value: Callable[[float], str] | None = None) -> list[Tick]:
         """Return ticks at round numbers of the y axis, as ``x_ticks``."""
-        values, places = self.y_scale.round_values(count)
+        values, places = self.y_scale.round_tick_values(count)
         write = format_value or (lambda value: decimal_text(value, places))
         return [Tick(svg_pixels(self.y(value)), write(value)) for value in values]
 

@@ -31,14 +31,14 @@ _GRID = (
 
 
 @dataclass(frozen=True, slots=True)
-class Coefficient:
+class CoefficientStrip:
     """A coefficient as a strip, and the name of its band (Landis and Koch 1977)."""
 
     strip: Chart
     band: str
 
 
-def coefficient(value: float | None, low: float | None, high: float | None) -> Coefficient | None:
+def coefficient_strip(value: float | None, low: float | None, high: float | None) -> CoefficientStrip | None:
     """Return a coefficient on an axis from −0.2 to 1; ``None`` without a value.
 
     A value below −0.2 is drawn at the axis's end; the page shows the exact value beside the strip.
@@ -52,7 +52,7 @@ def coefficient(value: float | None, low: float | None, high: float | None) -> C
         reference_lines=[ReferenceLine(x=_SCALE.x(at), kind=kind) for at, _, kind in _GRID],
         summary=f"{value:.3f}, {interval}",
     )
-    return Coefficient(strip, next(word for end, word in _BANDS if value <= end or end == 1.0))
+    return CoefficientStrip(strip, next(word for end, word in _BANDS if value <= end or end == 1.0))
 
 
 def coefficient_axis() -> Chart:

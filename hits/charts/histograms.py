@@ -5,7 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hits.charts.chart import Bar, Chart, Label, PlotArea, ReferenceLine, Table, Tick
-from hits.charts.scale import LABEL_HEIGHT, Scale, decimal_text, quarter_scale, svg_percent, svg_pixels
+from hits.charts.scale import (
+    LABEL_HEIGHT,
+    Scale,
+    decimal_text,
+    scale_with_round_quarters,
+    svg_percent,
+    svg_pixels,
+)
 
 HEIGHT = 120  # pixels
 MAX_RIGHT_LABEL_X = 60.0  # percent of the width; beyond it, a label stands left of its line
@@ -32,9 +39,9 @@ def histogram(
         return None
     width = float(binned["width"])
     end = width * len(counts)
-    plot = PlotArea(Scale(0.0, end), quarter_scale(max(counts)), HEIGHT)
+    plot = PlotArea(Scale(0.0, end), scale_with_round_quarters(max(counts)), HEIGHT)
     ranges = [
-        _range(index, width, unit, is_last=is_open and index == len(counts) - 1)
+        _bin_text(index, width, unit, is_last=is_open and index == len(counts) - 1)
         for index in range(len(counts))
     ]
     drawn = [(index, count) for index, count in enumerate(counts) if count]
@@ -54,7 +61,7 @@ def histogram(
     )
 
 
-def _range(index: int, width: float, unit: str, *, is_last: bool) -> str:
+def _bin_text(index: int, width: float, unit: str, *, is_last: bool) -> str:
     if is_last:
         return f"{index * width:g} {unit} or more"
     return f"{index * width:g} to {(index + 1) * width:g} {unit}"
@@ -90,7 +97,7 @@ def bar_chart(
     """
     if not any(counts):
         return None
-    plot = PlotArea(Scale(0.0, len(counts)), quarter_scale(max(counts)), HEIGHT + 20)
+    plot = PlotArea(Scale(0.0, len(counts)), scale_with_round_quarters(max(counts)), HEIGHT + 20)
     bars, labels = [], []
     for number, count in enumerate(counts):
         kind = "" if number >= threshold else "light"

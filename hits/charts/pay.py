@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hits.charts.chart import Bar, Chart, Label, PlotArea, ReferenceLine, Table, Tick
 from hits.charts.histograms import HEIGHT as HISTOGRAM_HEIGHT
-from hits.charts.scale import Scale, quarter_scale, svg_percent, svg_pixels
+from hits.charts.scale import Scale, scale_with_round_quarters, svg_percent, svg_pixels
 from hits.charts.strips import axis_strip, dot_strip
 from hits.domain.money.pay import RateSpread
 from hits.domain.quantiles import lower_quantile
@@ -36,7 +36,9 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
         return None
     limit = _axis_limit([point.median for point in points], target)
     drawn = [cents for point in points for cents in (point.median, point.mean or 0) if cents <= limit]
-    plot = PlotArea(Scale(0, len(points) - 1), quarter_scale(1.02 * max([*drawn, target]), unit=100), HEIGHT)
+    plot = PlotArea(
+        Scale(0, len(points) - 1), scale_with_round_quarters(1.02 * max([*drawn, target]), unit=100), HEIGHT
+    )
     first, last = points[0], points[-1]
     ends = [(float(last.median), f"{'Latest' if last.mean is None else 'Median'} {_dollars(last.median)}")]
     ends.append((float(target), f"Target {_dollars(target)}"))
@@ -158,7 +160,7 @@ def pay_histogram(rates: Sequence[int], *, target: int) -> Chart | None:
     for rate in rates:
         # Counted from the target, so that the eighth bar's end is the target itself.
         counts[max(0, min(HISTOGRAM_BINS - 1, third + (rate - target) // width))] += 1
-    plot = PlotArea(Scale(0, HISTOGRAM_BINS), quarter_scale(max(counts)), HISTOGRAM_HEIGHT)
+    plot = PlotArea(Scale(0, HISTOGRAM_BINS), scale_with_round_quarters(max(counts)), HISTOGRAM_HEIGHT)
     edges = [max(0, target + (index - third) * width) / 100 for index in range(HISTOGRAM_BINS + 1)]
     texts = [f"${edges[index]:.2f} to ${edges[index + 1]:.2f}" for index in range(HISTOGRAM_BINS)]
     texts[-1] = f"{texts[-1].partition(' to ')[0]} or more"

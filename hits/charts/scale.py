@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from hits.domain.binning import round_up
+from hits.domain.binning import next_round_number
 
 MARGIN_SHARE = 0.04  # of an axis, left empty at either end
 LABEL_HEIGHT = 15.0  # pixels between two labels
@@ -31,10 +31,10 @@ class Scale:
         """Return the SVG width of the range between two values, such as ``25.00%``."""
         return svg_percent(abs(self.position(high) - self.position(low)))
 
-    def round_values(self, count: int = 5, *, min_step: float = 0.0) -> tuple[list[float], int]:
+    def round_tick_values(self, count: int = 5, *, min_step: float = 0.0) -> tuple[list[float], int]:
         """Return about ``count`` round numbers, at least ``min_step`` apart, and their number of decimals."""
         low, high = sorted((self.low, self.high))
-        step = max(min_step, round_up((high - low) / count, factors=(1, 2, 5)))
+        step = max(min_step, next_round_number((high - low) / count, factors=(1, 2, 5)))
         first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
         return [index * step for index in range(first, last + 1)], max(
             0, -math.floor(math.log10(step) + 1e-9)
@@ -49,11 +49,11 @@ def scale_over(values: Iterable[float], *, min_span: float = 4.0) -> Scale:
     return Scale(middle - half, middle + half)
 
 
-def quarter_scale(value: float, *, unit: float = 1.0) -> Scale:
+def scale_with_round_quarters(value: float, *, unit: float = 1.0) -> Scale:
     """Return a scale from 0 that reaches ``value`` and whose quarters are round multiples of ``unit``."""
-    step = round_up(max(value / 4, unit) / unit, factors=(1, 2, 2.5, 3, 5))
+    step = next_round_number(max(value / 4, unit) / unit, factors=(1, 2, 2.5, 3, 5))
     while step % 1:  # 2.5 units are not a whole number of units
-        step = round_up(step * 1.01, factors=(1, 2, 3, 5))
+        step = next_round_number(step * 1.01, factors=(1, 2, 3, 5))
     return Scale(0.0, 4 * step * unit)
 
 

@@ -94,6 +94,6 @@ def stacked_strip(
     return Chart(summary, height, kind="stacked", is_strip=True, bars=bars, labels=labels)
 
 
-def shades(count: int) -> list[str]:
+def shade_classes(count: int) -> list[str]:
     """Return the CSS classes of ``count`` ordered parts of a stacked bar, light to dark."""
     return [f"shade-{1 + round(index * (SHADES - 1) / max(1, count - 1))}" for index in range(count)]

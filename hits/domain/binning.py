@@ -19,14 +19,14 @@ def bin_counts(values: Sequence[float], *, end: float | None = None) -> dict[str
     if not values:
         return {"width": 0.0, "counts": [], "over": 0}
     upper = end if end is not None else max(quantile(list(values), 0.95), 1e-9)
-    width = round_up(upper / (BINS - 1))
+    width = next_round_number(upper / (BINS - 1))
     counts = [0] * BINS
     for value in values:
         counts[min(BINS - 1, int(value / width))] += 1
     return {"width": width, "counts": counts, "over": sum(value >= BINS * width for value in values)}
 
 
-def round_up(step: float, *, factors: Sequence[float] = (1, 2, 2.5, 5)) -> float:
+def next_round_number(step: float, *, factors: Sequence[float] = (1, 2, 2.5, 5)) -> float:
     """Return the smallest round number from ``step`` (above 0) on: one of ``factors`` times a power of ten."""
     size = 10.0 ** floor(log10(step))
     return next(size * factor for factor in (*factors, 10) if size * factor >= step * (1 - 1e-9))

@@ -32,7 +32,7 @@ def lower_quantile(ordered: Sequence[int], share: float) -> int:
     return ordered[max(0, ceil(len(ordered) * share) - 1)]
 
 
-def median_ranks(n: int) -> tuple[int, int] | None:
+def median_interval_ranks(n: int) -> tuple[int, int] | None:
     """Return the ranks, from 1, of two sorted values that enclose the median with at least 95 % confidence.
 
     Each value is below the true median with probability 1/2 for any distribution, so the ranks follow from the

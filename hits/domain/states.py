@@ -40,7 +40,7 @@ class HitState(StrEnum):
     CANCELLED = "cancelled"  # the batch was closed before this one was published
 
 
-class Match(StrEnum):
+class SubmissionMatch(StrEnum):
     """Whether an assignment on the marketplace matches the submission that our page stored."""
 
     MATCHED = "matched"
@@ -48,7 +48,7 @@ class Match(StrEnum):
     MISMATCH = "mismatch"
 
 
-class Remedy(StrEnum):
+class MismatchRemedy(StrEnum):
     """A person's decision about work on which our rows and the marketplace differ."""
 
     APPROVE = "approve"  # paid as on the marketplace, although our copy is missing or differs

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd, parse_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars, parse_typed_usd, parse_usd
 from hits.services.launching.terms import MAX_CENTS
 
 
@@ -26,7 +26,7 @@ class _DollarField(forms.CharField):
 
     def prepare_value(self, value: Any) -> Any:
         """Show cents as dollars; keep typed text unchanged."""
-        return format_usd(value) if isinstance(value, int) else value
+        return format_bare_usd(value) if isinstance(value, int) else value
 
 
 class MoneyField(_DollarField):

@@ -28,12 +28,12 @@ class HourlyRate:
     is_measured: bool
 
     @property
-    def target(self) -> str:
+    def target_label(self) -> str:
         """The project's target per hour in dollars."""
         return format_dollars(self.target_cents)
 
     @property
-    def rate(self) -> str:
+    def rate_label(self) -> str:
         """The hourly rate of ``reward_cents`` in dollars."""
         return format_dollars(round(self.reward_cents * HOUR_SECONDS / self.seconds))
 

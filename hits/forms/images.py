@@ -32,6 +32,6 @@ class ImageForm(PageForm):
     )
 
     @staticmethod
-    def image_values(image: Image) -> dict[str, str]:
+    def initial_values(image: Image) -> dict[str, str]:
         """Return the form's values from the row."""
         return {name: getattr(image, name) for name in IMAGE_FIELDS}

@@ -19,7 +19,7 @@ from hits.models import Instructions
 from hits.mturk.environments import current_environment
 from hits.selectors.eligibility.requirement_labels import (
     EligibilitySummary,
-    country_list,
+    join_country_names,
     pool_label,
     summarize_eligibility,
 )
@@ -74,7 +74,7 @@ class BatchTermsForm(PageForm):
     where = forms.ChoiceField(
         required=False,
         label="Countries",
-        choices=[("", "All"), ("paper", country_list(SHERLOCK_COUNTRIES)), ("some", "Only these")],
+        choices=[("", "All"), ("paper", join_country_names(SHERLOCK_COUNTRIES)), ("some", "Only these")],
         widget=forms.RadioSelect,
     )
     countries = forms.CharField(required=False, max_length=2000, label="Which countries")
@@ -176,7 +176,7 @@ class BatchTermsForm(PageForm):
         """Labels of the eligibility, as on the batch's page."""
         data = self.cleaned_data
         workers = [pool_label(Pool(data["pool"]))] if data["pool"] else []
-        countries = [country_list(data["countries"])] if data["countries"] else []
+        countries = [join_country_names(data["countries"])] if data["countries"] else []
         return summarize_eligibility(workers, countries, data["worker_limit"])
 
     @property
@@ -263,7 +263,7 @@ class LaunchForm(BatchTermsForm):
             try:
                 self.selected_ids = self.photos.select(self.selection)
             except ImageSelectionError as error:
-                self.add_error(self._error_field(error.field), str(error))
+                self.add_error(self._selection_error_field(error.field), str(error))
             else:
                 if not self.selected_ids:
                     self.add_error(None, self._no_photos_message())
@@ -275,7 +275,7 @@ class LaunchForm(BatchTermsForm):
             suggestions.append("include photos that a batch of this kind already used")
         return f"This selection contains no photo; {', or '.join(suggestions) or 'add photos'}."
 
-    def _error_field(self, field: str) -> str:
+    def _selection_error_field(self, field: str) -> str:
         if field == "n":
             return "drawn" if self.cleaned_data["which"] == SelectionMethod.RANDOM else "first"
         return field

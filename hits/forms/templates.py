@@ -19,7 +19,7 @@ MAX_ROWS_BYTES = 2_000_000  # a hidden field holds the CSV on each page; larger 
 _TEXTAREA_ATTRIBUTES = {"rows": 12, "spellcheck": "false", "wrap": "off"}
 
 
-def uploaded_text(data: dict[str, Any], file_field: str, text_field: str) -> bytes | str:
+def uploaded_or_pasted_text(data: dict[str, Any], file_field: str, text_field: str) -> bytes | str:
     """Return the uploaded file's bytes, or the pasted text without a file."""
     file = data.get(file_field)
     return file.read() if isinstance(file, UploadedFile) else data.get(text_field, "")
@@ -53,7 +53,7 @@ class TemplateForm(PageForm):
         return data
 
 
-class RowsForm(PageForm):
+class TemplateRowsForm(PageForm):
     """The rows of a page: a CSV file or pasted CSV."""
 
     rows_file = forms.FileField(required=False, label="CSV file", max_length=255)
@@ -103,7 +103,8 @@ class TemplateLaunchForm(BatchTermsForm):
         required=False,
         max_length=2000,
         label="Allowed hosts",
-        help_text="Separated by commas. The page may load files from them; they see the workers’ IP addresses.",
+        help_text="Host names, separated by commas. The page may load files from these hosts; the hosts see the "
+        "workers’ IP addresses.",
     )
     ignore_findings = forms.BooleanField(required=False, label="Launch despite errors")
 

@@ -70,7 +70,7 @@ def _repetition_comparisons(
     if HintRule.REPEATS_OTHER in rules:
         comparisons += _list_card_comparisons(cards, HintRule.REPEATS_OTHER, known)
     # Sentence vectors hardly reflect a "not", and a denial is not a repetition.
-    return [comparison for comparison in comparisons if not are_opposed(*_texts(comparison))]
+    return [comparison for comparison in comparisons if not are_opposed(*_compared_texts(comparison))]
 
 
 def _list_card_comparisons(cards: Sequence[Card], rule: HintRule, known: HintKeys) -> list[Comparison]:
@@ -79,7 +79,7 @@ def _list_card_comparisons(cards: Sequence[Card], rule: HintRule, known: HintKey
     return [(rule, card, other) for other, card in pairs if (rule, card.index, other.index) not in known]
 
 
-def _texts(comparison: Comparison) -> tuple[str, str]:
+def _compared_texts(comparison: Comparison) -> tuple[str, str]:
     _, card, other = comparison
     return card.inference, card.clue if card is other else other.inference
 
@@ -91,7 +91,9 @@ def _model_hints(
     minimums: Mapping[HintRule, float],
 ) -> list[Hint]:
     """Return the hints for comparisons that score at least the minimum; none without time or a reply."""
-    scores = score([_texts(row) for row in comparisons], seconds) if comparisons and seconds > 0 else None
+    scores = (
+        score([_compared_texts(row) for row in comparisons], seconds) if comparisons and seconds > 0 else None
+    )
     return [
         inference_hint(card, rule, other=None if card is other else other.index, by="meaning", score=found)
         for (rule, card, other), found in zip(comparisons, scores or (), strict=False)

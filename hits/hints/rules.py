@@ -73,7 +73,7 @@ def find_pronoun_hints(card: Card, size: ImageSize | None) -> list[Hint]:
     )
 
 
-def profanity(card: Card, size: ImageSize | None) -> list[Hint]:
+def find_profanity(card: Card, size: ImageSize | None) -> list[Hint]:
     """The text has swear words, insults or slurs, as whole words; "f@ggot" and "sh1t" are recognized."""
 
     def find(text: str) -> list[tuple[int, int, Hint]]:
@@ -128,7 +128,7 @@ CARD_RULES: dict[HintRule, Callable[[Card, ImageSize | None], list[Hint]]] = {
     HintRule.BOX_TOO_LARGE: find_large_box,
     HintRule.BOX_TOO_SMALL: find_small_box,
     HintRule.PRONOUN: find_pronoun_hints,
-    HintRule.PROFANITY: profanity,
+    HintRule.PROFANITY: find_profanity,
     HintRule.CAPTION_LIKE: find_caption_like_inference,
     HintRule.REPEATS_CLUE: find_repeated_clue,
 }

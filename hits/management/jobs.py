@@ -20,7 +20,7 @@ def absolute_path(given: str) -> str:
     return str(Path(given).absolute()) if given else ""
 
 
-def absolute_model(given: str) -> str:
+def absolute_model_folder(given: str) -> str:
     """Return ``clip:<folder>``, ``hf:<folder>`` and the like with the folder's absolute path.
 
     A name that starts with a dot is a folder, even if it does not exist, because no hub id starts so. Other names,
@@ -39,7 +39,7 @@ def job_facts(job: Job) -> dict[str, Any]:
 class JobCommand(DeerstalkerCommand):
     """A command that runs as a job: pages show it, Ctrl-C stops it, and ``--resume`` continues it.
 
-    Subclasses create the job in ``request``; ``queue`` is false if this process runs it. ``tasks``: names of the
+    Subclasses create the job in ``create_job``; ``queue`` is false if this process runs it. ``tasks``: names of the
     Celery tasks whose jobs the command can resume.
     """
 
@@ -55,7 +55,7 @@ class JobCommand(DeerstalkerCommand):
         parser.add_argument("--background", action="store_true", help="queue the job for a worker process")
         parser.add_argument("--resume", type=int, metavar="JOB", help="resume a cancelled or failed job")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Return the job to run."""
         raise NotImplementedError
 
@@ -66,12 +66,12 @@ class JobCommand(DeerstalkerCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run or queue the job, and print its result."""
         background = options["background"]
-        job = self._resume_job(options["resume"], background) or self.request(queue=background, **options)
+        job = self._resume_job(options["resume"], background) or self.create_job(queue=background, **options)
         if not background:
             job = self._run(job)
-        self.finish(job, options)
+        self.report_job(job, options)
 
-    def finish(self, job: Job, options: dict[str, Any]) -> None:
+    def report_job(self, job: Job, options: dict[str, Any]) -> None:
         """Print that the job is queued, or its result."""
         if options["background"]:
             self.report(options, job_facts(job), f"Job {job.pk} is queued: {job.title}")

@@ -41,7 +41,7 @@ def find_account(name: str) -> AbstractBaseUser:
     return found
 
 
-def validate_limit(limit: int | None) -> int | None:
+def validate_image_limit(limit: int | None) -> int | None:
     """Return the maximum number of images, or ``None`` for all."""
     if limit is not None and limit < 1:
         raise input_error(f"--limit {limit}: use 1 or more")

@@ -59,7 +59,9 @@ def free_balance_cents() -> int:
     return marketplace().get_balance().available_cents
 
 
-def print_published(command: DeerstalkerCommand, options: dict[str, Any], batch: Batch, **more: Any) -> None:
+def print_live_hit_count(
+    command: DeerstalkerCommand, options: dict[str, Any], batch: Batch, **more: Any
+) -> None:
     """Print how many HITs of the batch are live; ``more`` extends the JSON object."""
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE)
     live = hits.count()

@@ -23,7 +23,7 @@ from hits.domain.workers.subdivisions import join_place, place_name, split_place
 _REFERENCE_SUFFIX = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
 
 
-def remove_reference(reason: str) -> str:
+def remove_bonus_reference(reason: str) -> str:
     """Return a bonus's reason without the requester's reference at its end."""
     return _REFERENCE_SUFFIX.sub("", reason)
 

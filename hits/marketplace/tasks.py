@@ -11,9 +11,9 @@ from hits.marketplace.services import events, hits, lifecycle, notifications
 def sweep_due() -> None:
     """Apply all due changes: abandon tasks, approve work, record expiry events, dispose of stale HITs."""
     now = Clock.now()
-    lifecycle.sweep_due(now=now)
+    lifecycle.sweep_due_slots(now=now)
     while events.record_expiries(now=now, limit=1):  # one batch per call
-        turns.end_if_over()
+        turns.end_turn_if_over()
     hits.dispose_stale_hits(now=now)
 
 

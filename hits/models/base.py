@@ -14,7 +14,7 @@ def one_of_constraint(field: str, values: type[Enum], *, name: str) -> models.Ch
     )
 
 
-def unique_key_per_batch(name: str) -> models.UniqueConstraint:
+def unique_idempotency_key_per_batch(name: str) -> models.UniqueConstraint:
     """Return the constraint that no two rows of a batch have the same idempotency key."""
     return models.UniqueConstraint(
         fields=["batch", "idempotency_key"], condition=~models.Q(idempotency_key=""), name=name

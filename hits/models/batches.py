@@ -9,7 +9,7 @@ from django.db.models import Q
 from hits.domain.money.fees import LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.money.pay import ApprovalCost, approval_cost
 from hits.domain.states import BatchState, HitState, UnitScope
-from hits.models.base import AppendOnly, one_of_constraint, unique_key_per_batch
+from hits.models.base import AppendOnly, one_of_constraint, unique_idempotency_key_per_batch
 from hits.models.images import Image
 from hits.models.instructions import Instructions
 from hits.models.people import Worker
@@ -113,7 +113,7 @@ class Extension(AppendOnly):
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
         constraints = [
-            unique_key_per_batch("extension_once_per_wish"),
+            unique_idempotency_key_per_batch("extension_once_per_wish"),
             models.CheckConstraint(
                 condition=Q(more_redundancy__gt=0) | Q(more_seconds__gt=0), name="extension_extends"
             ),

@@ -4,7 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from hits.domain.states import CallState
-from hits.models.base import DecidedModel, one_of_constraint, unique_key_per_batch
+from hits.models.base import DecidedModel, one_of_constraint, unique_idempotency_key_per_batch
 from hits.models.batches import Batch, Extension, Hit
 from hits.models.submissions import Assignment, Decision
 
@@ -24,7 +24,7 @@ class TopUp(DecidedModel):
     class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            unique_key_per_batch("top_up_once_per_wish"),
+            unique_idempotency_key_per_batch("top_up_once_per_wish"),
         ]
 
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.states import Remedy
+from hits.domain.states import MismatchRemedy
 from hits.models.base import AppendOnly, DecidedModel, one_of_constraint
 from hits.models.batches import Batch
 from hits.models.submissions import Assignment, Submission
@@ -46,7 +46,7 @@ class Resolution(DecidedModel):
     class Meta(DecidedModel.Meta):
         ordering = ["id"]
         constraints = [
-            one_of_constraint("remedy", Remedy, name="remedy_known"),
+            one_of_constraint("remedy", MismatchRemedy, name="remedy_known"),
             models.CheckConstraint(
                 condition=Q(assignment=None, submission__isnull=False)
                 | Q(assignment__isnull=False, submission=None),

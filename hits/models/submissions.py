@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.states import AssignmentStatus, Match, TrainingOutcome, Verdict
+from hits.domain.states import AssignmentStatus, SubmissionMatch, TrainingOutcome, Verdict
 from hits.models.base import AppendOnly, DecidedModel, one_of_constraint
 from hits.models.batches import Hit
 from hits.models.instructions import Instructions
@@ -102,7 +102,8 @@ class Assignment(models.Model):
             models.UniqueConstraint(fields=["hit", "assignment_id"], name="assignment_once"),
             one_of_constraint("status", AssignmentStatus, name="assignment_status_known"),
             models.CheckConstraint(
-                condition=~Q(match=Match.MATCHED) | Q(submission__isnull=False), name="matched_has_submission"
+                condition=~Q(match=SubmissionMatch.MATCHED) | Q(submission__isnull=False),
+                name="matched_has_submission",
             ),
         ]
         indexes = [models.Index(fields=["status", "match"], name="assignment_review_queue")]

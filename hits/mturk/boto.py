@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.module_loading import import_string
 
-from hits.domain.money.usd import format_usd, parse_usd
+from hits.domain.money.usd import format_bare_usd, parse_usd
 from hits.domain.mturk_formats.access_keys import derive_secret
 from hits.mturk.environments import REGION, Environment, current_environment, is_built_in
 from hits.mturk.port import (
@@ -69,7 +69,7 @@ class BotoMarketplace:
             Title=spec.title,
             Description=spec.description,
             Keywords=spec.keywords,
-            Reward=format_usd(spec.reward_cents),
+            Reward=format_bare_usd(spec.reward_cents),
             AssignmentDurationInSeconds=spec.duration_seconds,
             AutoApprovalDelayInSeconds=spec.auto_approval_seconds,
             QualificationRequirements=[render_requirement(row) for row in spec.requirements],
@@ -149,7 +149,7 @@ class BotoMarketplace:
             self._client.send_bonus,
             WorkerId=worker_id,
             AssignmentId=assignment_id,
-            BonusAmount=format_usd(amount_cents),
+            BonusAmount=format_bare_usd(amount_cents),
             Reason=reason,
             UniqueRequestToken=token,
         )

@@ -30,12 +30,12 @@ class BatchMoney:
     top_ups: int = 0
 
     @property
-    def earned_bonus(self) -> int:
+    def earned_bonus_cents(self) -> int:
         """Bonuses without top-ups."""
         return self.bonus - self.top_up
 
     @property
-    def earned_bonuses(self) -> int:
+    def earned_bonus_count(self) -> int:
         """The number of bonuses without top-ups."""
         return self.bonuses - self.top_ups
 
@@ -64,7 +64,7 @@ def sum_batch_money(batch: Any) -> BatchMoney:
     top_ups = LedgerEntry.objects.filter(batch=batch, entry=EntryType.BONUS, key__contains=":top-up:")
     top_up_sums = top_ups.aggregate(cents=Sum("amount_cents", default=0), count=Count("id"))
     return BatchMoney(
-        budget=batch.estimate_cents + _added_cents([batch]).get(batch.pk, 0),
+        budget=batch.estimate_cents + _extension_and_top_up_cents([batch]).get(batch.pk, 0),
         reward=sums.reward,
         rewards=counts.get(EntryType.REWARD, 0),
         bonus=sums.bonus,
@@ -92,7 +92,7 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
         )
     )
     found = {row["batch"]: row for row in rows}
-    added = _added_cents(batches)
+    added = _extension_and_top_up_cents(batches)
     nothing = {"spent": 0, "hold": 0, "from_hold": 0}
     return [
         BatchSums(
@@ -113,7 +113,7 @@ def _hold_reducing_entries() -> Q:
     )
 
 
-def _added_cents(batches: list[Any]) -> dict[int, int]:
+def _extension_and_top_up_cents(batches: list[Any]) -> dict[int, int]:
     """Return by batch what extensions and top-ups added to the possible cost; two queries."""
     sums: dict[int, int] = defaultdict(int)
     extensions = Extension.objects.filter(batch__in=batches).order_by().values_list("batch")

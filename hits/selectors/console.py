@@ -15,8 +15,8 @@ from hits.domain.states import (
     BatchState,
     HitState,
     JobState,
-    Match,
     Purpose,
+    SubmissionMatch,
 )
 from hits.models import Assignment, Attempt, AuditEvent, Batch, Decision, Heartbeat, Hit, Image, Job, Project
 from hits.selectors.jobs import find_open_jobs
@@ -24,7 +24,7 @@ from hits.selectors.jobs import find_open_jobs
 HEARTBEAT_TIMEOUT = timedelta(seconds=60)
 # Graded, answered by a trainer, or paid on submission.
 _REVIEWED_SEPARATELY = (Purpose.QUALIFYING, Purpose.TRAINING, Purpose.COMPENSATING)
-_AWAITS_DECISION = Q(status=AssignmentStatus.SUBMITTED, match=Match.MATCHED)
+_AWAITS_DECISION = Q(status=AssignmentStatus.SUBMITTED, match=SubmissionMatch.MATCHED)
 
 
 def waiting_assignments() -> "QuerySet[Assignment]":
@@ -89,14 +89,14 @@ class BatchProgress:
         return [(name, self.percent_of_total(count)) for name, count in parts]
 
     @property
-    def unpublished(self) -> int:
+    def unpublished_hit_count(self) -> int:
         """HITs that are not published yet."""
         return self.hits - self.live_hits
 
     def state_label(self, batch: Batch, *, publishing: bool) -> str:
         """Return the batch's state, more detailed than its row's; ``publishing``: a job publishes it now."""
         if batch.state in {BatchState.LAUNCHING, BatchState.LIVE} and (
-            self.unpublished or not self.live_hits
+            self.unpublished_hit_count or not self.live_hits
         ):
             return "publishing" if publishing else "stopped"
         if batch.state == BatchState.LAUNCHING:
@@ -145,7 +145,7 @@ def _add_assignment_counts(rows: list[Batch], counts: dict[int, dict[str, int]])
         elif decided:
             status_name = "settling"
         else:
-            status_name = "waiting" if match == Match.MATCHED else "unmatched"
+            status_name = "waiting" if match == SubmissionMatch.MATCHED else "unmatched"
         counts[pk][status_name] += number
 
 
@@ -194,12 +194,13 @@ def project_rows(projects: "QuerySet[Project]") -> list[ProjectRow]:
     """Return projects with the counts of their contents; four queries."""
     rows = list(projects.order_by("name"))
 
-    def counts(found: "QuerySet[Any]", path: str) -> dict[int, int]:
+    def count_by_project(found: "QuerySet[Any]", path: str) -> dict[int, int]:
         grouped = found.filter(**{f"{path}__in": rows}).order_by().values_list(path)
         return dict(grouped.annotate(Count("id")))
 
-    images, batches = counts(Image.objects.all(), "project"), counts(Batch.objects.all(), "project")
-    waiting = counts(waiting_assignments(), "hit__unit__batch__project")
+    images = count_by_project(Image.objects.all(), "project")
+    batches = count_by_project(Batch.objects.all(), "project")
+    waiting = count_by_project(waiting_assignments(), "hit__unit__batch__project")
     return [
         ProjectRow(row, images.get(row.pk, 0), batches.get(row.pk, 0), waiting.get(row.pk, 0)) for row in rows
     ]

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.models import Feedback, Image, Project, Worker
 from hits.selectors.images.images import image_facts
 
@@ -32,7 +32,7 @@ def latest_feedback(worker: Worker, project: Project, kind: str) -> TrainingFeed
             submission__kind=kind,
             submission__attempt__worker=worker,
             submission__attempt__hit__unit__batch__project=project,
-            submission__assignment__match=Match.MATCHED,
+            submission__assignment__match=SubmissionMatch.MATCHED,
         )
         .select_related("submission__attempt__hit__unit")
         .last()

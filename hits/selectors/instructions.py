@@ -57,7 +57,7 @@ class VersionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionCount:
+class VersionSubmissionCount:
     """How many of a batch's answers saw one version; ``None`` is the built-in text."""
 
     version: int | None
@@ -162,7 +162,7 @@ def kind_rows(project: Project) -> list[KindRow]:
     return [KindRow(registry.get_kind(name), newest.get(name), counts.get(name, 0)) for name in names]
 
 
-def count_submissions_by_version(batch: Batch) -> list[VersionCount]:
+def count_submissions_by_version(batch: Batch) -> list[VersionSubmissionCount]:
     """Return which versions the batch's stored answers saw, newest first; one query."""
     rows = (
         Submission.objects.filter(attempt__hit__unit__batch=batch)
@@ -170,7 +170,7 @@ def count_submissions_by_version(batch: Batch) -> list[VersionCount]:
         .values_list("instructions__version")
         .annotate(number=Count("pk"))
     )
-    found = [VersionCount(version, number) for version, number in rows]
+    found = [VersionSubmissionCount(version, number) for version, number in rows]
     return sorted(found, key=lambda row: row.version or 0, reverse=True)
 
 

@@ -7,7 +7,7 @@ from django.db.models import Count, QuerySet
 
 from hits.domain.states import AssignmentStatus, Role
 from hits.models import Assignment, Batch, ConsentText, Membership, Participation, Project, Worker
-from hits.selectors.money.pay import WorkerSummary, median_by_worker
+from hits.selectors.money.pay import WorkerSummary, median_rate_by_worker
 
 
 def project_members(project: Project) -> "QuerySet[Membership]":
@@ -60,7 +60,7 @@ def _summaries(project: Project, workers: Collection[int]) -> list[WorkerSummary
     counts: dict[int, dict[str, int]] = defaultdict(dict)
     for pk, status, number in submissions.order_by().values_list("worker", "status").annotate(Count("pk")):
         counts[pk][status] = number
-    medians = median_by_worker(project, workers=workers)
+    medians = median_rate_by_worker(project, workers=workers)
     return [
         WorkerSummary(
             worker,

@@ -9,9 +9,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from hits import registry
 from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.mturk_formats.answer_xml import AnswerError, parse_answer
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Reconciliation, Resolution, Submission
-from hits.selectors.eligibility.limits import lost_cutoff
+from hits.selectors.eligibility.limits import lost_submission_cutoff
 
 MAX_ROWS = 50  # rows per class on a page; decided rows make room for others
 
@@ -79,9 +79,9 @@ def reconciliation_totals(batch: Batch) -> ReconciliationTotals:
     shown = Assignment.objects.filter(hit__unit__batch=batch)
     undecided = undecided_unmatched_assignments(batch)
     return ReconciliationTotals(
-        matched=shown.filter(match=Match.MATCHED).count(),
-        marketplace_only=undecided.filter(match=Match.MARKETPLACE_ONLY).count(),
-        mismatch=undecided.filter(match=Match.MISMATCH).count(),
+        matched=shown.filter(match=SubmissionMatch.MATCHED).count(),
+        marketplace_only=undecided.filter(match=SubmissionMatch.MARKETPLACE_ONLY).count(),
+        mismatch=undecided.filter(match=SubmissionMatch.MISMATCH).count(),
         ours_only=lost_submissions(batch).count(),
         resolved=batch_resolutions(batch).count(),
     )
@@ -91,7 +91,7 @@ def undecided_unmatched_assignments(batch: Batch) -> "QuerySet[Assignment]":
     """Return the marketplace's undecided assignments that our rows do not confirm, oldest first."""
     found = Assignment.objects.filter(hit__unit__batch=batch, decisions=None, resolution=None)
     return (
-        found.exclude(match=Match.MATCHED)
+        found.exclude(match=SubmissionMatch.MATCHED)
         .exclude(status=AssignmentStatus.REJECTED)
         .order_by("submitted_at", "pk")
     )
@@ -99,7 +99,7 @@ def undecided_unmatched_assignments(batch: Batch) -> "QuerySet[Assignment]":
 
 def lost_submissions(batch: Batch) -> "QuerySet[Submission]":
     """Return the newest answer of each lost and undecided attempt."""
-    cutoff = lost_cutoff(batch)
+    cutoff = lost_submission_cutoff(batch)
     if cutoff is None:
         return Submission.objects.none()
     return _filter_lost_submissions(Attempt.objects.filter(hit__unit__batch=batch, opened_at__lte=cutoff))
@@ -130,7 +130,7 @@ def owed_cents(submission: Submission) -> int:
     )
 
 
-def unmatched_rows(batch: Batch, match: Match) -> list[UnmatchedAssignment]:
+def unmatched_rows(batch: Batch, match: SubmissionMatch) -> list[UnmatchedAssignment]:
     """Return one class of unconfirmed assignments with their differences; two queries."""
     rows = undecided_unmatched_assignments(batch).filter(match=match)
     return compare_assignments(rows.select_related("hit__unit__batch", "worker")[:MAX_ROWS])
@@ -160,7 +160,9 @@ def compare_assignments(rows: "QuerySet[Assignment]") -> list[UnmatchedAssignmen
 def lost_rows(batch: Batch) -> list[LostSubmission]:
     """Return the lost submissions; one query."""
     others = Assignment.objects.filter(
-        worker=OuterRef("attempt__worker"), hit__unit=OuterRef("attempt__hit__unit"), match=Match.MATCHED
+        worker=OuterRef("attempt__worker"),
+        hit__unit=OuterRef("attempt__hit__unit"),
+        match=SubmissionMatch.MATCHED,
     )
     rows = lost_submissions(batch).annotate(resubmitted=Exists(others))
     rows = rows.select_related("attempt__hit__unit__batch", "attempt__worker")
@@ -169,7 +171,9 @@ def lost_rows(batch: Batch) -> list[LostSubmission]:
 
 def was_resubmitted(submission: Submission) -> bool:
     """Return whether the worker submitted the same unit in another assignment that matches."""
-    same_unit = Assignment.objects.filter(match=Match.MATCHED, hit__unit=submission.attempt.hit.unit_id)
+    same_unit = Assignment.objects.filter(
+        match=SubmissionMatch.MATCHED, hit__unit=submission.attempt.hit.unit_id
+    )
     return same_unit.filter(worker=submission.attempt.worker_id).exists()
 
 

@@ -1,6 +1,6 @@
 """Read collected records, for the apps above. Only confirmed work is returned.
 
-Confirmed means that the marketplace shows the submission's id and hash (``Match.MATCHED``).
+Confirmed means that the marketplace shows the submission's id and hash (``SubmissionMatch.MATCHED``).
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Q, QuerySet
 
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, Batch, Project, Record, RecordImage, Worker
 
 APPROVED = (AssignmentStatus.APPROVED,)
@@ -54,7 +54,7 @@ def filter_confirmed(
     return rows.filter(
         project=project,
         type=record_type,
-        submission__assignment__match=Match.MATCHED,
+        submission__assignment__match=SubmissionMatch.MATCHED,
         submission__assignment__status__in=[status.value for status in statuses],
     )
 

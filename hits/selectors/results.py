@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from hits.domain.money.usd import format_dollars
-from hits.domain.mturk_formats.answer_xml import join_values
+from hits.domain.mturk_formats.answer_xml import join_values_by_name
 from hits.domain.mturk_formats.results_csv import (
     DECISION_COLUMNS,
     ResultColumns,
@@ -17,7 +17,7 @@ from hits.domain.mturk_formats.results_csv import (
     format_rate,
     format_time,
 )
-from hits.domain.states import AssignmentStatus, Match, Verdict
+from hits.domain.states import AssignmentStatus, SubmissionMatch, Verdict
 from hits.models import Assignment, Batch, Decision
 from hits.selectors.listing import TaskListing, batch_listing
 from hits.selectors.templates import KIND
@@ -82,7 +82,7 @@ def assignments_by_id(batch: Batch) -> dict[str, Assignment]:
 
 
 def _matched_assignments(batch: Batch) -> "QuerySet[Assignment]":
-    return Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
+    return Assignment.objects.filter(hit__unit__batch=batch, match=SubmissionMatch.MATCHED)
 
 
 def _latest_decisions(assignments: Iterable[int]) -> dict[int, Decision]:
@@ -101,7 +101,9 @@ def _approval_rates(batch: Batch) -> Rates:
     for number, period in enumerate(periods):
         counts[f"approved_{number}"] = Count("pk", filter=approved & period)
         counts[f"decided_{number}"] = Count("pk", filter=decided & period)
-    rows = Assignment.objects.filter(hit__unit__batch__project=batch.project_id, match=Match.MATCHED)
+    rows = Assignment.objects.filter(
+        hit__unit__batch__project=batch.project_id, match=SubmissionMatch.MATCHED
+    )
     names = [f"{word}_{number}" for number in range(len(periods)) for word in ("approved", "decided")]
     found = rows.order_by().values("worker").annotate(**counts).values_list("worker", *names)
     return {
@@ -174,4 +176,4 @@ def _inputs(batch: Batch, payload: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _answers(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
-    return join_values(answer["fields"]) if batch.kind == KIND else flatten(answer)
+    return join_values_by_name(answer["fields"]) if batch.kind == KIND else flatten(answer)

@@ -13,7 +13,7 @@ from hits.domain.answers.records import Record, RecordError
 from hits.domain.answers.review_flags import ReviewCheck
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.money.pay import cents_per_hour
-from hits.domain.states import AssignmentStatus, CallState, Match
+from hits.domain.states import AssignmentStatus, CallState, SubmissionMatch
 from hits.kind import HitKind
 from hits.models import Assignment, Batch, Decision, Project
 from hits.selectors.console import waiting_assignments
@@ -21,7 +21,7 @@ from hits.selectors.hints import HintCount, count_hints
 from hits.selectors.images.images import image_facts
 from hits.selectors.listing import batch_listing
 from hits.selectors.money.bonus_items import count_bonus_items
-from hits.selectors.money.pay import paid_top_ups
+from hits.selectors.money.pay import paid_top_up_cents_by_assignment
 
 _ARM = "arm"  # key of the order or variant in a submission's ``shown``
 _SELECT_RELATED = ("hit__unit__batch__project", "worker", "submission__instructions")
@@ -154,7 +154,7 @@ def assignment_by_id(pk: int) -> Assignment | None:
 def load_reviews(assignments: "QuerySet[Assignment]") -> list[AssignmentReview]:
     """Return assignments with their evidence; always six queries."""
     rows = list(assignments.select_related(*_SELECT_RELATED).prefetch_related(*_PREFETCH_RELATED))
-    top_ups = paid_top_ups([row.pk for row in rows])
+    top_ups = paid_top_up_cents_by_assignment([row.pk for row in rows])
     return [_build_review(row, top_ups[row.pk]) for row in rows]
 
 
@@ -163,9 +163,9 @@ def load_review(pk: int) -> AssignmentReview | None:
     return next(iter(load_reviews(Assignment.objects.filter(pk=pk))), None)
 
 
-def latest_reviews(batch: Batch, number: int = 8) -> list[AssignmentReview]:
+def load_newest_assignments(batch: Batch, number: int = 8) -> list[AssignmentReview]:
     """Return the newest confirmed assignments of a batch."""
-    found = Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED)
+    found = Assignment.objects.filter(hit__unit__batch=batch, match=SubmissionMatch.MATCHED)
     # Keys first: otherwise the database sorts whole rows to find eight of them.
     keys = list(found.order_by("-submitted_at", "-id").values_list("pk", flat=True)[:number])
     return load_reviews(Assignment.objects.filter(pk__in=keys).order_by("-submitted_at", "-id"))
@@ -223,7 +223,7 @@ def review_state(row: Assignment) -> str:
         return "paid"
     if row.status == AssignmentStatus.REJECTED:
         return "rejected"
-    return "waiting" if row.match == Match.MATCHED else "unmatched"
+    return "waiting" if row.match == SubmissionMatch.MATCHED else "unmatched"
 
 
 @dataclass(frozen=True, slots=True)

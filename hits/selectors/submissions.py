@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.models import Assignment, Attempt, Draft, Submission
 
 
@@ -27,7 +27,7 @@ def latest_submission(attempt: Attempt) -> Submission | None:
 
 def is_confirmed(submission: Submission) -> bool:
     """Return whether the marketplace shows this answer, so that the page has nothing left to do."""
-    return Assignment.objects.filter(submission=submission, match=Match.MATCHED).exists()
+    return Assignment.objects.filter(submission=submission, match=SubmissionMatch.MATCHED).exists()
 
 
 def seconds_left(attempt: Attempt) -> int:

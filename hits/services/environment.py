@@ -17,7 +17,7 @@ def refuse_other_marketplace(batch: Batch, marketplace: Marketplace) -> None:
     refuse_other_environment(batch, environment)
     # Compare the rates, since a schedule may change and keep its name.
     launch_fees = batch.fees
-    if environment.fees.rates != launch_fees.rates:
+    if environment.fees.rates_text != launch_fees.rates_text:
         names = (
             (environment.fees.name, launch_fees.name)
             if environment.fees.name != launch_fees.name

@@ -31,7 +31,7 @@ from hits.selectors.instructions import (
 )
 from hits.services import audit
 from hits.services.errors import Conflict, ContentTooLarge, Refused
-from hits.services.typed_values import clean_field, get_kind
+from hits.services.typed_values import clean_field, get_kind_or_refuse
 
 _CONTROL_CATEGORIES = {"Cc", "Cs"}
 
@@ -62,7 +62,7 @@ def publish_instructions(
         ContentTooLarge: a text over its limit.
         NewerVersionPublished: a newer version exists; publish again on top of it.
     """
-    kind = get_kind(kind_name)
+    kind = get_kind_or_refuse(kind_name)
     note = clean_field("note", note, MAX_NOTE)
     if not note:
         raise Refused("note: describe the change in a few words, for colleagues")

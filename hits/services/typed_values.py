@@ -6,7 +6,7 @@ from hits.kind import HitKind
 from hits.services.errors import Refused
 
 
-def get_kind(name: str) -> HitKind:
+def get_kind_or_refuse(name: str) -> HitKind:
     """Return the kind of that name. Raises Refused."""
     try:
         return registry.get_kind(name)

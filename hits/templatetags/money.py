@@ -2,7 +2,7 @@
 
 from django import template
 
-from hits.domain.money.usd import format_dollars, format_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars
 
 register = template.Library()
 NO_AMOUNT = "–"
@@ -17,4 +17,4 @@ def usd(cents: int | None) -> str:
 @register.filter
 def usd_bare(cents: int | None) -> str:
     """Return ``1.10`` for 110 cents, for columns with the unit in their heading."""
-    return NO_AMOUNT if cents is None else format_usd(int(cents)).replace("-", "\N{MINUS SIGN}")
+    return NO_AMOUNT if cents is None else format_bare_usd(int(cents)).replace("-", "\N{MINUS SIGN}")

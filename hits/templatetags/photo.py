@@ -22,7 +22,7 @@ TAB_SIZE = 24  # CSS pixels: the height of a number tab
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTab:
+class NumberedBox:
     """A box for the template. ``path``, ``x`` and ``y`` are CSS pixels from the box's corner."""
 
     colour: int
@@ -38,28 +38,30 @@ class BoxTab:
 @register.inclusion_tag("hits/images/_photo.html")
 def photo(image: ImageFacts, groups: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """Draw ``image`` with the boxes of ``groups``, smaller boxes on top."""
-    tabs = [
-        _tab(image, group, box, label)
+    numbered_boxes = [
+        _numbered_box(image, group, box, label)
         for group in groups
         for box, label in zip(group["boxes"], box_labels(len(group["boxes"]), group["index"]), strict=True)
     ]
     # Drawn from large to small, so that a box inside another one receives the pointer.
-    tabs.sort(key=lambda tab: -tab.box["width"] * tab.box["height"])
-    return {"image": image, "tabs": tabs}
+    numbered_boxes.sort(key=lambda row: -row.box["width"] * row.box["height"])
+    return {"image": image, "numbered_boxes": numbered_boxes}
 
 
-def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], label: str) -> BoxTab:
+def _numbered_box(
+    image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], label: str
+) -> NumberedBox:
     pixel_ratio = max(image.width, 1) / SHOWN_WIDTH
     width = 22 if len(label) == 1 else 14 + 9 * len(label)
     is_small = box["width"] < (width + 18) * pixel_ratio or box["height"] < 2 * TAB_SIZE * pixel_ratio
     x = -2 if box["left"] + width * pixel_ratio <= image.width else -width
-    y = _tab_top(box, pixel_ratio, is_small=is_small)
+    y = _number_tab_top(box, pixel_ratio, is_small=is_small)
     index = int(group["index"])
     name = (
         f"{group.get('label') or 'Observation'} {label}: "
         f"{box['left']}, {box['top']}, {box['width']} by {box['height']} pixels"
     )
-    return BoxTab(
+    return NumberedBox(
         colour=(index - 1) % COLOUR_COUNT + 1,
         index=index,
         box=box,
@@ -71,7 +73,7 @@ def _tab(image: ImageFacts, group: Mapping[str, Any], box: Mapping[str, int], la
     )
 
 
-def _tab_top(box: Mapping[str, int], pixel_ratio: float, *, is_small: bool) -> int:
+def _number_tab_top(box: Mapping[str, int], pixel_ratio: float, *, is_small: bool) -> int:
     """Return the tab's y: on the upper edge of a large box, above a small one, inside at the photo's border."""
     if is_small and box["top"] >= (TAB_SIZE + 2) * pixel_ratio:
         return -TAB_SIZE

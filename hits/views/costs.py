@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from hits.domain.money.cost_table import CostTable, Estimate, cost_table
-from hits.domain.money.usd import format_dollars, format_usd, parse_typed_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars, parse_typed_usd
 from hits.models import Batch, Project
 from hits.mturk.environments import current_environment
 from hits.services.errors import ConfirmationRequired, Refused
@@ -88,7 +88,7 @@ def refusal_context(data: Mapping[str, Any], error: Refused) -> dict[str, Any]:
 
 
 def _typed_cost_error(typed: str, max_cents: int) -> str:
-    request_message = f"type the maximum cost, {format_usd(max_cents)}."
+    request_message = f"type the maximum cost, {format_bare_usd(max_cents)}."
     if not typed:
         return f"Nothing was typed; {request_message}"
     try:
@@ -97,7 +97,7 @@ def _typed_cost_error(typed: str, max_cents: int) -> str:
         return f"“{typed}” is not an amount in US dollars; {request_message}"
 
 
-def add_available_funds(terms: LaunchTerms) -> LaunchTerms:
+def add_balance_to_terms(terms: LaunchTerms) -> LaunchTerms:
     """Return the terms with the current balance, so that the launch can refuse an insufficient one."""
     clear_cached_balance()
     funds = account_balance()

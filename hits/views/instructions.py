@@ -12,7 +12,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hits import registry
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.domain.content_security_policy import SAME_SITE_FRAMES
 from hits.domain.instructions import MAX_EXAMPLES, InstructionText, diff_instructions
 from hits.forms import ExampleForms, InstructionsForm, build_example_forms
@@ -150,7 +150,7 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
 
 
 def _requested_text(request: HttpRequest, project: Project, kind: HitKind) -> InstructionText:
-    number = parse_row_number(request.GET.get("version", ""))
+    number = parse_digits(request.GET.get("version", ""))
     if number:
         return selectors.version_text(_get_version(project, kind, number))
     current = selectors.newest_version(project, kind.name) if number is None else None
@@ -187,12 +187,14 @@ def instructions_version(
 @batch_page()
 def batch_instructions(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Change the version that a batch shows from now on."""
-    number, instead_of = (parse_row_number(request.POST.get(name, "")) for name in ("version", "instead_of"))
+    number, instead_of = (parse_digits(request.POST.get(name, "")) for name in ("version", "instead_of"))
     version = selectors.find_version(batch.project, batch.kind, number) if number else None
     if number is None or (number and version is None):
         messages.error(request, "Not changed: choose a version from the list.")
         return redirect("batch-detail", batch.pk)
-    done = f"Pages opened from now on show {services.version_label(version)}. Open pages keep theirs."
+    done = (
+        f"Pages opened from now on show {services.version_label(version)}. Pages already open do not change."
+    )
     with action_messages(request, "Not changed", done):
         services.set_batch_instructions(
             batch=batch, version=version, by=signed_in_user(request), replaces=instead_of or None

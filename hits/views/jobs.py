@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from hits.domain.answers.evidence import humanize
-from hits.domain.jobs.fact_labels import fact_label
+from hits.domain.jobs.fact_labels import job_result_label
 from hits.domain.states import OPEN_JOB_STATES, JobState, Role
 from hits.models import Batch, Job, JobLine
 from hits.selectors.jobs import can_resume, is_refused
@@ -100,7 +100,7 @@ def _result_rows(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
         if isinstance(value, dict):
             yield from _result_rows(value, name)
         elif value is not None and value != "":
-            yield fact_label(name), _format_value(value, is_name=key in IDENTIFIER_KEYS)
+            yield job_result_label(name), _format_value(value, is_name=key in IDENTIFIER_KEYS)
 
 
 def _format_value(value: Any, *, is_name: bool = False) -> str:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from hits.domain.files.csv_download import csv_lines, escape_formula
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.domain.states import Role
 from hits.forms.money import BatchCapForm, ProjectMoneyForm, cap_label
 from hits.models import Batch, Project
@@ -116,8 +116,8 @@ def _csv_rows(lines: Iterator[statement.StatementRow]) -> Iterator[tuple[str | i
             row.batch_id,
             escape_formula(row.batch.name),
             row.entry,
-            format_usd(row.amount_cents),
-            format_usd(line.spent),
-            format_usd(line.held),
+            format_bare_usd(row.amount_cents),
+            format_bare_usd(line.spent),
+            format_bare_usd(line.held),
             str(row.assignment.worker) if row.assignment is not None else "",
         )

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from hits.charts.pay import pay_ranges
 from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.domain.money.pay import RateSpread
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.models import Batch, Project
 from hits.selectors.money import pay
 from hits.selectors.money.pay_card import pay_card
@@ -78,19 +78,19 @@ def project_pay_csv(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _cells(row: RateSpread) -> list[str | int]:
-    low, high = (format_usd(cents) for cents in row.interval) if row.interval else ("", "")
+    low, high = (format_bare_usd(cents) for cents in row.interval) if row.interval else ("", "")
     return [
         row.n,
-        format_usd(row.median),
+        format_bare_usd(row.median),
         low,
         high,
-        format_usd(row.lower_quartile),
-        format_usd(row.upper_quartile),
-        format_usd(row.mean),
+        format_bare_usd(row.lower_quartile),
+        format_bare_usd(row.upper_quartile),
+        format_bare_usd(row.mean),
         row.under_count,
-        format_usd(row.target),
+        format_bare_usd(row.target),
         f"{row.seconds / 3600:.2f}",
-        format_usd(row.cents),
+        format_bare_usd(row.cents),
     ]
 
 

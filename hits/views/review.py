@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.domain.money.usd import format_dollars
 from hits.domain.states import AssignmentStatus, Role, Verdict
 from hits.models import Assignment, Batch, Decision, Project
@@ -49,7 +49,7 @@ def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
 
 
 def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
-    queue = review.queue_window(scope, parse_row_number(request.GET.get("at", "")))
+    queue = review.queue_window(scope, parse_digits(request.GET.get("at", "")))
     batch = scope if isinstance(scope, Batch) else None
     context: dict[str, Any] = {
         "project": project,

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import NoReverseMatch, get_resolver, reverse
 
 from annotation_site import views
-from annotation_site.request_limits import DEFAULT_LIMIT, UPLOAD_LIMITS, request_limit
+from annotation_site.request_limits import DEFAULT_LIMIT, UPLOAD_LIMITS, max_body_bytes
 from hits.domain.units.unit_files import MAX_BYTES
 from hits.models import Project
 
@@ -55,7 +55,7 @@ def test_upload_is_refused_without_a_project(researcher: User, project: Project)
     known.force_login(researcher)
     assert announced(known, path, 101 * 1024**2).status_code == 413
     request = known.get(path).wsgi_request
-    assert request_limit(request) == UPLOAD_LIMITS["project-images"]
+    assert max_body_bytes(request) == UPLOAD_LIMITS["project-images"]
 
 
 def test_refusal_is_a_page_for_browsers_and_json_for_programs() -> None:

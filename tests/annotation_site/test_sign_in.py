@@ -46,7 +46,7 @@ def test_account_is_never_locked_from_other_addresses(ann: User, attempt: Any) -
     page = attempt("ann", PASSWORD, "10.0.0.9")
     assert page.status_code == 429
     assert page["Retry-After"] == "5", "what was not announced was not even looked at, and counts for nothing"
-    assert "It is not locked" in page.content.decode()
+    assert "The account is not locked" in page.content.decode()
     ticket = re.search(r'name="ticket" value="([^"]+)"', page.content.decode())[1]  # type: ignore[index]
     assert attempt("ann", PASSWORD, "10.0.0.9", ticket=ticket).status_code == 429, "not waited yet"
     for n in range(24, 40):  # the attack goes on meanwhile, and cannot push the wait on

@@ -337,7 +337,7 @@ def test_file_names_cannot_escape_folder(
 def test_names_are_escaped_on_all_pages(board: Leaderboard, researcher: User, client: Client) -> None:
     team, key = services.add_team(board=board, name=HTML, by=None)
     services.change_leaderboard(
-        board=board, wording=services.Wording(HTML, HTML), limits=services.Limits(9, 9), by=None
+        board=board, wording=services.Wording(HTML, HTML), limits=services.SubmissionLimits(9, 9), by=None
     )
     form = {"description": HTML, "url": 'https://example.org/"><script>'}
     refused = send(client, board, key, predictions(), **form)
@@ -416,7 +416,7 @@ def test_invalid_content_lengths_are_refused(board: Leaderboard, client: Client,
 
 @pytest.mark.django_db(transaction=True)
 def test_burst_of_submissions_respects_limits(project: Project) -> None:
-    board = made_board(project, limits=services.Limits(daily=2, total=50))
+    board = made_board(project, limits=services.SubmissionLimits(daily=2, total=50))
     services.set_public(board=board, is_public=True, by=None)
     _, key = services.add_team(board=board, name="Baker Street", by=None)
     replies = together(

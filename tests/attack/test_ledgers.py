@@ -12,7 +12,14 @@ import pytest
 from django.db.models import Count
 
 from annotation_site.ledgers import compare_ledgers
-from hits.domain.states import AssignmentStatus, BatchState, CallState, Match, Remedy, Verdict
+from hits.domain.states import (
+    AssignmentStatus,
+    BatchState,
+    CallState,
+    MismatchRemedy,
+    SubmissionMatch,
+    Verdict,
+)
 from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import BonusPayment
 from hits.marketplace.services import attempts
@@ -172,7 +179,7 @@ class LedgerScenario:
             review.settle_decision(decision=decision, marketplace=marketplace())
 
     def approve_all(self) -> None:
-        lifecycle.approve_waiting(batch=self.batch, by=None, marketplace=marketplace())
+        lifecycle.approve_waiting_assignments(batch=self.batch, by=None, marketplace=marketplace())
 
     def override(self) -> None:
         row = self.pick_assignment(status=AssignmentStatus.REJECTED)
@@ -194,10 +201,10 @@ class LedgerScenario:
             extensions.retry_extension(batch=self.batch, by=None)
 
     def resolve(self) -> None:
-        found = Assignment.objects.exclude(match=Match.MATCHED).order_by("pk")
+        found = Assignment.objects.exclude(match=SubmissionMatch.MATCHED).order_by("pk")
         row = self.draw.choice(list(found)) if found else None
         if row is not None:
-            remedy = self.draw.choice([Remedy.APPROVE, Remedy.REJECT])
+            remedy = self.draw.choice([MismatchRemedy.APPROVE, MismatchRemedy.REJECT])
             _, decision = remedies.resolve_assignment(assignment=row, remedy=remedy, note="seen", by=None)
             if decision is not None:
                 review.settle_decision(decision=decision, marketplace=marketplace())

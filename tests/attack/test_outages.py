@@ -227,7 +227,9 @@ def test_fees_stay_as_at_launch(waiting: Assignment, settings: Any) -> None:
     batch = waiting.hit.unit.batch
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     with pytest.raises(Refused, match="launched with the fees of 'local'"):
-        lifecycle.approve_waiting(batch=batch, last=waiting.pk, by=None, marketplace=marketplace())
+        lifecycle.approve_waiting_assignments(
+            batch=batch, last=waiting.pk, by=None, marketplace=marketplace()
+        )
     assert not Decision.objects.exists()
     settings.MARKETPLACE_FEE_SCHEDULE = "local"
     approve(waiting)

@@ -51,7 +51,7 @@ def test_bonus_is_paid_when_auto_approval_precedes_rejection(batch: Batch) -> No
         assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
     )
     marketplace().approve(row.assignment_id, "")
-    with pytest.raises(Refused, match="approved and paid it before"):
+    with pytest.raises(Refused, match="approved and paid the submission before"):
         review.settle_decision(decision=decision, marketplace=marketplace())
     for _ in range(2):
         sync_live_batches()

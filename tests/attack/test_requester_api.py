@@ -23,7 +23,7 @@ URL = "http://localhost:8000/mturk/"
 @pytest.fixture
 def pair() -> accounts.KeyPair:
     """Return a funded requester's keys."""
-    return accounts.create_requester(name="Lab", funds_cents=100_000)
+    return accounts.create_key_pair(name="Lab", funds_cents=100_000)
 
 
 def _call(pair: accounts.KeyPair, operation: str, body: Any) -> tuple[int, dict[str, Any]]:

@@ -57,7 +57,7 @@ def served(*, workers: int, hits: int) -> Iterator[Site]:
 
 def requester() -> accounts.KeyPair:
     """Return a funded requester's keys."""
-    return accounts.create_requester(name="Load", funds_cents=FUNDS)
+    return accounts.create_key_pair(name="Load", funds_cents=FUNDS)
 
 
 def fill_listing(count: int) -> accounts.KeyPair:
@@ -65,7 +65,7 @@ def fill_listing(count: int) -> accounts.KeyPair:
 
     Without their ledger entries: the listing reads none.
     """
-    pair = accounts.create_requester(name="Many HITs")
+    pair = accounts.create_key_pair(name="Many HITs")
     kind = hit_services.register_hit_type(requester=pair.requester, params=_terms(), now=Clock.now())
     now = Clock.now()
     for first in range(0, count, 5_000):
@@ -120,7 +120,7 @@ def _offer(count: int) -> HITType:
 
 def _signed_in(number: int) -> str:
     user = get_user_model().objects.create(username=f"load-{number}")
-    worker: Worker = accounts.link_worker(user=user)
+    worker: Worker = accounts.ensure_worker(user=user)
     countries.declare_country(worker=worker, country="US", now=Clock.now())
     store: Any = import_module(settings.SESSION_ENGINE).SessionStore()
     store[SESSION_KEY], store[BACKEND_SESSION_KEY] = str(user.pk), BACKEND

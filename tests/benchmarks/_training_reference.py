@@ -106,7 +106,7 @@ def update(
     """Do one update as published, and return its loss."""
     pixels, tokens = (part.to(device) for part in batch)
     optimizer.zero_grad()
-    halves = [model.view_vectors(pixels[:, view]) for view in range(2)]
+    halves = [model.encode_views(pixels[:, view]) for view in range(2)]
     images = F.normalize((halves[0] + halves[1]) / 2, dim=-1)
     logits = model.scale() * images @ model.encode_texts(tokens).T
     truth = torch.arange(len(logits), device=device)

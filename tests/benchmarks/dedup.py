@@ -59,12 +59,12 @@ def side(name: str, features: Path, linkage: str, backend: str, labels: Path) ->
 
 
 def _ours(rows: NDArray[np.float32], k: int, linkage: str, backend: str) -> dict[str, Any]:
-    from curation.dedup.cuts import ByNumber, Linkage, Method
+    from curation.dedup.cuts import ByNumber, ClusteringMethod, Linkage
     from curation.dedup.hierarchical import cluster
 
     multiply = _choose_backend(backend)
     warm_up = rows[:WARM_UP_ROWS]
-    cluster(warm_up, ByNumber(clusters_of(WARM_UP_ROWS)), backend=multiply, method=Method.SPARSE)
+    cluster(warm_up, ByNumber(clusters_of(WARM_UP_ROWS)), backend=multiply, method=ClusteringMethod.SPARSE)
     started, used = time.perf_counter(), time.process_time()
     found = cluster(rows, ByNumber(k), linkage=Linkage(linkage), backend=multiply)
     return {

@@ -24,7 +24,7 @@ from hits.domain.answers.pronouns import find_pronouns
 from hits.hints.caption import caption_span
 from hits.hints.card import Card, HintRule
 from hits.hints.find_hints import MIN_COSINES
-from hits.hints.rules import LARGE_SHARE, SMALL_SHARE, are_opposed, has_same_words, profanity
+from hits.hints.rules import LARGE_SHARE, SMALL_SHARE, are_opposed, find_profanity, has_same_words
 
 LABELS = Path(__file__).with_name("hints_labels.json")
 GRID = [round(0.5 + step / 100, 2) for step in range(50)]
@@ -236,7 +236,7 @@ def measure(data: Path) -> dict[str, Any]:
             "inferences": sum(not text.is_caption for text in texts),
         },
         "pronoun": verdicts((bool(find_pronouns(text.text)), text.id in labels["pronoun"]) for text in texts),
-        "profanity": verdicts((bool(profanity(Card(1, text.text), None)), False) for text in texts),
+        "profanity": verdicts((bool(find_profanity(Card(1, text.text), None)), False) for text in texts),
         "caption_like": captions(texts),
         "repeats_clue": repetition(HintRule.REPEATS_CLUE, compared[HintRule.REPEATS_CLUE]),
         "repeats_other": repetition(HintRule.REPEATS_OTHER, compared[HintRule.REPEATS_OTHER]),

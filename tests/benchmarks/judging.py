@@ -206,7 +206,8 @@ def time_table(figures: dict[str, Any]) -> Iterable[str]:
         "agreement of 363,000 ratings", agreement["ratings_363000"], agreement["peak_mib"], "5 s, 500 MB"
     )
     yield _line("the same in three dimensions", three, agreement["peak_mib"])
-    yield _line("363,000 judgments into three tables", agreement["reading_into_three_tables"])
+    reading = agreement["reading_into_three_tables"]
+    yield _line("converting 363,000 judgments into three rating tables", reading)
     yield _line(f"Dawid-Skene, {model['iterations']} iterations", model["fit"], model["peak_mib"], "10 s")
     yield _line("Dawid-Skene, all 100 iterations", model["all_100_iterations"], model["peak_mib"], "10 s")
     yield _line(f"crowd-kit, {peer['iterations']} iterations", peer["fit"], peer["peak_mib"])

@@ -245,7 +245,7 @@ def _is_judged(play: Play, batch: Batch, client: Client) -> None:
         assert ("alpha_ordinal" in found) == (dimension.scale is Scale.ORDINAL), dimension.name
     for address in (
         f"{reverse('judging-report', args=[project.slug])}?kind={spec.name}",
-        reverse("judging-item", args=[project.slug, spec.name, spec.item(play.unit)]),
+        reverse("judging-item", args=[project.slug, spec.name, spec.item_id(play.unit)]),
         reverse("judging", args=[project.slug]),
         *(
             reverse("judging-texts", args=[project.slug, spec.name, one.name])
@@ -254,7 +254,7 @@ def _is_judged(play: Play, batch: Batch, client: Client) -> None:
         ),
     ):
         assert client.get(address).status_code == 200, address
-    if spec.decided_dimensions:
+    if spec.deciding_dimensions:
         run = decide_items(
             project=project, kind=spec.name, rules=default_rules_of_kind(spec.name), by=None
         ).run

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.conf import settings
 
 from curation.models import Pair
-from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match
+from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Submission, Unit, Worker
 from tests.support.loop import launched
 from tests.support.pairs import pair_row
@@ -121,7 +121,7 @@ def _write(
             assignment_id=submission.attempt.assignment_id,
             worker=submission.attempt.worker,
             status=words[n % len(words)],
-            match=Match.MATCHED,
+            match=SubmissionMatch.MATCHED,
             submission=submission,
             answer_xml="",
             accepted_at=START,

@@ -20,7 +20,7 @@ def fund(cents: int = 1_000_000) -> Requester:
 
 def ledger_adjust(requester: Requester, cents: int) -> None:
     """Change the account's free balance from outside, as another use of it would."""
-    ledger.adjust_requester(requester=requester, cents=cents, at=Clock.now(), note="test")
+    ledger.adjust_requester_balance(requester=requester, cents=cents, at=Clock.now(), note="test")
 
 
 def market_worker(name: str = "wilma") -> Worker:

@@ -169,7 +169,7 @@ def default_rules(spec: JudgingSpec) -> dict[str, DecisionRule]:
             method=Method.MAJORITY,
             positive=tuple(str(label) for label in dimension.page_labels if label in dimension.favourable),
         )
-        for dimension in spec.decided_dimensions
+        for dimension in spec.deciding_dimensions
     }
 
 

@@ -60,7 +60,7 @@ def default_rules_of_kind(kind: str) -> dict[str, DecisionRule]:
 
 def dimension_labels(kind: str, dimension: str) -> list[str]:
     """Return a dimension's labels, best first."""
-    return [str(label) for label in spec_of(kind).dimension(dimension).best_first]
+    return [str(label) for label in spec_of(kind).dimension(dimension).labels_best_first]
 
 
 def judgment_tables(project: Project, kind: str) -> JudgmentTables:

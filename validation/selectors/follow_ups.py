@@ -137,7 +137,7 @@ def units_by_item(first: JudgingRound, items: Sequence[str]) -> dict[str, Unit]:
     spec = spec_of(first.batch.kind)
     for chunk in collected.id_chunks(ids):
         rows = Unit.objects.filter(pk__in=chunk).prefetch_related("excluded_workers")
-        found |= {spec.item(unit.payload): unit for unit in rows}
+        found |= {spec.item_id(unit.payload): unit for unit in rows}
     return found
 
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from hits import registry
 from hits.domain.answers.exam import GradableItem
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment
 from hits.selectors.images.images import image_facts_by_id
 from validation.models import Grade, QualificationRound
@@ -71,7 +71,7 @@ class PairCard:
     other_grades: Sequence[GivenGrade]
     is_waiting: bool
 
-    def as_page(self) -> dict[str, Any]:
+    def as_page_dict(self) -> dict[str, Any]:
         """Return the JSON data for the page's script."""
         return {
             "key": str(self.key),
@@ -83,8 +83,8 @@ class PairCard:
             "description": self.description,
             **{f"text-{number}": text for number, (_, text) in enumerate(self.pair.texts, start=1)},
             "note": self.pair.note,
-            "mine": _grade_as_page(self.own_grade) if self.own_grade else None,
-            "others": [_grade_as_page(grade) for grade in self.other_grades],
+            "mine": _grade_as_page_dict(self.own_grade) if self.own_grade else None,
+            "others": [_grade_as_page_dict(grade) for grade in self.other_grades],
             "waits": self.is_waiting,
         }
 
@@ -102,7 +102,9 @@ class GradingQueue:
 
 def confirmed_submissions(qualification_round: QualificationRound) -> "QuerySet[Assignment]":
     """Return a round's confirmed submissions, rejected ones included, oldest first."""
-    rows = Assignment.objects.filter(hit__unit__batch=qualification_round.batch_id, match=Match.MATCHED)
+    rows = Assignment.objects.filter(
+        hit__unit__batch=qualification_round.batch_id, match=SubmissionMatch.MATCHED
+    )
     return rows.select_related("submission__outcome", "worker", "hit__unit").order_by("submitted_at", "pk")
 
 
@@ -292,5 +294,5 @@ def _description(answer: Mapping[str, Any], image: int) -> str:
     return next((str(part["description"]) for part in answer["images"] if part["image"] == image), "")
 
 
-def _grade_as_page(grade: GivenGrade) -> dict[str, Any]:
+def _grade_as_page_dict(grade: GivenGrade) -> dict[str, Any]:
     return {"name": grade.name, "reasonable": grade.reasonable, "note": grade.note}

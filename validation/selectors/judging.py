@@ -148,7 +148,7 @@ def pair_tallies(
     tallied = {key: _build_pair_judgments(spec, key, found) for key, found in by_pair.items()}
     shares = {
         dimension.name: verdict_share(pair.verdicts[dimension.name] for pair in tallied.values())
-        for dimension in spec.decided_dimensions
+        for dimension in spec.deciding_dimensions
     }
     return PairTallies(pairs=tallied, shares=shares, judgments=total)
 
@@ -156,15 +156,16 @@ def pair_tallies(
 def _build_pair_judgments(spec: JudgingSpec, instance_id: str, found: list[JudgmentRow]) -> PairJudgments:
     tallies = {
         dimension.name: tally(
-            (row.answer[dimension.name] for row in found), [str(label) for label in dimension.best_first]
+            (row.answer[dimension.name] for row in found),
+            [str(label) for label in dimension.labels_best_first],
         )
-        for dimension in spec.decided_dimensions
+        for dimension in spec.deciding_dimensions
     }
     verdicts = {
         dimension.name: is_favoured(
             tallies[dimension.name].counts, [str(label) for label in dimension.favourable]
         )
-        for dimension in spec.decided_dimensions
+        for dimension in spec.deciding_dimensions
     }
     return PairJudgments(instance_id, tallies, verdicts, judge_count=len(found))
 
@@ -190,7 +191,9 @@ def likert_judgments(
     )
     for row in rows:
         by_set[row.item].append(row)
-    units = item_units(batch) if sets is None else item_units(batch).filter(key__in=sets)
+    units = units_without_quality_checks(batch)
+    if sets is not None:
+        units = units.filter(key__in=sets)
     payloads = {unit.payload["set"]: unit.payload for unit in units}
     spec = comparison_spec()
     return {set_id: _build_set_judgments(spec, payloads[set_id], found) for set_id, found in by_set.items()}
@@ -215,21 +218,23 @@ def is_fully_judged(*, batch: Batch, statuses: Iterable[AssignmentStatus] = coll
     required = batch.redundancy
     return all(
         unit.payload["set"] in found and found[unit.payload["set"]].judge_count >= required
-        for unit in item_units(batch)
+        for unit in units_without_quality_checks(batch)
     )
 
 
-def item_units(batch: Batch) -> "QuerySet[Unit]":
+def units_without_quality_checks(batch: Batch) -> "QuerySet[Unit]":
     """Return a judging batch's units without quality checks, in order."""
     return batch.units.filter(quality_check=None)
 
 
-def unsent_pairs(project: Project) -> "QuerySet[Record]":
+def pairs_not_sent_to_judges(project: Project) -> "QuerySet[Record]":
     """Return the accepted pairs that no review round contains, oldest first."""
-    return collected.approved_records(project, OBSERVATION).exclude(instance_id__in=_sent_keys(project))
+    return collected.approved_records(project, OBSERVATION).exclude(
+        instance_id__in=_keys_sent_to_judges(project)
+    )
 
 
-def _sent_keys(project: Project) -> "QuerySet[Unit, str]":
+def _keys_sent_to_judges(project: Project) -> "QuerySet[Unit, str]":
     rows = Unit.objects.filter(batch__project=project, batch__kind=review_spec().name, quality_check=None)
     return rows.order_by().values_list("key", flat=True)
 
@@ -239,7 +244,11 @@ def selectable_pairs(project: Project, *, include_sent: bool = False) -> list[Se
 
     ``include_sent`` also returns pairs that were sent before.
     """
-    rows = collected.approved_records(project, OBSERVATION) if include_sent else unsent_pairs(project)
+    rows = (
+        collected.approved_records(project, OBSERVATION)
+        if include_sent
+        else pairs_not_sent_to_judges(project)
+    )
     fields = rows.values_list(
         "instance_id",
         "submission__attempt__worker_id",
@@ -268,7 +277,7 @@ def find_pairs(project: Project, selection: Selection) -> SelectedPairs:
 def list_authors(project: Project) -> list[Author]:
     """Return the authors of accepted pairs, most pairs first; two queries."""
     accepted = _count_by_author(collected.approved_records(project, OBSERVATION))
-    waiting = _count_by_author(unsent_pairs(project))
+    waiting = _count_by_author(pairs_not_sent_to_judges(project))
     rows = [Author(worker, count, waiting.get(worker, 0)) for worker, count in accepted.items()]
     return sorted(rows, key=lambda row: (-row.accepted, row.worker))
 
@@ -278,6 +287,6 @@ def _count_by_author(rows: "QuerySet[Record]") -> dict[int, int]:
     return dict(rows.order_by().values_list(author_field).annotate(n=Count("pk")))
 
 
-def has_qualification(project: Project) -> bool:
+def has_qualification_round(project: Project) -> bool:
     """Return whether the project has a qualification round."""
     return QualificationRound.objects.filter(batch__project=project).exists()

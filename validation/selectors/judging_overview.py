@@ -17,7 +17,7 @@ from hits.selectors.console import BatchProgress, progress_by_batch, publishing_
 from validation.domain.judging.sampling import Selection, SelectionMethod
 from validation.models import ImportedJudgment, JudgingRound
 from validation.registry import spec_of
-from validation.selectors.judging import review_spec, unsent_pairs
+from validation.selectors.judging import pairs_not_sent_to_judges, review_spec
 from validation.selectors.ratings import counted_judgments
 
 
@@ -88,7 +88,7 @@ def pair_progress(project: Project, rows: Iterable[RoundRow]) -> PairProgress:
     reviews = [row for row in rows if row.batch.kind == review_spec().name]
     return PairProgress(
         accepted=collected.approved_records(project, OBSERVATION).count(),
-        unsent=unsent_pairs(project).count(),
+        unsent=pairs_not_sent_to_judges(project).count(),
         received=sum(row.received for row in reviews),
         required=sum(row.required for row in reviews),
         pending=sum(row.required - row.received for row in reviews if row.is_open),

@@ -17,7 +17,7 @@ from validation.domain.reports.dimension_report import SEED
 from validation.domain.reports.localization import (
     MAX_PAIRS,
     MIN_PAIRS,
-    BaselineScore,
+    HumanBaseline,
     Matching,
     score_matchings,
 )
@@ -57,7 +57,7 @@ def matchable_images(project: Project, *, include_sent: bool = False) -> list[Ma
     earlier one of the image is left out, since a worker could not distinguish them. ``include_sent`` also returns
     images that were in a matching round before.
     """
-    sent = set() if include_sent else sent_image_ids(project)
+    sent = set() if include_sent else image_ids_in_matching_rounds(project)
     by_image: dict[int, list[MatchablePair]] = defaultdict(list)
     seen_values: dict[int, set[Any]] = defaultdict(set)
     fields = ("instance_id", "fields__inference", "fields__boxes", "submission__attempt__worker_id")
@@ -78,7 +78,7 @@ def _box_set(boxes: Iterable[Mapping[str, int]]) -> frozenset[tuple[int, ...]]:
     return frozenset((box["left"], box["top"], box["width"], box["height"]) for box in boxes)
 
 
-def sent_image_ids(project: Project) -> set[int]:
+def image_ids_in_matching_rounds(project: Project) -> set[int]:
     """Return the primary keys of the images in matching rounds; one query."""
     rows = Unit.objects.filter(batch__project=project, batch__kind=matching_spec().name)
     return set(rows.values_list("images", flat=True))
@@ -130,7 +130,7 @@ def answer_keys(project: Project, spec: JudgingSpec) -> dict[str, Mapping[str, L
     rows = Unit.objects.filter(batch__project=project, batch__kind=spec.name, quality_check=None)
     rows = rows.exclude(images__taken_down_at__isnull=False)
     units = rows.order_by("-pk").values_list("payload", flat=True)
-    return {spec.item(unit): spec.truth(unit) for unit in units}
+    return {spec.item_id(unit): spec.truth(unit) for unit in units}
 
 
 def bootstrap_rng() -> np.random.Generator:
@@ -138,7 +138,7 @@ def bootstrap_rng() -> np.random.Generator:
     return np.random.default_rng([SEED, BOOTSTRAP_STREAM])
 
 
-def load_baseline(project: Project) -> tuple[list[JudgmentRow], BaselineScore]:
+def load_human_baseline(project: Project) -> tuple[list[JudgmentRow], HumanBaseline]:
     """Return the confirmed matchings of a project in the order of submission, and their score; two queries."""
     rows = list(read_judgments(project=project, kind=matching_spec().name))
     spec = matching_spec()

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 
 from hits import registry
 from hits.domain.hashing import content_sha256
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, Batch, Project, Record, Worker
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
@@ -42,7 +42,9 @@ def min_seconds(kind: str) -> float:
     return MIN_TIME_SHARE * registry.get_kind(kind).expected_seconds
 
 
-def expected_answers(project: Project, kind: str) -> tuple[dict[int, ExpectedLabels], dict[int, int]]:
+def expected_labels_and_originals(
+    project: Project, kind: str
+) -> tuple[dict[int, ExpectedLabels], dict[int, int]]:
     """Return the expected labels by unit, and each repeat's original unit; one query."""
     expected: dict[int, ExpectedLabels] = {}
     originals: dict[int, int] = {}
@@ -59,7 +61,7 @@ def quality_check_results(
     project: Project, kind: str, *, workers: Collection[int] | None = None
 ) -> dict[int, list[CheckResult]]:
     """Return the results of each worker's quality checks, oldest first; at most three queries."""
-    expected, originals = expected_answers(project, kind)
+    expected, originals = expected_labels_and_originals(project, kind)
     if not expected and not originals:
         return {}
     rows = [
@@ -91,7 +93,7 @@ def _not_rejected_assignments(project: Project, kind: str) -> "QuerySet[Assignme
     )
 
 
-def answer_series(project: Project, measure: Measure) -> Series:
+def quality_series(project: Project, measure: Measure) -> Series:
     """Return each worker's values of a quality measure, oldest first; ``True`` is good.
 
     The search for long runs and copies reads all answers, which takes seconds for hundreds of thousands. So its
@@ -122,7 +124,7 @@ def answers_fingerprint(project: Project) -> list[int]:
     sum of the rejected primary keys changes if one rejection is overridden while another is made.
     """
     batches = list(Batch.objects.filter(project=project).values_list("pk", flat=True))
-    rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=Match.MATCHED)
+    rows = Assignment.objects.filter(hit__unit__batch__in=batches, match=SubmissionMatch.MATCHED)
     rejected = Q(status=AssignmentStatus.REJECTED)
     found = rows.aggregate(
         n=Count("pk"), last=Max("pk"), rejected=Count("pk", filter=rejected), pks=Sum("pk", filter=rejected)
@@ -226,7 +228,7 @@ def find_pair_copies(pairs: Collection[PairText]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedPair:
+class PairCopy:
     """A pair that copies an earlier one: both assignments, its inference, and whether both have one author."""
 
     assignment: int
@@ -236,13 +238,13 @@ class CopiedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerCopies:
+class WorkerPairCopies:
     """The pairs that copy an earlier one among ``total`` pairs of a worker, newest last.
 
     ``near_copies_compared``: whether other workers' texts were searched for near copies; their own always are.
     """
 
-    pairs: tuple[CopiedPair, ...]
+    pairs: tuple[PairCopy, ...]
     total: int
     near_copies_compared: bool
 
@@ -259,7 +261,7 @@ _PAIR_FIELDS = (
 _PairRow = tuple[int, str, str, int, int]
 
 
-def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
+def worker_pair_copies(worker: Worker, project: Project) -> WorkerPairCopies:
     """Return which of a worker's pairs copy an earlier one, exactly or nearly.
 
     With more than ``MAX_COMPARED_PAIRS`` pairs in the project, only the newest ones are compared, and with other
@@ -268,7 +270,7 @@ def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
     project_pairs = collected.not_rejected_records(project, OBSERVATION)
     rows = list(project_pairs.order_by("pk").values_list(*_PAIR_FIELDS)[: MAX_COMPARED_PAIRS + 1])
     if len(rows) <= MAX_COMPARED_PAIRS:
-        return _copies_by_author(rows).get(worker.pk, WorkerCopies((), 0, near_copies_compared=True))
+        return _copies_by_author(rows).get(worker.pk, WorkerPairCopies((), 0, near_copies_compared=True))
     own_pairs = list(
         project_pairs.filter(submission__attempt__worker=worker)
         .order_by("-pk")
@@ -278,31 +280,31 @@ def worker_copies(worker: Worker, project: Project) -> WorkerCopies:
         fields__inference__in={row[2] for row in own_pairs if is_long_text(row[2])}
     )
     pairs = _group_copies(sorted([*own_pairs, *others.values_list(*_PAIR_FIELDS)]))
-    return WorkerCopies(tuple(pairs[worker.pk]), len(own_pairs), near_copies_compared=False)
+    return WorkerPairCopies(tuple(pairs[worker.pk]), len(own_pairs), near_copies_compared=False)
 
 
-def _copies_by_author(rows: Sequence[_PairRow]) -> dict[int, WorkerCopies]:
+def _copies_by_author(rows: Sequence[_PairRow]) -> dict[int, WorkerPairCopies]:
     """Return each author's copies among all pairs, cached by the pairs' keys, since texts never change."""
-    key = f"quality:copied-pairs:{content_sha256([row[0] for row in rows])}"
-    cached: dict[int, WorkerCopies] | None = cache.get(key)
+    key = f"quality:pair-copies:{content_sha256([row[0] for row in rows])}"
+    cached: dict[int, WorkerPairCopies] | None = cache.get(key)
     if cached is None:
         pairs, counts = _group_copies(rows), Counter(author for *_, author in rows)
         cached = {
-            author: WorkerCopies(tuple(pairs[author]), total, near_copies_compared=True)
+            author: WorkerPairCopies(tuple(pairs[author]), total, near_copies_compared=True)
             for author, total in counts.items()
         }
         cache.set(key, cached, CACHE_SECONDS)
     return cached
 
 
-def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[CopiedPair]]:
+def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[PairCopy]]:
     """Return the pairs that copy an earlier one, by author; ``rows`` are all pairs, oldest first."""
-    found: dict[int, list[CopiedPair]] = defaultdict(list)
+    found: dict[int, list[PairCopy]] = defaultdict(list)
     sources = find_pair_copies([(author, clue, inference) for _, clue, inference, _, author in rows])
     for (*_, inference, assignment, author), source in zip(rows, sources, strict=True):
         if source >= 0:
             earlier, earlier_author = rows[source][3:]
-            found[author].append(CopiedPair(assignment, earlier, inference, earlier_author == author))
+            found[author].append(PairCopy(assignment, earlier, inference, earlier_author == author))
     return found
 
 

@@ -96,7 +96,7 @@ def gold_page(project: Project, kind: str, *, retired: bool = False, page: str =
     selected = rows.filter(is_active=not retired).select_related("created_by").order_by("-pk")
     found = Paginator(selected, PER_PAGE).get_page(page)
     gold_items = list(found)
-    answers = _answers_by_gold_item(gold_items, kind)
+    answers = _correctness_by_gold_item(gold_items, kind)
     previews = _build_previews(kind, [gold.payload for gold in gold_items])
     gold_rows = [
         GoldRow(gold, preview, len(answers[gold.pk]), sum(answers[gold.pk]))
@@ -105,7 +105,7 @@ def gold_page(project: Project, kind: str, *, retired: bool = False, page: str =
     return GoldPage(found, gold_rows, counts["active"], counts["retired"])
 
 
-def _answers_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
+def _correctness_by_gold_item(gold_items: Collection[GoldItem], kind: str) -> dict[int, list[bool]]:
     """Return, by gold item, whether each answer is what was expected at launch; one query."""
     found: dict[int, list[bool]] = defaultdict(list)
     rows = Assignment.objects.filter(
@@ -134,7 +134,7 @@ def _build_previews(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[Un
             [facts_by_id[pk] for pk in view.images if pk in facts_by_id],
             f"{spec.item_label} {item}".strip(),
         )
-        for view, item in zip(views, map(spec.item, payloads), strict=True)
+        for view, item in zip(views, map(spec.item_id, payloads), strict=True)
     ]
 
 
@@ -173,10 +173,14 @@ def _build_judged_units(project: Project, kind: str, units: Sequence[Unit]) -> l
             if isinstance(label, str | int):  # multiple choices and texts cannot be counted
                 votes[unit][name][label] += 1
     previews = _build_previews(kind, [unit.payload for unit in units])
-    gold_keys = find_gold_keys(project, kind, [spec_of(kind).item(unit.payload) for unit in units])
+    gold_item_ids = find_gold_item_ids(project, kind, [spec_of(kind).item_id(unit.payload) for unit in units])
     return [
         JudgedUnit(
-            unit, preview, judges[unit.pk], votes[unit.pk], spec_of(kind).item(unit.payload) in gold_keys
+            unit,
+            preview,
+            judges[unit.pk],
+            votes[unit.pk],
+            spec_of(kind).item_id(unit.payload) in gold_item_ids,
         )
         for unit, preview in zip(units, previews, strict=True)
     ]
@@ -190,12 +194,12 @@ def usable_gold_items(project: Project, kind: str) -> list[GoldItem]:
     return [row for row in rows if taken_down.isdisjoint(definition.image_ids(row.payload))]
 
 
-def find_gold_keys(project: Project, kind: str, items: Collection[str]) -> set[str]:
+def find_gold_item_ids(project: Project, kind: str, items: Collection[str]) -> set[str]:
     """Return which of these items are gold items, active or retired; one query."""
     field = f"payload__{spec_of(kind).item_field}"
     rows = GoldItem.objects.filter(project=project, kind=kind, **{f"{field}__in": list(items)})
     payloads: list[dict[str, Any]] = list(rows.values_list("payload", flat=True))
-    return {spec_of(kind).item(payload) for payload in payloads}
+    return {spec_of(kind).item_id(payload) for payload in payloads}
 
 
 def gold_preview(gold: GoldItem) -> UnitPreview:

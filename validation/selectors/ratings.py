@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.db.models.fields.json import KeyTextTransform
 
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, Batch, Project, Unit
 from hits.selectors.records import NOT_REJECTED
 from validation.domain.judging.quality_check_types import CheckRole
@@ -24,7 +24,7 @@ CHUNK_SIZE = 2_000
 def counted_assignment_filter(prefix: str = "", statuses: Iterable[AssignmentStatus] = NOT_REJECTED) -> Q:
     """Return the condition that an assignment is confirmed and has one of ``statuses``, by default not rejected."""
     values = [status.value for status in statuses]
-    return Q(**{f"{prefix}match": Match.MATCHED, f"{prefix}status__in": values})
+    return Q(**{f"{prefix}match": SubmissionMatch.MATCHED, f"{prefix}status__in": values})
 
 
 def counted_judgments(batches: Collection[Batch | int]) -> "QuerySet[Assignment]":

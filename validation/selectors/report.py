@@ -81,19 +81,19 @@ def _not_rejected_assignments(
     return rows if with_checks else rows.filter(hit__unit__quality_check=None)
 
 
-def report_key(project: Project, kind: str) -> str:
+def report_job_key(project: Project, kind: str) -> str:
     """Return the exclusive key of the jobs that compute reports of a kind."""
     return f"judging-report:{project.pk}:{kind}"
 
 
-def rows_key(project: Project, kind: str) -> str:
+def rater_rows_job_key(project: Project, kind: str) -> str:
     """Return the exclusive key of the jobs that write per-rater rows of a kind."""
     return f"rater-rows:{project.pk}:{kind}"
 
 
 def newest_jobs(project: Project, kind: str) -> dict[str, Job]:
     """Return the newest report job and file job of a kind, by exclusive key; one query."""
-    keys = [report_key(project, kind), rows_key(project, kind)]
+    keys = [report_job_key(project, kind), rater_rows_job_key(project, kind)]
     jobs = Job.objects.filter(exclusive_key__in=keys).order_by("pk")
     return {job.exclusive_key: job for job in jobs}
 

@@ -10,7 +10,7 @@ from django.db.models import Count
 from hits import registry
 from hits.domain.answers.exam import GradableItem
 from hits.domain.money.pay import cents_per_hour
-from hits.domain.states import AssignmentStatus, Match, Purpose
+from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
 from hits.models import Assignment, Batch, Project, Unit
 from validation.domain.agreement.cohen import GraderAgreement, grader_agreement
 from validation.domain.qualification.outcome import (
@@ -139,7 +139,7 @@ class RoundRow:
         return self.answered - self.passed
 
     @property
-    def unanswered(self) -> int:
+    def without_decision(self) -> int:
         """The number of applicants who submitted and have no decision."""
         return self.submitted - self.answered
 
@@ -197,7 +197,9 @@ def round_rows(project: Project) -> list[RoundRow]:
     launched = Unit.objects.filter(batch__qualification_round__in=rows).order_by()
     units = dict(launched.values_list("batch").annotate(Count("id")))
     counts: dict[int, Counter[str]] = defaultdict(Counter)
-    submitted = Assignment.objects.filter(hit__unit__batch__qualification_round__in=rows, match=Match.MATCHED)
+    submitted = Assignment.objects.filter(
+        hit__unit__batch__qualification_round__in=rows, match=SubmissionMatch.MATCHED
+    )
     submitted = submitted.exclude(status=AssignmentStatus.REJECTED)
     for batch, passed in submitted.order_by().values_list("hit__unit__batch", "submission__outcome__passed"):
         counts[batch] += Counter(submitted=1, answered=passed is not None, passed=bool(passed))
@@ -213,9 +215,9 @@ def round_rows(project: Project) -> list[RoundRow]:
     ]
 
 
-def count_unanswered(project: Project) -> int:
+def count_waiting_applicants(project: Project) -> int:
     """Return the number of applicants of a project who wait for a decision."""
-    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=SubmissionMatch.MATCHED)
     rows = rows.filter(hit__unit__batch__qualification_round__isnull=False, submission__outcome=None)
     return rows.exclude(status=AssignmentStatus.REJECTED).count()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from hits import registry
-from hits.domain.states import AssignmentStatus, Match, Purpose
+from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
 from hits.models import Assignment, Feedback, Project, Worker
 from hits.selectors.review import AssignmentReview, QueueWindow, build_queue_window, load_reviews
 
@@ -28,20 +28,20 @@ def training_kinds() -> list[str]:
     return list(registry.kinds_with_purpose(Purpose.TRAINING))
 
 
-def unanswered_attempts(project: Project) -> "QuerySet[Assignment]":
+def attempts_without_feedback(project: Project) -> "QuerySet[Assignment]":
     """Return the confirmed training submissions without feedback, oldest first, without rejected ones."""
     rows = _attempts(project).filter(submission__feedback=None)
     return rows.exclude(status=AssignmentStatus.REJECTED).order_by("submitted_at", "id")
 
 
-def count_unanswered(project: Project) -> int:
+def count_attempts_without_feedback(project: Project) -> int:
     """Return the number of training submissions that wait for a trainer."""
-    return unanswered_attempts(project).count()
+    return attempts_without_feedback(project).count()
 
 
 def training_queue(project: Project, selected: int | None) -> QueueWindow:
     """Return the trainer's queue around ``selected``, or around its first entry if that is not in the queue."""
-    return build_queue_window(unanswered_attempts(project), selected)
+    return build_queue_window(attempts_without_feedback(project), selected)
 
 
 def find_attempt(project: Project, pk: int) -> Assignment | None:
@@ -62,7 +62,7 @@ def earlier_attempts(assignment: Assignment, project: Project) -> list[EarlierAt
     return numbered[::-1]
 
 
-def recent_phrases(project: Project) -> list[str]:
+def recent_remarks(project: Project) -> list[str]:
     """Return the distinct remarks that the project's trainers wrote last, newest first."""
     rows = Feedback.objects.filter(submission__attempt__hit__unit__batch__project=project).order_by("-pk")
     texts = (
@@ -83,7 +83,9 @@ def feedback_for(worker: Worker, project: Project) -> "QuerySet[Feedback]":
 
 def _attempts(project: Project) -> "QuerySet[Assignment]":
     return Assignment.objects.filter(
-        hit__unit__batch__project=project, hit__unit__batch__kind__in=training_kinds(), match=Match.MATCHED
+        hit__unit__batch__project=project,
+        hit__unit__batch__kind__in=training_kinds(),
+        match=SubmissionMatch.MATCHED,
     )
 
 

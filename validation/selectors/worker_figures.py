@@ -8,7 +8,7 @@ from hits import registry
 from hits.charts.chart import Chart
 from hits.charts.pay import PayPoint, pay_chart
 from hits.domain.money.pay import mean_cents, median_cents
-from hits.domain.states import AssignmentStatus, Match, Purpose
+from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
 from hits.models import Assignment, Project, Record, Submission, Worker
 from hits.selectors.hints import count_hints
 from hits.selectors.money import pay
@@ -46,7 +46,9 @@ class WorkerFigures:
 
 def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
     """Return the worker's rates; a fixed number of queries."""
-    rows = Assignment.objects.filter(worker=worker, hit__unit__batch__project=project, match=Match.MATCHED)
+    rows = Assignment.objects.filter(
+        worker=worker, hit__unit__batch__project=project, match=SubmissionMatch.MATCHED
+    )
     # Compensation tasks are always approved, so they say nothing about a worker's quality.
     rows = rows.exclude(hit__unit__batch__kind__in=registry.kinds_with_purpose(Purpose.COMPENSATING))
     states = list(rows.values_list("status", flat=True))
@@ -69,7 +71,7 @@ def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
         submissions=len(counts),
         reasonable=verdict_share(verdicts[Measure.ACCEPTABLE_SHARE]),
         boxes=verdict_share(verdicts[Measure.BOXES_SHARE]),
-        chart=_chart(work[-RECENT_COUNT:], project),
+        chart=_hourly_pay_chart(work[-RECENT_COUNT:], project),
         verdicts=verdicts[Measure.ACCEPTABLE_SHARE][-RECENT_COUNT:],
     )
 
@@ -81,12 +83,12 @@ def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
     pairs = pair_tallies(project=project, pairs=keys).pairs.values()
     return {
         dimension.measure: [pair.verdicts[dimension.name] for pair in pairs]
-        for dimension in review_spec().decided_dimensions
+        for dimension in review_spec().deciding_dimensions
         if dimension.measure
     }
 
 
-def _chart(work: Sequence[pay.MeasuredWork], project: Project) -> Chart | None:
+def _hourly_pay_chart(work: Sequence[pay.MeasuredWork], project: Project) -> Chart | None:
     points = [
         PayPoint(f"{row.at.day} {row.at:%b}", row.rate_cents) for row in work if row.rate_cents is not None
     ]

@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count, Max, Min, Q, QuerySet
 
 from hits import registry
-from hits.domain.states import AssignmentStatus, CallState, Match, Purpose, TrainingOutcome, Verdict
+from hits.domain.states import AssignmentStatus, CallState, Purpose, SubmissionMatch, TrainingOutcome, Verdict
 from hits.domain.workers.countries import country_name
 from hits.models import Assignment, Decision, Declaration, Participation, Project, Worker, WorkerDecision
 from validation.domain.qualification.worker_status import ProposalState
@@ -42,14 +42,14 @@ def worker_history(worker: Worker, project: Project) -> list[HistoryEvent]:
     sources = (
         _consent_events,
         _country_events,
-        _single_submission_events,
+        _application_and_training_events,
         _batch_events,
         _grading_events,
         _feedback_events,
         _review_events,
         _status_events,
-        _dismissal_events,
-        _qualification_events,
+        _dismissed_proposal_events,
+        _worker_decision_events,
     )
     events = [event for source in sources for event in source(worker, project)]
     return sorted(events, key=lambda event: event.at, reverse=True)
@@ -69,7 +69,7 @@ def _country_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
         yield HistoryEvent(row.declared_at, f"Declared country: {country_name(row.country)}")
 
 
-def _single_submission_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
+def _application_and_training_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     """Yield one event per qualification or training submission."""
     rows = _submissions(worker, project).filter(
         hit__unit__batch__kind__in=registry.kinds_with_purpose(*_SINGLE_PURPOSES)
@@ -82,7 +82,7 @@ def _single_submission_events(worker: Worker, project: Project) -> Iterator[Hist
             attempts += 1
             title = f"Submitted training attempt {attempts}"
         yield HistoryEvent(
-            row.submitted_at, title, _payment_label(row.status), route=SUBMISSION_ROUTE, key=row.pk
+            row.submitted_at, title, _review_state_label(row.status), route=SUBMISSION_ROUTE, key=row.pk
         )
 
 
@@ -161,7 +161,7 @@ def _status_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
         yield HistoryEvent(row.decided_at, title, row.reason, _actor_name(row.decided_by))
 
 
-def _dismissal_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
+def _dismissed_proposal_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     rows = RuleProposal.objects.filter(
         worker=worker, rule__project=project, state=ProposalState.DISMISSED, decided_at__isnull=False
     )
@@ -171,7 +171,7 @@ def _dismissal_events(worker: Worker, project: Project) -> Iterator[HistoryEvent
         yield HistoryEvent(row.decided_at, title, row.reason, _actor_name(row.decided_by))
 
 
-def _qualification_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
+def _worker_decision_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     """Yield decisions about qualifications and blocks; the reason of a status change is not repeated."""
     status_reasons = set(
         StatusChange.objects.filter(worker=worker, project=project).values_list("reason", flat=True)
@@ -195,10 +195,12 @@ def _qualification_events(worker: Worker, project: Project) -> Iterator[HistoryE
 
 
 def _submissions(worker: Worker, project: Project) -> "QuerySet[Assignment]":
-    return Assignment.objects.filter(worker=worker, hit__unit__batch__project=project, match=Match.MATCHED)
+    return Assignment.objects.filter(
+        worker=worker, hit__unit__batch__project=project, match=SubmissionMatch.MATCHED
+    )
 
 
-def _payment_label(status: str) -> str:
+def _review_state_label(status: str) -> str:
     return {AssignmentStatus.SUBMITTED: "Waiting for an answer", AssignmentStatus.APPROVED: "Approved"}.get(
         AssignmentStatus(status), "Rejected"
     )

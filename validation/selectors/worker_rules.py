@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
 
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, OutgoingCall, Project, Record
 from hits.selectors.money import pay
 from validation.domain.qualification.worker_rules import (
@@ -49,8 +49,8 @@ def measure_series(project: Project, measure: Measure) -> Series:
     if measure is Measure.APPROVED_SHARE:
         return _approval_series(project)
     if measure in _JUDGED_MEASURES:
-        return quality.cached_result(project, "judged", _judgment_series)[measure.value]
-    return quality.answer_series(project, measure)
+        return quality.cached_result(project, "judged", _verdict_series_by_measure)[measure.value]
+    return quality.quality_series(project, measure)
 
 
 def _group_by_worker(rows: Iterable[tuple[int, Value]]) -> Series:
@@ -61,7 +61,7 @@ def _group_by_worker(rows: Iterable[tuple[int, Value]]) -> Series:
 
 
 def _approval_series(project: Project) -> Series:
-    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    rows = Assignment.objects.filter(hit__unit__batch__project=project, match=SubmissionMatch.MATCHED)
     rows = rows.exclude(status=AssignmentStatus.SUBMITTED).order_by("submitted_at", "id")
     return _group_by_worker(
         (worker, status == AssignmentStatus.APPROVED)
@@ -69,7 +69,7 @@ def _approval_series(project: Project) -> Series:
     )
 
 
-def _judgment_series(project: Project) -> dict[str, Series]:
+def _verdict_series_by_measure(project: Project) -> dict[str, Series]:
     """Return by measure the majority verdicts on each worker's pairs, in the order of their first judgment."""
     authors = dict(
         Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
@@ -80,7 +80,7 @@ def _judgment_series(project: Project) -> dict[str, Series]:
         dimension.measure: _group_by_worker(
             (worker, verdicts[dimension.name]) for worker, verdicts in pair_verdicts
         )
-        for dimension in review_spec().decided_dimensions
+        for dimension in review_spec().deciding_dimensions
         if dimension.measure
     }
 
@@ -90,7 +90,7 @@ def rule_inputs_fingerprint(project: Project) -> list[Any]:
 
     While it stays the same, every rule has the same findings.
     """
-    decided = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    decided = Assignment.objects.filter(hit__unit__batch__project=project, match=SubmissionMatch.MATCHED)
     calls = OutgoingCall.objects.filter(batch__project=project).order_by()
     rules = WorkerRule.objects.filter(project=project, is_active=True).order_by("pk")
     proposals = RuleProposal.objects.filter(rule__project=project).order_by()
@@ -115,7 +115,7 @@ def preview_rule(
     """Return the proposals that a rule, saved or not, would make now."""
     result = compute_rule_findings(rule, project)
     statuses = current_statuses(project, workers=[finding.worker for finding in result.findings])
-    decided = _past_decisions(saved)
+    decided = _decided_proposal_figures(saved)
     proposed = [
         finding
         for finding in result.findings
@@ -125,7 +125,7 @@ def preview_rule(
     return RulePreview(proposed, result.measured, result.workers)
 
 
-def _past_decisions(rule: WorkerRule | None) -> dict[int, list[dict[str, float]]]:
+def _decided_proposal_figures(rule: WorkerRule | None) -> dict[int, list[dict[str, float]]]:
     decided: dict[int, list[dict[str, float]]] = defaultdict(list)
     if rule is not None:
         rows = RuleProposal.objects.filter(rule=rule).exclude(state=ProposalState.OPEN)

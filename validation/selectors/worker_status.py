@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Min
 
 from hits import registry
-from hits.domain.states import Match, Purpose
+from hits.domain.states import Purpose, SubmissionMatch
 from hits.models import Assignment, Project, Worker
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, WorkerStatus
 from validation.models import StatusChange
@@ -44,7 +44,7 @@ def current_statuses(project: Project, *, workers: Iterable[int] | None = None) 
     A worker who is absent has ``WorkerStatus.NONE``. ``workers`` limits the result to these workers.
     """
     changes = StatusChange.objects.filter(project=project).select_related("decided_by")
-    submitted = Assignment.objects.filter(hit__unit__batch__project=project, match=Match.MATCHED)
+    submitted = Assignment.objects.filter(hit__unit__batch__project=project, match=SubmissionMatch.MATCHED)
     if workers is not None:
         keys = list(workers)
         changes, submitted = changes.filter(worker__in=keys), submitted.filter(worker__in=keys)

@@ -104,13 +104,13 @@ def decide_applicants(
             paid += 1
             if progress is not None:
                 progress.step(paid, len(submissions))
-            turns.end_if_over()
+            turns.end_turn_if_over()
     # Settle the outstanding calls of earlier runs and turns too.
     last_settled_pk = progress.resume_point.get("after", 0) if progress is not None else 0
     counts.setdefault("outstanding", 0)
     for decision in _unpaid_decisions(qualification_round).filter(pk__gt=last_settled_pk):
         counts["outstanding"] += not _settle_payment(decision, marketplace)
-        turns.end_if_over(after=decision.pk)
+        turns.end_turn_if_over(after=decision.pk)
     return ApplicantDecisions(**counts)
 
 

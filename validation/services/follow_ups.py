@@ -28,7 +28,7 @@ from hits.services.launching import launch, launch_estimate
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.terms import MAX_REDUNDANCY, Eligibility, LaunchTerms, PlannedRequirement
 from hits.services.money import budget
-from hits.services.money.budget import Confirmation
+from hits.services.money.budget import RequiredConfirmation
 from validation.models import JudgingRound
 from validation.selectors import follow_ups as selectors
 from validation.selectors.decisions import current_rules
@@ -50,7 +50,7 @@ class FollowUpPlan:
     budget_left_cents: int
     available_cents: int
     cost: Estimate | None
-    confirmation: Confirmation | None
+    confirmation: RequiredConfirmation | None
 
     @property
     def idempotency_key(self) -> str:
@@ -147,7 +147,7 @@ def launch_due_follow_ups(*, marketplace: Marketplace) -> int:
             continue  # the round changed meanwhile; the next run checks it
         except MarketplaceError as error:
             logger.warning("round %s: no follow-up launched: %s", judging_round.pk, error)
-        turns.end_if_over()  # the next turn skips checked rounds, whose state is cached
+        turns.end_turn_if_over()  # the next turn skips checked rounds, whose state is cached
     return launched
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment
 from hits.services.errors import Conflict, Refused
 from validation.models import Grade, GradingOutcome, QualificationRound
@@ -76,7 +76,11 @@ def _gradable_assignment(qualification_round: QualificationRound, key: PairKey) 
     # Deciding locks this row too, so an outcome counts all stored grades.
     row = (
         Assignment.objects.select_for_update(of=("self",))
-        .filter(hit__unit__batch=qualification_round.batch_id, submission=key.submission, match=Match.MATCHED)
+        .filter(
+            hit__unit__batch=qualification_round.batch_id,
+            submission=key.submission,
+            match=SubmissionMatch.MATCHED,
+        )
         .exclude(status=AssignmentStatus.REJECTED)
         .select_related("submission", "worker", "hit__unit")
         .first()

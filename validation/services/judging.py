@@ -23,7 +23,7 @@ from validation.domain.judging.round_material import RecordToJudge, SetToJudge
 from validation.domain.judging.sampling import Selection
 from validation.models import JudgingRound
 from validation.selectors.decisions import current_rules
-from validation.selectors.judging import comparison_spec, has_qualification, review_spec
+from validation.selectors.judging import comparison_spec, has_qualification_round, review_spec
 from validation.services import quality_checks
 
 
@@ -50,7 +50,7 @@ def default_pool(project: Project) -> Pool | None:
 
     Qualified workers, if the project has a qualification; otherwise all workers.
     """
-    return Pool.QUALIFIED if has_qualification(project) else None
+    return Pool.QUALIFIED if has_qualification_round(project) else None
 
 
 def launch_review(
@@ -180,11 +180,11 @@ def launch_units(
             **launch_options,
         )
         quality_checks.record_quality_checks(batch=batch, mixed=mixed)
-        JudgingRound.objects.get_or_create(batch=batch, defaults=_round_values(project, kind, plan))
+        JudgingRound.objects.get_or_create(batch=batch, defaults=_judging_round_fields(project, kind, plan))
     return batch, job
 
 
-def _round_values(project: Project, kind: str, plan: RoundPlan) -> dict[str, Any]:
+def _judging_round_fields(project: Project, kind: str, plan: RoundPlan) -> dict[str, Any]:
     rules = plan.rules
     if rules is None:
         rules = {name: rule.as_row() for name, rule in current_rules(project, kind).items()}

@@ -187,7 +187,7 @@ def _refuse_stored_judgments(
 ) -> None:
     earlier = ImportedJudgment.objects.filter(source__project=source.project_id, source__kind=source.kind)
     file_raters, imported = set(hashes.values()), {}
-    exported = _exported_judgments(source, hashes)
+    exported = _own_judgments_in_file(source, hashes)
     for item, rater, name in earlier.values_list("item", "rater", "source__name").iterator(READ_CHUNK_SIZE):
         if rater in file_raters:
             imported[item, rater] = name
@@ -207,7 +207,7 @@ def _refuse_stored_judgments(
             )
 
 
-def _exported_judgments(source: JudgmentImport, raters: Collection[str]) -> set[tuple[str, str]]:
+def _own_judgments_in_file(source: JudgmentImport, raters: Collection[str]) -> set[tuple[str, str]]:
     """Return (item, rater) of this project's own judgments whose rater hashes, as exported, occur in the file."""
     project, kind = source.project, source.kind
     hashes = {

@@ -30,7 +30,7 @@ class AnswerKey:
     simulated: int
 
 
-def build_leaderboard_key(project: Project) -> AnswerKey:
+def build_leaderboard_answer_key(project: Project) -> AnswerKey:
     """Return the key of all rated comparison sets, imported and collected, in the order of their first judgment.
 
     A set's first two raters in the order of submission are annot1 and annot2; the format has no field for others.

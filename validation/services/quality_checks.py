@@ -83,14 +83,14 @@ def _usable_gold_units(project: Project, spec: JudgingSpec) -> list[GoldUnit]:
     """Return the usable gold items, each with the workers who may not get it."""
     rows = usable_gold_items(project, spec.name)
     authors = _author_pks([key for row in rows for key in spec.shown_records(row.payload)])
-    excluded = _excluded_workers(project, spec.name, [spec.item(row.payload) for row in rows])
+    excluded = _excluded_workers(project, spec.name, [spec.item_id(row.payload) for row in rows])
     return [
         GoldUnit(
             row.pk,
             row.payload,
             row.expected,
             frozenset(authors[key] for key in spec.shown_records(row.payload) if key in authors)
-            | frozenset(excluded[spec.item(row.payload)])
+            | frozenset(excluded[spec.item_id(row.payload)])
             | frozenset([row.author_id] if row.author_id else []),
         )
         for row in rows
@@ -179,7 +179,7 @@ def add_gold_item(
     # Locks the project, so that an item is not added twice.
     Project.objects.select_for_update().get(pk=batch.project_id)
     spec = spec_of(batch.kind)
-    item = spec.item(unit.payload)
+    item = spec.item_id(unit.payload)
     field = f"payload__{spec.item_field}"
     if GoldItem.objects.filter(project=batch.project, kind=batch.kind, **{field: item}).exists():
         raise Conflict("This is a gold item already; change its expected answers on the page Gold items.")

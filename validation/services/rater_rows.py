@@ -73,7 +73,7 @@ def request_rater_rows(*, project: Project, kind: str, by: AbstractBaseUser | No
         title=f"Files of per-rater rows, {spec_of(kind).title.lower()}",
         project=project,
         by=by,
-        exclusive_key=selectors.rows_key(project, kind),
+        exclusive_key=selectors.rater_rows_job_key(project, kind),
         target_queue=Queue.IO if judgments > HEAVY_JUDGMENTS else None,
         kind=kind,
     )

@@ -26,7 +26,7 @@ from validation.models import JudgingReport, WorkerQuality
 from validation.registry import is_judging_kind, kind_names, spec_of
 from validation.selectors import report as selectors
 from validation.selectors.localization import answer_keys, bootstrap_rng
-from validation.selectors.quality import expected_answers, min_seconds
+from validation.selectors.quality import expected_labels_and_originals, min_seconds
 from validation.selectors.ratings import read_judgments
 
 HEAVY_JUDGMENTS = 10_000  # judgments; a larger report runs in the queue of long jobs
@@ -55,7 +55,7 @@ def request_report(*, project: Project, kind: str, by: AbstractBaseUser | None) 
         title=f"Report on {spec_of(kind).title.lower()}",
         project=project,
         by=by,
-        exclusive_key=selectors.report_key(project, kind),
+        exclusive_key=selectors.report_job_key(project, kind),
         target_queue=Queue.CPU if judgments > HEAVY_JUDGMENTS else None,
         kind=kind,
     )
@@ -109,7 +109,7 @@ def compute_report(
     rows = [row for row in all_rows if row.role is None]
     if not rows:
         raise Refused("report: there are no judgments yet; launch a round, or import judgments")
-    expected, originals = expected_answers(project, kind)
+    expected, originals = expected_labels_and_originals(project, kind)
     target = project.target_cents_per_hour
     regions = selectors.boxes_by_image(project, spec)
     truth = answer_keys(project, spec)
@@ -215,25 +215,25 @@ def _compute_report_figures(
         "batches": batches,
         "time": report.time_figures(rows, target),
         "pairwise": _pairwise_figures(spec, rating_tables),
-        "baseline": _baseline_figures(spec, rows, truth),
+        "baseline": _human_baseline_figures(spec, rows, truth),
     }
 
 
 def _pairwise_figures(spec: JudgingSpec, rating_tables: Mapping[str, RatingTable]) -> dict[str, Any] | None:
     """Return how well raters predict one another's order of an item's parts; ``None`` for kinds without an order."""
-    if spec.ranked_dimension is None:
+    if spec.ranking_dimension is None:
         return None
     rng = np.random.default_rng([dimension_report.SEED, PAIRS_STREAM])
     result = asdict(
         pairwise_accuracy(
-            rating_tables[spec.ranked_dimension.name], rng=rng, replicates=dimension_report.REPLICATES
+            rating_tables[spec.ranking_dimension.name], rng=rng, replicates=dimension_report.REPLICATES
         )
     )
     del result["by_set"]
     return result
 
 
-def _baseline_figures(
+def _human_baseline_figures(
     spec: JudgingSpec, rows: Sequence[JudgmentRow], truth: Mapping[str, Mapping[str, Label]]
 ) -> dict[str, Any] | None:
     """Return the accuracy of human raters; ``None`` for kinds whose units do not contain the right answer."""

@@ -57,12 +57,12 @@ def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -
     Judgments of an item count for the record with its id, so a unit with a record's id must equal that record's unit.
     """
     uses_records = spec.material is Material.RECORDS
-    ids = [spec.item(unit) for _, unit in units] if uses_records else []
+    ids = [spec.item_id(unit) for _, unit in units] if uses_records else []
     rows = collected.records_by_instance_id(project, ids)
     approved = collected.approved_ids(project, str(spec.record_type), list(rows))
     images = collected.image_ids_by_record(rows.values())
     for position, (_, unit) in enumerate(units):
-        item = spec.item(unit)
+        item = spec.item_id(unit)
         try:
             validate_id(item, spec.item_field)
         except JudgmentFileError as error:
@@ -112,7 +112,7 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     is_judging = kind.purpose is Purpose.JUDGING
     if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
         reason = "has the right answer in each unit" if is_judging else "is not a judging kind"
-        raise Refused(f"quality checks: kind {kind.name} {reason}, so it takes none; use 0")
+        raise Refused(f"quality checks: kind {kind.name} {reason}, so it takes no quality checks; use 0")
     if is_judging:
         return launch_units(
             project=project,

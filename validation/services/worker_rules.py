@@ -71,7 +71,7 @@ def evaluate_rules(*, project: Project | None = None) -> int:
     new = 0
     for _, project_rules in groupby(rules, key=lambda rule: rule.project_id):
         new += _evaluate_project(list(project_rules))
-        turns.end_if_over()  # the next turn skips evaluated projects, whose state is cached
+        turns.end_turn_if_over()  # the next turn skips evaluated projects, whose state is cached
     return new
 
 

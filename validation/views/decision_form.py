@@ -32,7 +32,7 @@ def describe_rule(rule: DecisionRule) -> str:
 def label_titles(kind: str, dimension: str) -> dict[str, str]:
     """Return a dimension's labels with their titles, best first."""
     spec_dimension = spec_of(kind).dimension(dimension)
-    return {str(label): spec_dimension.label_text(label) for label in spec_dimension.best_first}
+    return {str(label): spec_dimension.label_text(label) for label in spec_dimension.labels_best_first}
 
 
 class DecisionRuleForm(PageForm):
@@ -83,7 +83,7 @@ class DecisionRuleForm(PageForm):
             },
         )
         self.dimension = dimension
-        self.title = spec_of(kind).title_of(dimension)
+        self.title = spec_of(kind).dimension_title(dimension)
         self.titles = label_titles(kind, dimension)
         self.fields["positive"].choices = list(self.titles.items())  # type: ignore[attr-defined]
         self.rule: DecisionRule | None = None

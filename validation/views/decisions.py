@@ -96,7 +96,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
             status = 400
         else:
             rules_to_apply = {form.dimension: form.rule for form in forms if form.rule is not None}
-            reply = _apply_step(request, project, kind, rules_to_apply, large=large)
+            reply = _decide_or_preview(request, project, kind, rules_to_apply, large=large)
             if isinstance(reply, HttpResponse):
                 return reply
             preview = reply
@@ -173,7 +173,7 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
         "plan": plan,
         "reason": reason,
         "rules": [
-            (spec_of(first.batch.kind).title_of(rule.dimension), describe_rule(rule))
+            (spec_of(first.batch.kind).dimension_title(rule.dimension), describe_rule(rule))
             for rule in selectors.parse_rules(first.batch.kind, first.rules).values()
         ],
         "row": follow_ups.round_progress([first])[0],
@@ -189,7 +189,7 @@ def _decisions_url(project: Project, kind: str) -> str:
     return f"{reverse('decisions', args=[project.slug])}?kind={kind}"
 
 
-def _apply_step(
+def _decide_or_preview(
     request: HttpRequest, project: Project, kind: str, rules: dict[str, DecisionRule], *, large: bool
 ) -> HttpResponse | dict[str, dict[str, Any]] | None:
     """Decide, or return the counts of each method; with many judgments a worker process does either."""
@@ -242,7 +242,10 @@ def _load_preview(
 def _preview_table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str, list[PreviewRow]]]:
     """Return the preview as rows: a dimension's title, and each method with its counts and their bar."""
     return [
-        (spec_of(kind).title_of(name), [_preview_row(method, by_method[method.value]) for method in Method])
+        (
+            spec_of(kind).dimension_title(name),
+            [_preview_row(method, by_method[method.value]) for method in Method],
+        )
         for name, by_method in spec_of(kind).in_dimension_order(preview or {})
     ]
 
@@ -258,7 +261,7 @@ def _outcome_rows(run: DecisionRun | None) -> list[tuple[str, str, selectors.Out
         return []
     return [
         (
-            spec_of(run.kind).title_of(name),
+            spec_of(run.kind).dimension_title(name),
             SHORT_METHOD_LABELS[Method(run.rules[name]["method"])],
             selectors.OutcomeCounts(**counts),
         )
@@ -292,7 +295,7 @@ def _undecided_part(
     titles = label_titles(kind, row.dimension)
     text = shown.texts.get(part, "") if shown and part else ""
     return UndecidedPart(
-        title=spec.title_of(row.dimension),
+        title=spec.dimension_title(row.dimension),
         text=text,
         votes=[(titles[label], votes[label]) for label in titles if votes[label]],
         support=row.support,

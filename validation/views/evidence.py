@@ -44,7 +44,7 @@ class WorkerEvidenceSection:
 def worker_evidence(worker: Worker, project: Project) -> list[WorkerEvidenceSection]:
     """Return the evidence about a worker's judgments and texts, without empty sections."""
     sections = [_judging_section(row) for row in quality.newest_worker_reports(worker, project)]
-    copies = quality.worker_copies(worker, project)
+    copies = quality.worker_pair_copies(worker, project)
     if copies.total:
         links = [(_describe_copy(pair), pair.assignment) for pair in copies.pairs[-MAX_LINKS:]]
         note = _ALL_COMPARED_NOTE if copies.near_copies_compared else _EXACT_COMPARED_NOTE
@@ -53,7 +53,7 @@ def worker_evidence(worker: Worker, project: Project) -> list[WorkerEvidenceSect
     return [section for section in sections if section.rows]
 
 
-def _describe_copy(pair: quality.CopiedPair) -> str:
+def _describe_copy(pair: quality.PairCopy) -> str:
     text = (
         pair.inference
         if len(pair.inference) <= MAX_QUOTE_LENGTH
@@ -102,7 +102,7 @@ def _describe_runs(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> str:
     longest = max(runs, key=lambda run: run["length"])
     share = f"{100 * longest['share']:.0f}%"
     longest_run = f"{longest['length']} × {_describe_label_run(spec, longest)}"
-    return f"{note}; the longest run is {longest_run}, an answer that makes up {share} of all answers"
+    return f"{note}; the longest run is {longest_run}; this answer is {share} of all answers"
 
 
 def _label_run_links(spec: JudgingSpec, runs: Sequence[Mapping[str, Any]]) -> list[tuple[str, int]]:
@@ -122,7 +122,7 @@ def _describe_label_run(spec: JudgingSpec, run: Mapping[str, Any]) -> str:
         dimension = spec.dimension_of(name.rpartition(": ")[2]) if ": " in name else spec.dimensions[0]
         return f"every statement {dimension.label_text(label)}"
     if name == ALL_QUESTIONS:
-        countable = [dimension for dimension in spec.dimensions if dimension.is_fixed]
+        countable = [dimension for dimension in spec.dimensions if dimension.has_fixed_labels]
         labels = zip(countable, label.split(", "), strict=False)
         return ", ".join(dimension.label_text(label) for dimension, label in labels)
     return (

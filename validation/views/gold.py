@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -80,7 +80,7 @@ def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
 def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Create a gold item from a judged unit and its expected answers."""
     kind = _get_kind(request.GET)
-    number = get_or_404(parse_row_number(request.GET.get("unit", "")))
+    number = get_or_404(parse_digits(request.GET.get("unit", "")))
     unit = get_or_404(selectors.judged_unit(project, kind, number))
     context = _base_context(project, kind) | {"preview": unit.preview, "judges": unit.judge_count}
     return _show_or_save_gold_form(
@@ -138,7 +138,7 @@ def _show_or_save_gold_form(
 
 @require_POST
 @project_page()
-def gold_switch(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
+def gold_set_active(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Retire or reactivate a gold item."""
     row = _get_gold_item(project, gold_id)
     activate = request.POST.get("on") == "yes"

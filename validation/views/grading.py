@@ -47,7 +47,7 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
         "card": queue.cards[0] if queue.cards else None,
         "last": after,
         "data": {
-            "cards": [card.as_page() for card in queue.cards],
+            "cards": [card.as_page_dict() for card in queue.cards],
             "waiting": queue.waiting,
             "url": reverse("grades", args=[project.slug, qualification_round.pk]),
             "name": f"{qualification_round.pk}:{signed_in_user(request).pk}",
@@ -89,7 +89,7 @@ def grades_save(request: HttpRequest, project: Project, round_id: int) -> HttpRe
     return JsonResponse(
         {
             "refused": [{"key": str(row.grade.key), "message": row.message} for row in refused],
-            "cards": [card.as_page() for card in queue.cards],
+            "cards": [card.as_page_dict() for card in queue.cards],
             "waiting": queue.waiting,
         }
     )

@@ -65,7 +65,7 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
         "report": report,
         "behind": max(0, reports.count_new_judgments(report)) if report else 0,
         "headline": _headline_shares(spec, report.figures) if report else [],
-        "headings": [dimension.title for dimension in review_spec().decided_dimensions],
+        "headings": [dimension.title for dimension in review_spec().deciding_dimensions],
         "page": page,
         "rows": _pair_rows(project, list(page)),
     }
@@ -100,7 +100,7 @@ def _pair_row(pair: Record, tallies: PairTallies) -> PairRow:
             ],
             found.verdicts[dimension.name],
         )
-        for dimension in review_spec().decided_dimensions
+        for dimension in review_spec().deciding_dimensions
     ]
     assert pair.image is not None  # a pair always has its photo
     return PairRow(pair, image_facts(pair.image), cells, found.judge_count)
@@ -112,7 +112,7 @@ def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpRespon
     """Show one page of a comparison round's sets with the ratings of each candidate."""
     batch = get_object_or_404(Batch, project=project, kind=comparison_spec().name, pk=batch_id)
     batch.project = project
-    units = selectors.item_units(batch).prefetch_related("images")
+    units = selectors.units_without_quality_checks(batch).prefetch_related("images")
     page = get_page(request, units, PER_PAGE)
     keys = [unit.key for unit in page]
     context = section_context(project, "judging") | {
@@ -126,7 +126,7 @@ def ratings(request: HttpRequest, project: Project, batch_id: int) -> HttpRespon
 def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgments]) -> list[SetRow]:
     rows = []
     for unit in units:
-        shown, item = comparison_spec().item_view(unit.payload), comparison_spec().item(unit.payload)
+        shown, item = comparison_spec().item_view(unit.payload), comparison_spec().item_id(unit.payload)
         texts, found = shown.texts, judged.get(item)
         candidates = [(texts[c.candidate], c.ratings, c.summary) for c in found.candidates] if found else []
         candidates.sort(key=lambda row: -(row[2].mean or 0))

@@ -136,7 +136,7 @@ class QualityChecksForm(RoundTermsForm):
         self.order_fields([name for name in self.fields if name not in self.check_help])
 
     @property
-    def shows_checks(self) -> bool:
+    def is_checks_section_open(self) -> bool:
         """Whether to open the section of quality checks: it has a value or an error."""
         return self._has_input(*self.check_help)
 
@@ -240,11 +240,11 @@ class ReviewRoundForm(QualityChecksForm):
         )
 
     @property
-    def shows_follow_up(self) -> bool:
+    def is_follow_up_section_open(self) -> bool:
         """Whether to open the section of follow-ups: it has a value or an error."""
         return self._has_input("max_redundancy", "ask_budget")
 
-    def check_gold_item_count(self, pairs: int) -> bool:
+    def add_gold_shortage_error(self, pairs: int) -> bool:
         """Return whether a round of ``pairs`` pairs needs more gold items; if so, add an error to the field."""
         required = self.rates.counts(pairs)[CheckRole.GOLD]
         if required <= MAX_GOLD_USES * self.gold_count:

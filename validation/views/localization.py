@@ -19,7 +19,7 @@ from hits.models import Project
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
 from hits.views.batches.launch import find_repeated_launch, report_launch
-from hits.views.costs import add_available_funds, launch_if_confirmed
+from hits.views.costs import add_balance_to_terms, launch_if_confirmed
 from hits.views.pages import get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
@@ -111,7 +111,7 @@ def localization(request: HttpRequest, project: Project) -> HttpResponse:
     if find_repeated_launch(request, project) is not None:
         return redirect("localization", project.slug)
     matchable = {row.image for row in selectors.matchable_images(project, include_sent=True)}
-    total, available = len(matchable), len(matchable - selectors.sent_image_ids(project))
+    total, available = len(matchable), len(matchable - selectors.image_ids_in_matching_rounds(project))
     form = MatchingRoundForm(available, total, default_pool(project), request.POST or None)
     suggest_reward(form, project=project, kind=form.kind)
     confirm: dict[str, Any] = {}
@@ -149,7 +149,7 @@ def _launch_matching_round(request: HttpRequest, project: Project, form: Matchin
         seed=data["seed"],
         by=signed_in_user(request),
         name=data["name"],
-        terms=add_available_funds(form.terms),
+        terms=add_balance_to_terms(form.terms),
         include_judged=data["again"],
         idempotency_key=read_idempotency_key(request.POST),
     )
@@ -159,7 +159,7 @@ def _launch_matching_round(request: HttpRequest, project: Project, form: Matchin
 
 def _results_context(request: HttpRequest, project: Project) -> dict[str, Any]:
     """Return the score and one page of images, most errors first."""
-    rows, found = selectors.load_baseline(project)
+    rows, found = selectors.load_human_baseline(project)
     hardest = sorted(found.by_image, key=lambda image: image.accuracy)
     page = get_page(request, hardest, PER_PAGE)
     return {

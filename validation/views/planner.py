@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from hits.charts.chart import Chart, DotName, PlotArea, Table
-from hits.charts.scale import Scale, quarter_scale
+from hits.charts.scale import Scale, scale_with_round_quarters
 from hits.domain.money.cost_table import cost_table
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.forms import MoneyField, PageForm
 from hits.models import Project
 from hits.mturk.environments import current_environment
@@ -28,7 +28,7 @@ from validation.domain.reports.planner import (
     PlanError,
     PrecisionTarget,
     SampleSize,
-    coefficient_width,
+    expected_interval_width,
     find_sample_size,
     width_curve,
 )
@@ -125,7 +125,7 @@ def _default_values(project: Project, report: JudgingReport | None) -> dict[str,
         "width": DEFAULT_WIDTH,
         "rate": round(share, 1) if share is not None else DEFAULT_RATE,
         "judges": kind.redundancy,
-        "reward": format_usd(kind.reward_cents),
+        "reward": format_bare_usd(kind.reward_cents),
         "population": pairs or "",
     }
 
@@ -139,7 +139,12 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
         kind=kind, terms=LaunchTerms(reward_cents=reward, redundancy=judges), units=planned.items
     )
     rewards = f"Rewards, {planned.items:,} × {judges} judge{'' if judges == 1 else 's'}"
-    launch_query = {"how": "sample", "n": planned.items, "assignments": judges, "reward": format_usd(reward)}
+    launch_query = {
+        "how": "sample",
+        "n": planned.items,
+        "assignments": judges,
+        "reward": format_bare_usd(reward),
+    }
     return {
         "planned": planned,
         "estimate": cost,
@@ -159,7 +164,9 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
     """Return the interval's width against the number of pairs, with the planned number marked."""
     points = width_curve(target, planned)
     first, last = points[0], points[-1]
-    plot = PlotArea(Scale(first[0], max(last[0], first[0] + 1)), quarter_scale(first[1]), CHART_HEIGHT)
+    plot = PlotArea(
+        Scale(first[0], max(last[0], first[0] + 1)), scale_with_round_quarters(first[1]), CHART_HEIGHT
+    )
     items, width = planned.items, 100 * planned.interval.width
     is_right = plot.x_scale.position(items) > 50  # noqa: PLR2004 - percent
     dot = plot.dot((items, None, None), (width, None, None), "", kind="chosen")
@@ -189,6 +196,6 @@ def _expected_alphas(report: JudgingReport | None, items: int) -> list[AlphaRow]
         low, high, value = row.get("low"), row.get("high"), row.get("value")
         if low is None or high is None or value is None or not row.get("items"):
             continue
-        width = coefficient_width(pilot_width=high - low, pilot_items=row["items"], items=items)
-        rows.append(AlphaRow(review_spec().title_of(name), value, low, high, row["items"], width))
+        width = expected_interval_width(pilot_width=high - low, pilot_items=row["items"], items=items)
+        rows.append(AlphaRow(review_spec().dimension_title(name), value, low, high, row["items"], width))
     return rows

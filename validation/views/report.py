@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from hits.charts.coefficients import coefficient_axis
 from hits.models import Batch, Job, Project
-from hits.selectors.eligibility.arms import arm_counts
+from hits.selectors.eligibility.arms import count_answers_by_arm
 from hits.views.access import project_page
 from hits.views.pages import (
     action_messages,
@@ -49,7 +49,8 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
     kind = kind_or_404(requested, kind_names())
     newest = selectors.newest_report(project, kind)
     jobs = selectors.newest_jobs(project, kind)
-    job, files_job = (jobs.get(key(project, kind)) for key in (selectors.report_key, selectors.rows_key))
+    job = jobs.get(selectors.report_job_key(project, kind))
+    files_job = jobs.get(selectors.rater_rows_job_key(project, kind))
     context: dict[str, Any] = section_context(project, "judging") | {
         "kind": kind,
         "kinds": [(spec.name, spec.title) for spec in specs()],
@@ -77,8 +78,8 @@ def _report_context(request: HttpRequest, project: Project, newest: JudgingRepor
     return {
         "figures": figures,
         "spec": spec,
-        "orders": arm_counts(Batch.objects.filter(project=project, kind=kind)),
-        "age": sections.report_changes(newest, project),
+        "orders": count_answers_by_arm(Batch.objects.filter(project=project, kind=kind)),
+        "age": sections.changes_since_report(newest, project),
         "checked_at": datetime.fromisoformat(checked) if checked else newest.computed_at,
         "tiles": sections.headline_tiles(spec, figures),
         "dimensions": [
@@ -111,7 +112,7 @@ def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def rows_create(request: HttpRequest, project: Project) -> HttpResponse:
+def rater_rows_create(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the creation of the files with per-rater rows."""
     kind = kind_or_404(request.POST.get("kind", ""), kind_names())
     with action_messages(request, "Not created", conflict="The files are already being created."):
@@ -121,7 +122,7 @@ def rows_create(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_safe
 @project_page()
-def rows_file(request: HttpRequest, project: Project, kind: str, name: str) -> HttpResponseBase:
+def rater_rows_file(request: HttpRequest, project: Project, kind: str, name: str) -> HttpResponseBase:
     """Download one of the files with per-rater rows."""
     made = rater_rows.find_rater_row_files(project, kind_or_404(kind, kind_names()))
     if made is None or name not in rater_rows.FILE_NAMES:
@@ -224,7 +225,7 @@ def _describe_label(
     spec: JudgingSpec, name: str, label: Any, truth: Label | None, numbers: Mapping[str, int]
 ) -> str:
     dimension = spec.dimension(name)
-    if not dimension.is_fixed and dimension.scale is Scale.NOMINAL:
+    if not dimension.has_fixed_labels and dimension.scale is Scale.NOMINAL:
         number = numbers.get(str(label))
         return "right" if label == truth else f"region {number}" if number else "another region"
     if dimension.is_numeric and dimension.label_texts:
@@ -235,4 +236,4 @@ def _describe_label(
 def _decision_row(spec: JudgingSpec, item: JudgedItem, row: Any) -> dict[str, Any]:
     part = row.item.removeprefix(f"{item.key}/") if row.item != item.key else ""
     text = item.shown.texts.get(part, part) if item.shown and part else ""
-    return {"title": spec.title_of(row.dimension), "text": text, "row": row}
+    return {"title": spec.dimension_title(row.dimension), "text": text, "row": row}

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hits.charts.chart import Chart
-from hits.charts.coefficients import coefficient, heat_table
+from hits.charts.coefficients import coefficient_strip, heat_table
 from hits.charts.histograms import histogram
 from hits.charts.scale import decimal_text
-from hits.charts.strips import shades, share_strip, stacked_strip
+from hits.charts.strips import shade_classes, share_strip, stacked_strip
 from hits.domain.money.usd import format_dollars
 from hits.models import Project
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
@@ -68,7 +68,7 @@ def dimension_section(
 
 def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | None:
     """Return one bar of all labels from low to high, and its legend."""
-    segments = [(name, n, shade) for (name, n), shade in zip(counts, shades(len(counts)), strict=True)]
+    segments = [(name, n, shade) for (name, n), shade in zip(counts, shade_classes(len(counts)), strict=True)]
     summary = f"{title}: {', '.join(f'{count} {name}' for name, count in counts)}"
     strip, total = stacked_strip(segments, summary=summary), sum(count for _, count in counts)
     return (
@@ -80,7 +80,7 @@ def _label_bar(title: str, counts: list[tuple[str, int]]) -> dict[str, Any] | No
 
 def _coefficient_rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
-        {"title": title, **row, "dot": coefficient(row["value"], row["low"], row["high"])}
+        {"title": title, **row, "dot": coefficient_strip(row["value"], row["low"], row["high"])}
         for key, title in COEFFICIENTS.items()
         if (row := found.get(key)) is not None
     ]
@@ -106,7 +106,7 @@ def _hardest_row(dimension: Dimension, row: Mapping[str, Any], shown: ShownItem 
     return {
         "item": row["item"],
         "disagreement": row["disagreement"],
-        "votes": votes if dimension.is_fixed else [f"{len(votes)} different regions"],
+        "votes": votes if dimension.has_fixed_labels else [f"{len(votes)} different regions"],
         "images": shown.images if shown else (),
         "boxes": shown.boxes if shown else [],
         "clue": shown.clue if shown else None,
@@ -272,7 +272,7 @@ def _ratio_percent(pair: Sequence[int] | None) -> float | None:
     return 100 * pair[0] / pair[1] if pair and pair[1] else None
 
 
-def report_changes(report: JudgingReport, project: Project) -> dict[str, Any]:
+def changes_since_report(report: JudgingReport, project: Project) -> dict[str, Any]:
     """Return how many judgments the report lacks, and whether its data or the project's target pay changed."""
     behind = selectors.count_new_judgments(report)
     target = bool(report.figures.get("time")) and (report.figures["time"]["pay"] or {}).get("target")

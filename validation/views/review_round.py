@@ -16,7 +16,7 @@ from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.errors import Refused
 from hits.views.access import project_page
 from hits.views.batches.launch import find_repeated_launch, report_launch
-from hits.views.costs import add_available_funds, launch_if_confirmed
+from hits.views.costs import add_balance_to_terms, launch_if_confirmed
 from hits.views.pages import section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import CheckRole
@@ -55,7 +55,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
         if found is not None and not found.pairs:
             form.add_error(None, "No pair matches this selection.")
             found = None
-        elif found is not None and form.check_gold_item_count(len(found.pairs)):
+        elif found is not None and form.add_gold_shortage_error(len(found.pairs)):
             found = None
         if found is None:
             status = 400
@@ -101,7 +101,7 @@ def _launch_review_round(
         observations=[pair.id for pair in found.pairs],
         by=signed_in_user(request),
         name=form.cleaned_data["name"],
-        terms=add_available_funds(form.terms),
+        terms=add_balance_to_terms(form.terms),
         plan=form.plan,
         idempotency_key=read_idempotency_key(request.POST),
     )

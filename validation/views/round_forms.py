@@ -136,7 +136,7 @@ class QualificationForm(RoundForm):
             self.fields[f"q{number}_{part}"] = field
 
     @property
-    def questions(self) -> list[tuple[int, list[forms.BoundField], bool]]:
+    def question_rows(self) -> list[tuple[int, list[forms.BoundField], bool]]:
         """The rows of the exam editor: number, fields, and whether the row is open."""
         rows = [
             (number, [self[f"q{number}_{part}"] for part in ("text", "choices", "right")])
@@ -145,9 +145,11 @@ class QualificationForm(RoundForm):
         return [(number, fields, number == 1 or _has_input(fields)) for number, fields in rows]
 
     @property
-    def shows_exam(self) -> bool:
+    def is_exam_section_open(self) -> bool:
         """Whether to open the exam editor: it has a value or an error."""
-        return bool(self["exam_needed"].errors) or any(_has_input(fields) for _, fields, _ in self.questions)
+        return bool(self["exam_needed"].errors) or any(
+            _has_input(fields) for _, fields, _ in self.question_rows
+        )
 
     def clean(self) -> dict[str, Any]:
         """Check that the photos form sets of three, at most one per applicant, and check each question."""

@@ -22,13 +22,13 @@ from hits.models import Image, Job, Project
 from hits.payments.summary import sum_batch_money
 from hits.selectors import console
 from hits.selectors.eligibility.eligibility import pool_worker_ids
-from hits.selectors.eligibility.requirement_labels import country_list
+from hits.selectors.eligibility.requirement_labels import join_country_names
 from hits.selectors.images.images import image_facts, list_usable_images
 from hits.selectors.money.pay_forecast import forecast_launch_pay
 from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.batches.launch import report_launch
-from hits.views.costs import add_available_funds, estimate_context, launch_if_confirmed
+from hits.views.costs import add_balance_to_terms, estimate_context, launch_if_confirmed
 from hits.views.pages import action_messages, get_or_404, get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.outcome import has_passed
@@ -83,7 +83,7 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
             by=signed_in_user(request),
             name=form.cleaned_data["name"],
             admission=form.admission,
-            terms=add_available_funds(form.terms),
+            terms=add_balance_to_terms(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
         report_launch(request, qualification_round.batch)
@@ -121,7 +121,7 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
             by=signed_in_user(request),
             name=form.cleaned_data["name"],
             countries=form.cleaned_data["countries"],
-            terms=add_available_funds(form.terms),
+            terms=add_balance_to_terms(form.terms),
             idempotency_key=read_idempotency_key(request.POST),
         )
         report_launch(request, batch)
@@ -180,7 +180,7 @@ def _confirm_context(project: Project, form: RoundForm, variants: int, slots: in
     estimate = launch_estimate.estimate_cost(kind=form.kind, terms=terms, units=slot_plan.hits)
     rewards = f"Rewards, {_pluralize(slot_plan.hits, 'task')} × {_pluralize(slot_plan.redundancy, 'worker')}"
     return estimate_context(project=project, estimate=estimate, rewards=rewards, reward_cents=reward) | {
-        "countries": country_list(form.cleaned_data["countries"]),
+        "countries": join_country_names(form.cleaned_data["countries"]),
         "terms": terms,
         "slot_plan": slot_plan,
         "variants": variants,
@@ -254,7 +254,7 @@ def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
 
 @require_POST
 @project_page()
-def answer_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
+def applicants_decide(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Queue the decisions about all completely graded applicants."""
     round_row = get_round(project, round_id)
     done = "The applicants are being paid and informed of the result one by one."

@@ -20,8 +20,8 @@ PER_PAGE = 50
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenText:
-    """One text: its judgment, the part of the item that it is about, and its author."""
+class JudgeText:
+    """One text of a judge: its judgment, the part of the item that it is about, and the judge."""
 
     row: JudgmentRow
     part: str
@@ -30,21 +30,21 @@ class WrittenText:
     shown: ShownItem | None = None
 
     @property
-    def author(self) -> str:
-        """The author's label on pages."""
+    def judge_label(self) -> str:
+        """The judge's label on pages."""
         return str(self.worker) if self.worker else f"Imported {self.row.rater[1:9]}"
 
 
 @require_safe
 @project_page()
-def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
-    """Show the texts of one dimension, newest first."""
+def judges_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
+    """Show the judges' texts of one dimension, newest first."""
     spec = spec_of(kind_or_404(kind, kind_names()))
     spec_dimension = get_or_404(spec.dimensions_by_name.get(dimension))
     if spec_dimension.scale is not Scale.TEXT:
         raise Http404("There is no such page.")
     found = [
-        WrittenText(row, part, str(label).strip())
+        JudgeText(row, part, str(label).strip())
         for row in read_judgments(project=project, kind=kind)
         for name, part, label in spec.labels(row.answer)
         if name == dimension and str(label).strip()
@@ -55,13 +55,13 @@ def judging_texts(request: HttpRequest, project: Project, kind: str, dimension: 
         "spec": spec,
         "dimension": spec_dimension,
         "page": page,
-        "texts": _add_authors_and_items(project, kind, list(page)),
+        "texts": _add_judges_and_items(project, kind, list(page)),
     }
     return render(request, "validation/reports/texts.html", context)
 
 
-def _add_authors_and_items(project: Project, kind: str, texts: list[WrittenText]) -> list[WrittenText]:
-    """Add each text's author and item."""
+def _add_judges_and_items(project: Project, kind: str, texts: list[JudgeText]) -> list[JudgeText]:
+    """Add each text's judge and item."""
     workers = Worker.objects.in_bulk({text.row.worker for text in texts if text.row.worker is not None})
     shown = shown_items(project, kind, [text.row.item for text in texts])
     return [

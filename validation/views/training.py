@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.domain.images.geometry import box_labels
 from hits.domain.states import Role, TrainingOutcome
 from hits.models import Assignment, Project
@@ -58,13 +58,13 @@ class PairRemarkFields:
 @project_page()
 def training_queue(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the training attempts that wait for an answer."""
-    return _render_queue(request, project, parse_row_number(request.GET.get("at", "")))
+    return _render_queue(request, project, parse_digits(request.GET.get("at", "")))
 
 
 @require_POST
 @project_page()
-def training_answer(request: HttpRequest, project: Project, assignment_id: int) -> HttpResponse:
-    """Save the answer, pay, grant “trained” if ready, and show the next attempt."""
+def training_feedback_save(request: HttpRequest, project: Project, assignment_id: int) -> HttpResponse:
+    """Save the feedback, pay, grant “trained” if ready, and show the next attempt."""
     row = get_or_404(training.find_attempt(project, assignment_id))
     queue = training.training_queue(project, row.pk)
     following = queue.next_id if queue.current_id == row.pk else queue.current_id
@@ -124,7 +124,7 @@ def _attempt_context(found: AssignmentReview, project: Project, typed: Mapping[s
         "earlier": [(row, _remark_rows(row)) for row in earlier],
         "number": len(earlier) + 1,
         "current": worker_status.current_status(worker, project),
-        "phrases": training.recent_phrases(project),
+        "phrases": training.recent_remarks(project),
         "failed_check_count": sum(not check.ok for check in found.checks),
     }
 

@@ -29,7 +29,7 @@ from hits.services.launching.unit_files import (
 )
 from hits.views.access import project_page
 from hits.views.batches.launch import find_repeated_launch, launch_context, report_launch
-from hits.views.costs import add_available_funds, launch_if_confirmed
+from hits.views.costs import add_balance_to_terms, launch_if_confirmed
 from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates
@@ -171,7 +171,7 @@ def _launch_file_units(
         units=units,
         by=signed_in_user(request),
         name=form.cleaned_data["name"],
-        terms=add_available_funds(form.terms),
+        terms=add_balance_to_terms(form.terms),
         rates=form.rates,
         source={"name": row.name, "sha256": row.sha256},
         idempotency_key=read_idempotency_key(request.POST),

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.money.usd import format_usd, parse_usd
+from hits.domain.money.usd import format_bare_usd, parse_usd
 from hits.forms import PageForm
 from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import Measure, WorkerStatus
@@ -29,7 +29,7 @@ MAX_ITEMS = 1000
 def describe_limit(measure: str, below: int) -> str:
     """Return a label of a rule's limit: “under 80%”, “over $40.00 per hour”."""
     if measure == Measure.CENTS_PER_HOUR:
-        return f"over ${format_usd(below)} per hour"
+        return f"over ${format_bare_usd(below)} per hour"
     return f"under {below}%"
 
 
@@ -71,7 +71,7 @@ class WorkerRuleForm(PageForm):
         """Return the form with the values of a stored rule."""
         if rule is None:
             return cls(data)
-        below = format_usd(rule.below) if rule.measure == Measure.CENTS_PER_HOUR else str(rule.below)
+        below = format_bare_usd(rule.below) if rule.measure == Measure.CENTS_PER_HOUR else str(rule.below)
         names = ("name", "measure", "window", "at_least", "proposes")
         return cls(data, initial={name: getattr(rule, name) for name in names} | {"below": below})
 

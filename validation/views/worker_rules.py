@@ -89,7 +89,7 @@ def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None
 
 @require_POST
 @project_page()
-def rule_switch(request: HttpRequest, project: Project, rule_id: int) -> HttpResponse:
+def rule_set_active(request: HttpRequest, project: Project, rule_id: int) -> HttpResponse:
     """Turn a rule on or off."""
     rule = get_object_or_404(WorkerRule, pk=rule_id, project=project)
     services.set_rule_active(rule=rule, is_active=request.POST.get("on") == "yes", by=signed_in_user(request))

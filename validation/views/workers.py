@@ -67,7 +67,7 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "evidence": worker_evidence(worker, project),
         "events": worker_history(worker, project),
         "proposals": proposal_rows(worker_rules.open_proposals(project).filter(worker=worker)),
-        "waiting_attempt": training.unanswered_attempts(project).filter(worker=worker).first(),
+        "waiting_attempt": training.attempts_without_feedback(project).filter(worker=worker).first(),
         "has_demographics": admin and Demographics.objects.filter(project=project, worker=worker).exists(),
     }
     return render(request, "validation/workers/worker.html", context)
@@ -113,7 +113,7 @@ def worker_status_change(request: HttpRequest, project: Project, worker_id: int)
 
 @require_POST
 @project_page(Role.ADMIN)
-def worker_forget(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
+def optional_answers_delete(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
     """Delete the worker's answers to optional questions."""
     worker = _get_worker(project, worker_id)
     if demographics.delete_demographics(project=project, worker=worker, by=signed_in_user(request)):

@@ -12,7 +12,7 @@ from annotation_site.ledgers import (
     compare_ledgers,
     post_script_bonuses,
 )
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.management.base import DeerstalkerCommand
 
 MAX_NAMED = 20  # bonuses in a line; --json names all
@@ -58,7 +58,7 @@ def _describe_difference(row: LedgerDifference) -> str:
 def _describe_bonuses(rows: list[ScriptBonus]) -> str:
     """Name the bonuses that only the marketplace has, and the fix. (By assignment id, never by worker id.)"""
     named = [
-        f"bonus {row.bonus} of {format_usd(row.amount_cents)} with a fee of {format_usd(row.fee_cents)} "
+        f"bonus {row.bonus} of {format_bare_usd(row.amount_cents)} with a fee of {format_bare_usd(row.fee_cents)} "
         f"for assignment {row.assignment_id}"
         for row in rows[:MAX_NAMED]
     ]
@@ -71,4 +71,4 @@ def _describe_bonuses(rows: list[ScriptBonus]) -> str:
 
 def _describe_sums(sums: LedgerSums) -> str:
     values = (("held", sums.held), ("rewards", sums.reward), ("bonuses", sums.bonus), ("fees", sums.fee))
-    return ", ".join(f"{name} {format_usd(cents)}" for name, cents in values)
+    return ", ".join(f"{name} {format_bare_usd(cents)}" for name, cents in values)

@@ -26,11 +26,11 @@ from curation.evaluation.sets import (
     MIN_INFERENCES,
     LocalizableImages,
     TestIdMaker,
-    comparison_ids,
+    comparison_test_ids,
     find_localizable_images,
     localization_key,
-    retrieval_ids,
     retrieval_key,
+    retrieval_test_ids,
     split_into_chunks,
 )
 from curation.families.sherlock.read import BrokenExport, parse_record
@@ -47,7 +47,7 @@ _CHUNK_SIZE = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class SetOptions:
+class EvaluationSetOptions:
     """How the evaluation sets are made; the defaults are those of Hessel et al. (ECCV 2022).
 
     texts: whether inferences or clues are matched (Hessel et al., appendix B.1); clues have no comparison task.
@@ -70,7 +70,7 @@ class SetOptions:
 
 
 @dataclass(frozen=True)
-class SplitSets:
+class SplitEvaluationSets:
     """The evaluation sets of one split, for all three tasks. Answer keys are generated on request.
 
     chunks: retrieval chunks, without pairs on photos taken down. comparison: rated rows, as exported. image_of: the
@@ -80,7 +80,7 @@ class SplitSets:
 
     version: DatasetVersion
     split: str
-    options: SetOptions
+    options: EvaluationSetOptions
     ids: TestIdMaker
     chunks: list[list[ObservationRecord]]
     localization: LocalizableImages
@@ -90,27 +90,27 @@ class SplitSets:
     left_out: Mapping[str, int]
 
     @property
-    def title(self) -> str:
+    def split_name(self) -> str:
         """The split's name in files."""
         return self.split or ALL
 
     @cached_property
-    def expected(self) -> dict[str, int]:
+    def expected_counts(self) -> dict[str, int]:
         """The number of scores in each file of a submission; empty tasks are absent."""
         counts = {f"{RETRIEVAL}_{number}": len(chunk) ** 2 for number, chunk in enumerate(self.chunks)}
-        pairs = sum(image.count for image in self.localization.images)
+        pairs = sum(image.score_count for image in self.localization.images)
         rated = sum(len(row["candidates"]) for row in self.comparison)
         counts = {COMPARISON: rated, LOCALIZATION: pairs, **counts}
         return {name: count for name, count in counts.items() if count}
 
     @property
-    def photos(self) -> frozenset[str]:
+    def photo_urls(self) -> frozenset[str]:
         """The addresses of the photos in any of the three tasks."""
         paired = {pair.image.url for chunk in self.chunks for pair in chunk}
         located = {pair.image.url for image in self.localization.images for pair in image.pairs}
         return frozenset(paired | located | {row["image"]["url"] for row in self.comparison})
 
-    def private_names(self, percent: int) -> list[str]:
+    def choose_private_names(self, percent: int) -> list[str]:
         """Choose ``percent`` of the photos as private; return the names in keys of these photos and their pairs.
 
         The choice depends on the secret of this installation, so nobody else can repeat it.
@@ -118,7 +118,7 @@ class SplitSets:
         Raises:
             InvalidInput: all photos, or none, would be private.
         """
-        ordered = sorted(self.photos, key=lambda url: self.ids.make("kept", url))
+        ordered = sorted(self.photo_urls, key=lambda url: self.ids.make("kept", url))
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
@@ -130,14 +130,14 @@ class SplitSets:
         rated = {row["Input_iid"] for row in self.comparison if row["image"]["url"] in private}
         return sorted(private | pairs | rated)
 
-    def raw(self, name: str) -> Mapping[str, Any]:
+    def raw_key(self, name: str) -> Mapping[str, Any]:
         """Return the raw answer key of one file (the method of ``curation.evaluation.answer_keys.AnswerKeys``)."""
         if name == COMPARISON:
             return build_answer_key(self.rated_rows())
         if name == LOCALIZATION:
             return dict(self.localization_entries())
         chunk = self.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
-        return retrieval_key(chunk, retrieval_ids(chunk, self.ids))
+        return retrieval_key(chunk, retrieval_test_ids(chunk, self.ids))
 
     def localization_entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the entries of localization's key, image by image."""
@@ -147,13 +147,17 @@ class SplitSets:
     def rated_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the comparison rows, each candidate with its ``test_id``."""
         for row in self.comparison:
-            named = zip(row["candidates"], comparison_ids(row, self.ids), strict=True)
+            named = zip(row["candidates"], comparison_test_ids(row, self.ids), strict=True)
             yield {**row, "candidates": [{**candidate, "test_id": test_id} for candidate, test_id in named]}
 
 
 def plan_sets(
-    version: DatasetVersion, *, split: str, proposals: ProposalRun | None, options: SetOptions | None = None
-) -> SplitSets:
+    version: DatasetVersion,
+    *,
+    split: str,
+    proposals: ProposalRun | None,
+    options: EvaluationSetOptions | None = None,
+) -> SplitEvaluationSets:
     """Return the evaluation sets of a split of a sealed version. Read-only.
 
     Args:
@@ -163,9 +167,9 @@ def plan_sets(
     Raises:
         InvalidInput: the version is a draft, the split is unknown or has no pairs, or the run is unsuitable.
     """
-    options = options or SetOptions()
+    options = options or EvaluationSetOptions()
     split = _resolve_checked_split(version, split, proposals)
-    image_of = _available_photos(version)
+    image_of = _available_photo_keys(version)
     left_out: Counter[str] = Counter()
     sealed = list(_pairs(version, split, options.texts))
     available = [pair for pair in sealed if pair.image.url in image_of]
@@ -179,7 +183,7 @@ def plan_sets(
         max_boxes=options.boxes,
     )
     rated = [] if options.texts == "clue" else list(_comparison_rows(version, split, image_of, left_out))
-    return SplitSets(
+    return SplitEvaluationSets(
         version=version,
         split=split,
         options=options,
@@ -201,32 +205,32 @@ def pairs_of_other_splits(version: DatasetVersion, split: str) -> list[Observati
     """
     if not split:
         return []
-    image_of = _available_photos(version)
+    image_of = _available_photo_keys(version)
     others = sorted(set(version_splits(version)) - {"", split})
     found = (pair for other in others for pair in _pairs(version, other, TEXTS[0]))
     return sorted((pair for pair in found if pair.image.url in image_of), key=lambda pair: pair.instance_id)
 
 
-def newest_proposals(version: DatasetVersion) -> ProposalRun | None:
+def newest_proposal_run(version: DatasetVersion) -> ProposalRun | None:
     """Return the newest complete run of the version's project, if there is one."""
     return ProposalRun.objects.filter(project=version.project_id, is_complete=True).order_by("-pk").first()
 
 
-def resolve_proposals(version: DatasetVersion, number: int | None) -> ProposalRun | None:
+def resolve_proposal_run(version: DatasetVersion, number: int | None) -> ProposalRun | None:
     """Return the run with this number; the newest complete run for ``None``, and no run for 0.
 
     Raises:
         InvalidInput: the project has no such run.
     """
     if number is None:
-        return newest_proposals(version)
+        return newest_proposal_run(version)
     if not number:
         return None
     found = ProposalRun.objects.filter(project=version.project_id, pk=number).first()
     if found is None:
         known = ProposalRun.objects.filter(project=version.project_id, is_complete=True)
         names = ", ".join(str(pk) for pk in known.values_list("pk", flat=True)) or "none yet"
-        raise InvalidInput(f"proposals: the project has no run {number}; complete ones: {names}")
+        raise InvalidInput(f"proposals: the project has no run {number}; complete runs: {names}")
     return found
 
 
@@ -243,7 +247,7 @@ def _resolve_checked_split(version: DatasetVersion, split: str, proposals: Propo
         raise InvalidInput(str(error)) from error
 
 
-def _test_id_maker(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
+def _test_id_maker(version: DatasetVersion, options: EvaluationSetOptions) -> TestIdMaker:
     secret = salted_hmac(
         "curation.evaluation_sets",
         f"{version.manifest_sha256}/{options.texts}",
@@ -253,7 +257,7 @@ def _test_id_maker(version: DatasetVersion, options: SetOptions) -> TestIdMaker:
     return TestIdMaker(secret.digest())
 
 
-def _available_photos(version: DatasetVersion) -> dict[str, int]:
+def _available_photo_keys(version: DatasetVersion) -> dict[str, int]:
     """Return the primary key of each available photo of the version, by its address in version rows."""
     images = Image.objects.filter(project=version.project_id, taken_down_at__isnull=True).order_by("-pk")
     rows = images.values_list("pk", "sha256").iterator(chunk_size=_CHUNK_SIZE)
@@ -281,7 +285,7 @@ def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[Observat
 
 
 def _chunks(
-    sealed: Sequence[ObservationRecord], options: SetOptions, image_of: Mapping[str, int]
+    sealed: Sequence[ObservationRecord], options: EvaluationSetOptions, image_of: Mapping[str, int]
 ) -> list[list[ObservationRecord]]:
     """Draw chunks from all sealed pairs, then drop pairs on photos taken down.
 

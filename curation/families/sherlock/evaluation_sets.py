@@ -22,8 +22,13 @@ from curation.evaluation.answer_keys import (
     in_file_order,
     task_of,
 )
-from curation.evaluation.sets import ScoreRequest, matching_requests, proposed_box_requests, retrieval_ids
-from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
+from curation.evaluation.sets import (
+    ScoreRequest,
+    matching_requests,
+    proposed_box_requests,
+    retrieval_test_ids,
+)
+from curation.families.sherlock.evaluation_plan import EvaluationSetOptions, SplitEvaluationSets, plan_sets
 from curation.files import partial_folder, rename_folder_durably
 from curation.models import DatasetVersion, ProposalRun
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
@@ -39,16 +44,18 @@ ProgressReport = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class WrittenSets:
-    """The written evaluation sets. expected: number of scores in each file of a submission. left_out: numbers of
-    excluded pairs, photos and comparison sets, by reason. photos: the addresses of the photos in instances.
+    """The written evaluation sets.
+
+    expected_counts: number of scores in each file of a submission. left_out: numbers of excluded pairs, photos and
+    comparison sets, by reason. photo_urls: the addresses of the photos in instances.
     """
 
     folder: Path
-    expected: Mapping[str, int]
+    expected_counts: Mapping[str, int]
     left_out: Mapping[str, int]
     manifest_sha256: str
     files: tuple[WrittenFile, ...]
-    photos: frozenset[str]
+    photo_urls: frozenset[str]
 
 
 def write_evaluation_sets(
@@ -57,7 +64,7 @@ def write_evaluation_sets(
     split: str,
     out: Path,
     proposals: ProposalRun | None,
-    options: SetOptions | None = None,
+    options: EvaluationSetOptions | None = None,
     private_percent: int = 0,
     report_progress: ProgressReport = lambda done, total: None,
 ) -> WrittenSets:
@@ -85,22 +92,22 @@ def write_evaluation_sets(
             (partial / HELD).mkdir(mode=0o700)
             files = tuple(_write_task_files(partial, sets, report_progress))
             if private_percent:
-                names = {"percent": private_percent, "names": sets.private_names(private_percent)}
+                names = {"percent": private_percent, "names": sets.choose_private_names(private_percent)}
                 files += (write_file(partial, f"{HELD}/{HELD_OUT_FILE}", [pretty_json(names)]),)
             manifest = write_file(partial, MANIFEST, [pretty_json(_manifest(sets, files))])
             rename_folder_durably(partial, out)
     except OSError as error:
         raise InvalidInput(f"{out}: cannot be written ({error.strerror}); choose another folder") from error
-    return WrittenSets(out, sets.expected, sets.left_out, manifest.sha256, files, sets.photos)
+    return WrittenSets(out, sets.expected_counts, sets.left_out, manifest.sha256, files, sets.photo_urls)
 
 
 def _write_task_files(
-    folder: Path, sets: SplitSets, report_progress: ProgressReport
+    folder: Path, sets: SplitEvaluationSets, report_progress: ProgressReport
 ) -> Iterator[WrittenFile]:
-    names = in_file_order(sets.expected)
+    names = in_file_order(sets.expected_counts)
     for done, name in enumerate(names):
         report_progress(done, len(names))
-        stem = f"{sets.title}_{task_of(name)}/{sets.title}_{name}"
+        stem = f"{sets.split_name}_{task_of(name)}/{sets.split_name}_{name}"
         instances = _INSTANCE_MAKERS[task_of(name)](sets, name)
         instances.sort(key=lambda item: item[0])
         yield write_file(
@@ -117,17 +124,17 @@ KeyedInstance = tuple[str, Callable[[], bytes]]
 """A test id, and a function that returns the instance as JSON."""
 
 
-def _retrieval_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
+def _retrieval_instances(sets: SplitEvaluationSets, name: str) -> list[KeyedInstance]:
     chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
     regions = [_region_json(pair.image, pair.bboxes) for pair in chunk]
     texts = [canonical_json(pair.inference) for pair in chunk]
-    ids = retrieval_ids(chunk, sets.ids)
+    ids = retrieval_test_ids(chunk, sets.ids)
     n = len(chunk)
     pairs = ((regions[index // n], texts[index % n], test_id) for index, test_id in enumerate(ids))
     return [(test_id, _Instance(region, text, test_id, RETRIEVAL)) for region, text, test_id in pairs]
 
 
-def _all_localization_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
+def _all_localization_instances(sets: SplitEvaluationSets, name: str) -> list[KeyedInstance]:
     lines: list[KeyedInstance] = []
     for image in sets.localization.images:
         reference = image.pairs[0].image
@@ -151,7 +158,7 @@ def _localization_instances(
     ]
 
 
-def _comparison_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
+def _comparison_instances(sets: SplitEvaluationSets, name: str) -> list[KeyedInstance]:
     lines: list[KeyedInstance] = []
     for row in sets.rated_rows():
         image = ImageReference(**row["image"])
@@ -162,7 +169,7 @@ def _comparison_instances(sets: SplitSets, name: str) -> list[KeyedInstance]:
     return lines
 
 
-_INSTANCE_MAKERS: dict[str, Callable[[SplitSets, str], list[KeyedInstance]]] = {
+_INSTANCE_MAKERS: dict[str, Callable[[SplitEvaluationSets, str], list[KeyedInstance]]] = {
     RETRIEVAL: _retrieval_instances,
     LOCALIZATION: _all_localization_instances,
     COMPARISON: _comparison_instances,
@@ -189,21 +196,21 @@ def _region_json(image: ImageReference, boxes: Sequence[Region]) -> bytes:
     return canonical_json({"image": asdict(image), "region": region})[1:-1]
 
 
-def _answer_key(sets: SplitSets, name: str) -> Iterator[bytes]:
+def _answer_key(sets: SplitEvaluationSets, name: str) -> Iterator[bytes]:
     """Return the pieces of an answer key's file: one entry per line, so that line-based tools can read it."""
     task = task_of(name)
     if task == COMPARISON:
-        return iter([pretty_json(sets.raw(name))])
+        return iter([pretty_json(sets.raw_key(name))])
     if task == LOCALIZATION:
         return _json_object((key, canonical_json(entry)) for key, entry in sets.localization_entries())
     chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
     names = [canonical_json(pair.instance_id) for pair in chunk]
     pairs = (b"[%b,%b]" % (image, inference) for image in names for inference in names)
-    ids = retrieval_ids(chunk, sets.ids)
+    ids = retrieval_test_ids(chunk, sets.ids)
     return _json_object(zip(ids, pairs, strict=True))
 
 
-def _manifest(sets: SplitSets, files: Sequence[WrittenFile]) -> dict[str, Any]:
+def _manifest(sets: SplitEvaluationSets, files: Sequence[WrittenFile]) -> dict[str, Any]:
     located = sets.localization.images
     return {
         "format": FORMAT,
@@ -211,10 +218,10 @@ def _manifest(sets: SplitSets, files: Sequence[WrittenFile]) -> dict[str, Any]:
         "version": sets.version.name,
         "rehearsal": sets.version.rehearsal,
         "seal": sets.version.manifest_sha256,
-        "split": sets.title,
+        "split": sets.split_name,
         "options": asdict(sets.options),
         "proposals": proposals_json(sets.run),
-        "expected": sets.expected,
+        "expected": sets.expected_counts,
         "retrieval": {"chunks": [len(chunk) for chunk in sets.chunks]},
         "localization": {
             "matched_images": sum(bool(image.matched) for image in located),

@@ -12,9 +12,9 @@ from curation.evaluation.sets import (
     LocalizationImage,
     matching_requests,
     proposed_box_requests,
-    retrieval_ids,
+    retrieval_test_ids,
 )
-from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.records import ObservationRecord
 
 Matrix = NDArray[np.float64]
@@ -39,28 +39,32 @@ class PairScoreSource(Protocol):
         ...
 
 
-def submission_scores(sets: SplitSets, pair_scores: PairScoreSource) -> dict[str, Matrix]:
+def submission_scores(sets: SplitEvaluationSets, pair_scores: PairScoreSource) -> dict[str, Matrix]:
     """Return the scores of each file of a submission in the order of its sorted test ids."""
     found: dict[str, Matrix] = {}
-    for name in in_file_order(sets.expected):
+    for name in in_file_order(sets.expected_counts):
         if name == COMPARISON:
             ids, scores = _score_comparison_sets(sets, pair_scores)
         elif name == LOCALIZATION:
             ids, scores = _score_localization_images(sets, pair_scores)
         else:
             chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
-            ids, scores = retrieval_ids(chunk, sets.ids), pair_scores.score_chunk(chunk).ravel()
+            ids, scores = retrieval_test_ids(chunk, sets.ids), pair_scores.score_chunk(chunk).ravel()
         if scores is not None:
             found[name] = scores[sorted_order(ids)]
     return found
 
 
-def _score_comparison_sets(sets: SplitSets, pair_scores: PairScoreSource) -> tuple[list[str], Matrix | None]:
+def _score_comparison_sets(
+    sets: SplitEvaluationSets, pair_scores: PairScoreSource
+) -> tuple[list[str], Matrix | None]:
     rows = list(sets.rated_rows())
     return [item["test_id"] for row in rows for item in row["candidates"]], pair_scores.score_rated(rows)
 
 
-def _score_localization_images(sets: SplitSets, pair_scores: PairScoreSource) -> tuple[list[str], Matrix]:
+def _score_localization_images(
+    sets: SplitEvaluationSets, pair_scores: PairScoreSource
+) -> tuple[list[str], Matrix]:
     ids: list[str] = []
     blocks: list[Matrix] = []
     for image in sets.localization.images:

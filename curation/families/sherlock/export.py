@@ -26,9 +26,9 @@ def sherlock_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     if compared.exists():
         rows = list(_row_contents(compared))  # at most a thousand sets, and the key is a single object
-        yield "comparison/instances.json", _json_list(leaderboard.instances(rows))
+        yield "comparison/instances.json", _json_list(leaderboard.public_instances(rows))
         yield "comparison/answer_key.json", [pretty_json(leaderboard.build_answer_key(rows))]
-        ids = sorted(instance["test_id"] for instance in leaderboard.instances(rows))
+        ids = sorted(instance["test_id"] for instance in leaderboard.public_instances(rows))
         yield "comparison/instance_ids.json", [pretty_json(ids)]
         if regions:
             yield from ((name, [picture]) for name, picture in region_pictures(version, rows))

@@ -12,7 +12,7 @@ from curation.models import DatasetVersion, Pair
 from curation.models import Part as PartName
 from curation.versions.family import Accumulator, Family, Files, Part
 from curation.versions.plan import Plan, PlannedRow
-from curation.versions.selection import Reason
+from curation.versions.selection import ExclusionReason
 
 
 class CorpusAccumulator(Accumulator):
@@ -52,8 +52,8 @@ class SherlockFamily(Family):
         Part(PartName.COMPARISON, ("comparison set", "comparison sets"), authors=("annot1", "annot2")),
     )
     exclusion_labels: ClassVar[Mapping[str, str]] = {
-        Reason.SIMULATED: "simulated answers",
-        Reason.IMAGE_TAKEN_DOWN: "pairs on photos that were taken down",
+        ExclusionReason.SIMULATED: "simulated answers",
+        ExclusionReason.IMAGE_TAKEN_DOWN: "pairs on photos that were taken down",
         SET_LOST_A_PAIR: "comparison sets that lost one of their pairs",
     }
     file_labels: ClassVar[Mapping[str, str]] = {

@@ -8,10 +8,10 @@ from typing import Any
 
 from validation.domain.reports.leaderboard import TASK, build_answer_key, make_test_id
 
-__all__ = ["TASK", "build_answer_key", "instances", "make_test_id"]
+__all__ = ["TASK", "build_answer_key", "make_test_id", "public_instances"]
 
 
-def instances(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def public_instances(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield one instance per candidate, without its ratings."""
     for row in rows:
         for candidate in row["candidates"]:

@@ -74,7 +74,7 @@ class _Seal:
                 row = (line["part"], line["row"], line["sha256"], line["annotators"])
                 self._spool.run("INSERT OR REPLACE INTO sealed VALUES (?, ?, ?, ?)", row)
 
-    def sha256_of(self, key: str) -> str | None:
+    def pair_sha256(self, key: str) -> str | None:
         """Return the hash of a pair, or ``None`` if it was not sealed."""
         return self._first_value("SELECT sha256 FROM sealed WHERE part = 'observation' AND id = ?", key)
 
@@ -95,14 +95,14 @@ class _Seal:
         """Record that a file contains a pair; return False if it was already recorded."""
         return self._spool.run("INSERT OR IGNORE INTO found VALUES (?)", (key,)).rowcount == 1
 
-    def missing(self) -> tuple[int, str]:
+    def missing_pairs(self) -> tuple[int, str]:
         """Return the number of pairs missing from the files, and the first of them."""
         where = "FROM sealed WHERE part = 'observation' AND id NOT IN (SELECT id FROM found)"
         (found,) = self._spool.rows(f"SELECT count(*), coalesce(min(id), '') {where}")
         return found
 
     def _first_value(self, query: str, *values: str) -> str | None:
-        found = self._spool.first(query, values)
+        found = self._spool.first_value(query, values)
         return None if found is None else str(found)
 
 
@@ -224,14 +224,14 @@ def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Itera
         for position, record in enumerate(_records(folder, name)):
             _check_pair(record, f"{name}: row {position}", seal)
             yield record
-    missing, first = seal.missing()
+    missing, first = seal.missing_pairs()
     if missing:
         raise BrokenExport(f"row {first} is in the checksum list but in no file ({missing} are missing)")
 
 
 def _check_pair(record: Any, location: str, seal: _Seal) -> None:
     key = record.get("instance_id") if isinstance(record, dict) else None
-    sha256 = seal.sha256_of(str(key))
+    sha256 = seal.pair_sha256(str(key))
     if sha256 is None:
         raise BrokenExport(f"{location} ({key}) is not in the checksum list")
     if content_sha256(record) != sha256:

@@ -13,7 +13,7 @@ from curation.models import ComparisonRound, ComparisonSet, DatasetVersion, Pair
 from curation.selectors.pairs import accepted_pairs, taken_down_pairs
 from curation.selectors.rounds import is_judged, launched_rounds, launched_sets
 from curation.versions.plan import Plan, PlannedRow, image_reference, worker_hash
-from curation.versions.selection import Reason
+from curation.versions.selection import ExclusionReason
 from curation.versions.selection_filter import SelectionFilter
 from curation.versions.splits import UnknownSplit, parse_split
 from curation.versions.spool import BATCH_SIZE
@@ -51,7 +51,7 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
         if number % BATCH_SIZE == 0:
             report_progress(number)
         if is_simulated(pair) and not version.rehearsal:
-            plan.exclude_row(Part.OBSERVATION, pair.instance_id, Reason.SIMULATED)
+            plan.exclude_row(Part.OBSERVATION, pair.instance_id, ExclusionReason.SIMULATED)
             continue
         exclusion = selection.exclusion_reason(pair)
         if exclusion is not None:
@@ -61,8 +61,8 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
         plan.add_row(_observation_row(pair))
     withdrawn = taken_down_pairs(version.project).order_by("pk").values_list("instance_id", flat=True)
     for key in withdrawn.iterator(chunk_size=BATCH_SIZE):
-        plan.exclude_row(Part.OBSERVATION, key, Reason.IMAGE_TAKEN_DOWN)
-    _add_comparison(plan, version.project)
+        plan.exclude_row(Part.OBSERVATION, key, ExclusionReason.IMAGE_TAKEN_DOWN)
+    _add_comparison_sets(plan, version.project)
 
 
 def _observation_row(pair: Pair) -> PlannedRow:
@@ -89,7 +89,7 @@ def _observation_row(pair: Pair) -> PlannedRow:
     )
 
 
-def _add_comparison(plan: Plan, project: Project) -> None:
+def _add_comparison_sets(plan: Plan, project: Project) -> None:
     """Add each split's ratings. A set that lost a pair is excluded entirely."""
     rounds = _newest_judged_rounds(project)
     for planned in rounds:

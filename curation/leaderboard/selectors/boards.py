@@ -60,7 +60,7 @@ def project_boards(project: Project) -> "QuerySet[Leaderboard]":
     return Leaderboard.objects.filter(project=project).select_related("version", "job")
 
 
-def listed_boards(project: Project) -> "QuerySet[Leaderboard]":
+def project_boards_with_counts(project: Project) -> "QuerySet[Leaderboard]":
     """Return a project's leaderboards with ``team_count`` and ``scored_count``."""
     return project_boards(project).annotate(
         team_count=Count("teams", distinct=True),

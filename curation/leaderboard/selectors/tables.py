@@ -44,7 +44,7 @@ class TableRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceFigures:
     """The figures of people or of random scores on the leaderboard's data."""
 
     name: str
@@ -59,7 +59,7 @@ class Table:
     measures: Sequence[Measure]
     counts: Sequence[int | None]
     rows: Sequence[TableRow]
-    references: Sequence[Reference]
+    references: Sequence[ReferenceFigures]
     sort: Measure
     every_entry: bool
     entries: int
@@ -85,9 +85,9 @@ def round_figures(value: Any) -> Any:
     return round(value, 1) + 0.0 if isinstance(value, float) else value
 
 
-def measure_figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
+def get_measure_figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
     """Return an entry's figure of a measure, rounded to one decimal as shown."""
-    found = round_figures(get_figure(figures, measure.path))
+    found = round_figures(get_figure(figures, measure.figure_path))
     return Figure(found.get("value"), found.get("low"), found.get("high"))
 
 
@@ -123,20 +123,21 @@ def make_table(
     measures = board_measures(board)
     sort_measure = get_measure(measures, sort)
     chosen = sorted(
-        entries, key=lambda entry: _sort_key(measure_figure(entry.figures, sort_measure), sort_measure.better)
+        entries,
+        key=lambda entry: _sort_key(get_measure_figure(entry.figures, sort_measure), sort_measure.better),
     )
     shown = chosen if every_entry else best_entry_per_team(chosen)
     if private:
         shown = sorted(
             shown,
             key=lambda entry: _sort_key(
-                measure_figure(entry_figures(entry, private=True), sort_measure), sort_measure.better
+                get_measure_figure(entry_figures(entry, private=True), sort_measure), sort_measure.better
             ),
         )
     leading = [_best_value(shown, measure, private=private) for measure in measures]
     rows = []
     for rank, entry in enumerate(shown, start=1):
-        found = [measure_figure(entry_figures(entry, private=private), measure) for measure in measures]
+        found = [get_measure_figure(entry_figures(entry, private=private), measure) for measure in measures]
         best = [
             shown_figure.value is not None and shown_figure.value == lead
             for shown_figure, lead in zip(found, leading, strict=True)
@@ -144,9 +145,9 @@ def make_table(
         rows.append(TableRow(entry, rank, found, best))
     return Table(
         measures=measures,
-        counts=[_measured_count(board, entries, measure, private=private) for measure in measures],
+        counts=[_sample_size(board, entries, measure, private=private) for measure in measures],
         rows=rows,
-        references=board_references(board, measures, private=private),
+        references=board_reference_figures(board, measures, private=private),
         sort=sort_measure,
         every_entry=every_entry,
         entries=len(entries),
@@ -160,9 +161,9 @@ def entry_figures(entry: LeaderboardEntry, *, private: bool) -> Mapping[str, Any
     return found
 
 
-def board_references(
+def board_reference_figures(
     board: Leaderboard, measures: Sequence[Measure], *, private: bool = False
-) -> list[Reference]:
+) -> list[ReferenceFigures]:
     """Return the figures of people and of random scores, if they were computed when the leaderboard was built."""
     facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
     known: Mapping[str, Mapping[str, Any]] = round_figures(facts.get("references", {}))
@@ -170,7 +171,7 @@ def board_references(
     for name, label in REFERENCE_LABELS.items():
         figures = [Figure(**known.get(name, {}).get(item.name, {"value": None})) for item in measures]
         if any(item.value is not None for item in figures):
-            found.append(Reference(name, label, figures))
+            found.append(ReferenceFigures(name, label, figures))
     return found
 
 
@@ -189,14 +190,14 @@ def _sort_key(found: Figure, better: Direction) -> tuple[bool, float]:
 
 
 def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool) -> float | None:
-    found = [measure_figure(entry_figures(entry, private=private), measure).value for entry in entries]
+    found = [get_measure_figure(entry_figures(entry, private=private), measure).value for entry in entries]
     values = [value for value in found if value is not None]
     if not values:
         return None
     return max(values) if measure.better is Direction.HIGH else min(values)
 
 
-def _measured_count(
+def _sample_size(
     board: Leaderboard, entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool
 ) -> int | None:
     """Return the sample size of a measure: from an entry's figures, or else from the leaderboard's options."""

@@ -27,7 +27,7 @@ _MAX_SLUG_LENGTH = 50  # characters, without the suffix that makes a slug unique
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SubmissionLimits:
     """The numbers of scored submissions that a team may have: within 24 hours, and in total."""
 
     daily: int = 2
@@ -41,7 +41,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaderboardData:
+class LeaderboardDataOptions:
     """Permanent options of a leaderboard's data. passing: which photos teams can download (``photos.PHOTO_CHOICES``).
 
     private_share: the percentage of photos whose figures are private until the leaderboard is closed, since models
@@ -92,9 +92,9 @@ def create_leaderboard(
     split: str,
     wording: Wording,
     by: AbstractBaseUser | None,
-    limits: Limits | None = None,
+    limits: SubmissionLimits | None = None,
     proposals: ProposalRun | None = None,
-    data: LeaderboardData | None = None,
+    data: LeaderboardDataOptions | None = None,
     queue: bool = True,
 ) -> Leaderboard:
     """Create a leaderboard and queue the job that builds its files. It is closed and visible to members only.
@@ -110,7 +110,7 @@ def create_leaderboard(
     check_split(version, split)
     if proposals is not None and proposals.project_id != version.project_id:
         raise Refused("proposals: they are of another project; choose a run of this one")
-    allowed = limits or Limits()
+    allowed = limits or SubmissionLimits()
     with transaction.atomic():
         board = Leaderboard.objects.create(
             project=version.project,
@@ -121,7 +121,10 @@ def create_leaderboard(
             note=wording.note.strip(),
             daily_limit=allowed.daily,
             total_limit=allowed.total,
-            options={"proposals": proposals.pk if proposals else None, **asdict(data or LeaderboardData())},
+            options={
+                "proposals": proposals.pk if proposals else None,
+                **asdict(data or LeaderboardDataOptions()),
+            },
             created_by_id=by.pk if by else None,
         )
         board.path = f"leaderboards/{board.pk}"
@@ -161,7 +164,7 @@ def complete_leaderboard(
 
 @transaction.atomic
 def change_leaderboard(
-    *, board: Leaderboard, wording: Wording, limits: Limits, by: AbstractBaseUser | None
+    *, board: Leaderboard, wording: Wording, limits: SubmissionLimits, by: AbstractBaseUser | None
 ) -> None:
     """Change a leaderboard's title, note and limits. Its address stays the same."""
     Leaderboard.objects.filter(pk=board.pk).update(

@@ -200,7 +200,7 @@ def _entry_page(
         "receipt": receipt(entry),
         "form": form,
         "state": STATE_BADGES[EntryState(entry.state)],
-        "figures": [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures],
+        "figures": [(measure, tables.get_measure_figure(entry.figures, measure)) for measure in measures],
         "is_stuck": board_selectors.is_stuck(entry),
         "notes": board_selectors.entry_notes(entry),
         "auto_refresh": entry.state == EntryState.QUEUED
@@ -243,7 +243,7 @@ def _submit(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> 
 
 def _describe_figures(entry: LeaderboardEntry, measures: Sequence[Measure]) -> str:
     """Return an entry's figures in one line; an empty string if it has none."""
-    figures = [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures]
+    figures = [(measure, tables.get_measure_figure(entry.figures, measure)) for measure in measures]
     known = [(measure, figure) for measure, figure in figures if figure.value is not None]
     return ", ".join(f"{measure.label} {figure.text}" for measure, figure in known)
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from curation.evaluation.measures import COMPARISON, P_AT_1, Direction, Measure, pearson
 from curation.leaderboard.models import LeaderboardEntry
-from curation.leaderboard.selectors.tables import Reference, format_figure, measure_figure
+from curation.leaderboard.selectors.tables import ReferenceFigures, format_figure, get_measure_figure
 from curation.views.evaluation.evaluation_charts import axis_label
 from hits.charts.chart import Chart, Dot, PlotArea, Point, ReferenceLine, Table, Tick, ValueWithInterval
 from hits.charts.scale import Scale, decimal_text, scale_over, svg_pixels
@@ -18,14 +18,16 @@ MIN_WIDTH = 350.0  # pixels of each of two plots side by side
 
 
 def measure_over_time_plot(
-    entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[Reference], column: int
+    entries: Sequence[LeaderboardEntry], measure: Measure, references: Sequence[ReferenceFigures], column: int
 ) -> Chart | None:
     """Return a chart of a measure of all entries by submission time, with a line of the best value so far.
 
     Args:
         entries: oldest first. column: the measure's index among the references' figures.
     """
-    estimates = [(entry, value) for entry in entries if (value := _to_estimate(entry, measure)) is not None]
+    estimates = [
+        (entry, value) for entry in entries if (value := _value_with_interval(entry, measure)) is not None
+    ]
     if not estimates:
         return None
     lines = _reference_values(references, column)
@@ -69,7 +71,7 @@ def measure_over_time_plot(
 
 
 def human_agreement_plot(
-    shown: Sequence[LeaderboardEntry], references: Sequence[Reference], columns: Mapping[str, int]
+    shown: Sequence[LeaderboardEntry], references: Sequence[ReferenceFigures], columns: Mapping[str, int]
 ) -> Chart | None:
     """Return a chart of human agreement against P@1, with a dot per entry; None if no entry has both measures.
 
@@ -81,7 +83,7 @@ def human_agreement_plot(
     points: list[ScatterPoint] = []
     named_teams: set[int] = set()
     for entry in shown:
-        p_at_1, agreement = _to_estimate(entry, P_AT_1), _to_estimate(entry, COMPARISON)
+        p_at_1, agreement = _value_with_interval(entry, P_AT_1), _value_with_interval(entry, COMPARISON)
         if p_at_1 is None or agreement is None:
             continue
         title = (
@@ -105,13 +107,13 @@ def human_agreement_plot(
     )
 
 
-def _to_estimate(entry: LeaderboardEntry, measure: Measure) -> ValueWithInterval | None:
+def _value_with_interval(entry: LeaderboardEntry, measure: Measure) -> ValueWithInterval | None:
     """Return an entry's value of a measure with its interval; None if it was not measured."""
-    figure = measure_figure(entry.figures, measure)
+    figure = get_measure_figure(entry.figures, measure)
     return None if figure.value is None else (figure.value, figure.low, figure.high)
 
 
-def _reference_values(references: Sequence[Reference], column: int) -> list[tuple[float, str]]:
+def _reference_values(references: Sequence[ReferenceFigures], column: int) -> list[tuple[float, str]]:
     """Return the references' values of a measure, each with a label; references without a value are left out."""
     figures = [(reference.figures[column].value, reference.label) for reference in references]
     return [(value, f"{label} {format_figure(value)}") for value, label in figures if value is not None]

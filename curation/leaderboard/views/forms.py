@@ -40,7 +40,7 @@ class BoardForm(PageForm):
         if not self.errors:
             try:
                 given["wording"] = services.Wording(given["title"], given["note"])
-                given["limits"] = services.Limits(given["daily_limit"], given["total_limit"])
+                given["limits"] = services.SubmissionLimits(given["daily_limit"], given["total_limit"])
             except Refused as error:
                 name, _, why = str(error).partition(": ")
                 fields = {"title": "title", "note": "note", "daily limit": "daily_limit"}
@@ -49,7 +49,7 @@ class BoardForm(PageForm):
         return given
 
     @staticmethod
-    def values_of(board: Leaderboard) -> dict[str, Any]:
+    def initial_values(board: Leaderboard) -> dict[str, Any]:
         """Return the form's values for a leaderboard as it is now."""
         return {
             "title": board.title,

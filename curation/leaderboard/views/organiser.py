@@ -50,7 +50,7 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
                 return redirect("leaderboard-manage", project.slug, board.pk)
     context = _base_context(project) | {
         "form": form,
-        "boards": list(board_selectors.listed_boards(project)),
+        "boards": list(board_selectors.project_boards_with_counts(project)),
         "versions": versions,
         "family": family,
     }
@@ -62,7 +62,7 @@ def board_list(request: HttpRequest, project: Project) -> HttpResponse:
 def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
     """Show a leaderboard with its teams and entries; change its title, note and limits."""
     board = _get_board(project, board_id)
-    form = BoardForm(request.POST if request.method == "POST" else BoardForm.values_of(board))
+    form = BoardForm(request.POST if request.method == "POST" else BoardForm.initial_values(board))
     status = 200
     if request.method == "POST":
         if form.is_valid():
@@ -102,7 +102,7 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
 
 @require_POST
 @project_page(Role.ADMIN)
-def publish(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+def set_public(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
     """Make a leaderboard public, or visible to members only."""
     board = _get_board(project, board_id)
     try:
@@ -131,7 +131,7 @@ def add_team(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
             form.add_error("name", error_message(error))
         else:
             return _render_key(request, team, key)
-    context = _board_context(request, board, BoardForm(BoardForm.values_of(board)), form)
+    context = _board_context(request, board, BoardForm(BoardForm.initial_values(board)), form)
     return render(request, "leaderboard/manage_board.html", context, status=400)
 
 
@@ -180,7 +180,9 @@ def _create_board(request: HttpRequest, form: NewBoardForm) -> Leaderboard:
         wording=given["wording"],
         limits=given["limits"],
         proposals=given["run"],
-        data=services.LeaderboardData(given["photos"] or photos.LICENSED_PHOTOS, given["private_share"] or 0),
+        data=services.LeaderboardDataOptions(
+            given["photos"] or photos.LICENSED_PHOTOS, given["private_share"] or 0
+        ),
         by=signed_in_user(request),
     )
 
@@ -241,5 +243,5 @@ def _entry_row(entry: LeaderboardEntry, measures: list[tables.Measure]) -> dict[
         "label": label,
         "job": entry.job if is_stuck else None,
         "receipt": receipt(entry),
-        "figures": [(measure, tables.measure_figure(entry.figures, measure)) for measure in measures],
+        "figures": [(measure, tables.get_measure_figure(entry.figures, measure)) for measure in measures],
     }

@@ -4,8 +4,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.management.ablation_report import describe_limits, rows_as_json, table_lines
-from curation.management.encoder_names import absolute_encoder
+from curation.management.ablation_report import describe_comparison_limits, rows_as_json, table_lines
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.lookups import get_version, resolve_split
 from curation.management.option_fields import option_fields
 from curation.models import DatasetVersion
@@ -40,7 +40,7 @@ class Command(JobCommand):
         add("--batch-sizes", default="", help="more batch sizes for the curve of figure 5, such as 4,8,16")
         add(
             "--model",
-            type=absolute_encoder,
+            type=make_encoder_path_absolute,
             default="",
             help="the model from which every training run starts",
         )
@@ -59,7 +59,7 @@ class Command(JobCommand):
         version = get_version(options["version"], find_project(options["project"]))
         self._print(version, resolve_split(version, options["split"]), options, {})
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job that trains the rows."""
         version = get_version(options["version"], find_project(options["project"]))
         given = option_fields(AblationOptions, options)
@@ -77,7 +77,7 @@ class Command(JobCommand):
         self, version: DatasetVersion, split: str, options: dict[str, Any], facts: dict[str, Any]
     ) -> None:
         rows = ablation_table(version, split)
-        limits = describe_limits(version, split, rows)
+        limits = describe_comparison_limits(version, split, rows)
         refused = [f"Not trained: {name}: {reason}" for name, reason in facts.get("refused", {}).items()]
         facts |= {"statement": limits, "rows": rows_as_json(rows)}
         self.report(options, facts, limits, *table_lines(rows), *refused)

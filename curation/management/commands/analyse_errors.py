@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.evaluation.errors import MIN_AGREEMENT
-from curation.management.encoder_names import absolute_encoder
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
 from curation.models import ErrorAnalysis, Evaluation
 from curation.selectors.jobs import ERROR_ANALYSIS
@@ -37,7 +37,7 @@ class Command(JobCommand):
         add("--agreement", type=float, default=MIN_AGREEMENT, help=least)
         add(
             "--encoder",
-            type=absolute_encoder,
+            type=make_encoder_path_absolute,
             default="",
             help="encoder of the images, such as clip:<folder>; default: efficientnet-lite0",
         )
@@ -45,7 +45,7 @@ class Command(JobCommand):
         add("--shown", type=int, default=12, help=shown_help)
         add("--seed", type=int, default=0, help="seed of folds and intervals (0)")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Request the analysis."""
         found = Evaluation.objects.filter(pk=options["evaluation"]).select_related("project").first()
         if found is None:

@@ -9,9 +9,9 @@ from curation.dedup.cuts import Linkage
 from curation.models import AnalysisKind, PairText
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.services import texts
-from curation.texts.captions import Measure
+from curation.texts.captions import CaptionMeasure
 from hits.management.base import input_error
-from hits.management.jobs import JobCommand, absolute_model
+from hits.management.jobs import JobCommand, absolute_model_folder
 from hits.management.lookups import find_project
 from hits.models import Job
 
@@ -37,7 +37,7 @@ class Command(JobCommand):
         columns = "CSV or JSON lines with id, field, score (for toxicity) or image, caption (for captions)"
         add("--file", type=Path, help=columns)
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job; refuse options of other analyses."""
         if options["kind"] is None or options["project"] is None:
             raise input_error("give an analysis and a project: analyse_texts topics --project SLUG")
@@ -93,7 +93,7 @@ def _add_analysis_options(parser: ArgumentParser) -> None:
     add("--least-texts", type=int, help="ignore words that occur in fewer texts (2)")
     add = parser.add_argument_group("toxicity").add_argument
     scorers = f"{texts.WORD_LIST}, or {texts.MODEL_PREFIX}<folder or hub id> ({texts.WORD_LIST})"
-    add("--scorer", type=absolute_model, help=scorers)
+    add("--scorer", type=absolute_model_folder, help=scorers)
     add("--label", help="the label by which the classifier marks toxic texts")
     add("--sample", type=int, help="pairs to sample from each split, 0 for all (10000)")
     add("--top", type=int, help="texts of each split to review (50)")
@@ -102,7 +102,7 @@ def _add_analysis_options(parser: ArgumentParser) -> None:
     add("--against", choices=texts.REGION_CHOICES, help="region descriptions to compare with (overlap)")
     add(
         "--measure",
-        choices=[measure.value for measure in Measure],
+        choices=[measure.value for measure in CaptionMeasure],
         help="how similarities are combined (mean)",
     )
     add("--most", type=int, help="maximum captions per pair (5)")

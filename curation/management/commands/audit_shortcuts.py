@@ -42,7 +42,7 @@ class Command(JobCommand):
         )
         add("--seed", type=int, default=0, help="seed of all random choices (0)")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job that evaluates the baselines."""
         version = get_version(options["version"], find_project(options["project"]))
         chosen = ShortcutOptions(split=resolve_split(version, options["split"]), seed=options["seed"])
@@ -59,7 +59,7 @@ class Command(JobCommand):
 
 
 def _describe_row(row: Evaluation) -> str:
-    figures = (f"{measure.short} {_format_figure(row, measure.path)}" for measure in MEASURES.values())
+    figures = (f"{measure.short} {_format_figure(row, measure.figure_path)}" for measure in MEASURES.values())
     return f"{row.label}: {', '.join(figures)}"
 
 

@@ -4,9 +4,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER
-from curation.management.encoder_names import absolute_encoder
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
-from curation.management.rule_options import add_rule_options, add_soft_deduplication_options
+from curation.management.rule_options import add_comparison_set_options, add_soft_deduplication_options
 from curation.management.selection_option import add_selection_option, read_selection
 from curation.negatives.options import KeepRule
 from curation.selectors.jobs import COMPARISON_ROUND
@@ -36,15 +36,15 @@ class Command(JobCommand):
             f"encoder for plausibility: {DEFAULT_ENCODER} (default), clip:<hub id or folder>, "
             "clip-openvino:<folder>, or scorer:<name or number> of a scorer of this project"
         )
-        add("--encoder", type=absolute_encoder, default="", help=encoders)
+        add("--encoder", type=make_encoder_path_absolute, default="", help=encoders)
         add_selection_option(parser)
         add("--seed", type=int, default=0, help="seed of all random choices (0)")
-        add_rule_options(parser)
+        add_comparison_set_options(parser)
         soft = parser.add_argument_group("soft de-duplication")
         keep_help = "which member of a cluster to keep"
         add_soft_deduplication_options(soft, keep=KeepRule.RANDOM, keep_help=keep_help)
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job that builds the round."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")

@@ -14,7 +14,11 @@ from curation.evaluation.inputs import read_json, read_npy
 from curation.management.file_messages import convert_input_errors
 from curation.management.matmul_backends import add_filter_option, choose_scoring_backend
 from curation.management.option_fields import option_fields
-from curation.management.rule_options import add_rule_option, add_rule_options, add_soft_deduplication_options
+from curation.management.rule_options import (
+    add_comparison_set_options,
+    add_rule_option,
+    add_soft_deduplication_options,
+)
 from curation.negatives.comparison_sets import ComparisonSetResult, DraftSet, build_comparison_sets
 from curation.negatives.filters import soft_deduplicate_texts
 from curation.negatives.options import RULES, ComparisonSetOptions, ExecutionOptions, KeepRule, SpeedShortcut
@@ -42,7 +46,7 @@ class Command(DeerstalkerCommand):
         add("--text-embeddings", type=Path, required=True, help=".npy (inferences, e) of sentence vectors")
         add("--candidates", type=Path, help="JSON list of the ids that soft de-duplication kept")
         add("--image-ids", type=Path, help="JSON list: the image of every inference")
-        add_rule_options(parser)
+        add_comparison_set_options(parser)
         add_rule_option(parser, "shortcut", SpeedShortcut)
         soft = parser.add_argument_group("soft de-duplication, without --candidates")
         keep_help = "which member of a cluster to keep: random with --seed, else the first"

@@ -4,9 +4,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from curation.families.sherlock.evaluation_plan import resolve_proposals
+from curation.families.sherlock.evaluation_plan import resolve_proposal_run
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
-from curation.management.evaluation_options import add_set_options, read_set_options
+from curation.management.evaluation_options import add_evaluation_set_options, read_evaluation_set_options
 from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import get_version, resolve_split
 from hits.management.base import DeerstalkerCommand
@@ -26,7 +26,7 @@ class Command(DeerstalkerCommand):
         """Add the options."""
         super().add_arguments(parser)
         parser.add_argument("--out", required=True, type=Path, help="a new or empty folder")
-        add_set_options(parser)
+        add_evaluation_set_options(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the sets and print their contents."""
@@ -37,10 +37,10 @@ class Command(DeerstalkerCommand):
                 version,
                 split=resolve_split(version, options["split"]),
                 out=options["out"],
-                proposals=resolve_proposals(version, options["proposals"]),
-                options=read_set_options(options),
+                proposals=resolve_proposal_run(version, options["proposals"]),
+                options=read_evaluation_set_options(options),
             )
-        counts = ", ".join(f"{name} {count}" for name, count in written.expected.items())
+        counts = ", ".join(f"{name} {count}" for name, count in written.expected_counts.items())
         self.report(
             options,
             _facts(written),
@@ -52,7 +52,7 @@ class Command(DeerstalkerCommand):
 def _facts(written: WrittenSets) -> dict[str, Any]:
     return {
         "out": str(written.folder),
-        "expected": dict(written.expected),
+        "expected": dict(written.expected_counts),
         "left_out": dict(written.left_out),
         "manifest_sha256": written.manifest_sha256,
         "files": len(written.files),

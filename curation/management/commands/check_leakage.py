@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.management.encoder_names import absolute_encoder
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
 from curation.selectors.jobs import LEAKAGE
 from curation.services.leakage import CompareBy, LeakageOptions, request_leakage_check
@@ -34,9 +34,9 @@ class Command(JobCommand):
         names = [compare.value for compare in CompareBy]
         add("--compare", choices=names, default=DEFAULTS.compare, help=both)
         encoder_help = "encoder of the images; default: efficientnet-lite0"
-        add("--encoder", type=absolute_encoder, default="", help=encoder_help)
+        add("--encoder", type=make_encoder_path_absolute, default="", help=encoder_help)
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")

@@ -14,9 +14,9 @@ from curation.dedup.cuts import (
     ByFraction,
     ByNumber,
     Clustering,
+    ClusteringMethod,
     Cut,
     Linkage,
-    Method,
     ignore_progress,
     target_cluster_count,
 )
@@ -92,7 +92,7 @@ class Command(DeerstalkerCommand):
         cut = _cut(options)
         target_cluster_count(cut, len(features))  # check before the warm-up
         warm_up = features[:WARM_UP_ROWS]
-        cluster(warm_up, ByFraction(0.5), linkage=linkage, backend=product, method=Method.SPARSE)
+        cluster(warm_up, ByFraction(0.5), linkage=linkage, backend=product, method=ClusteringMethod.SPARSE)
         started = time.perf_counter()
         found = cluster(
             features,
@@ -100,11 +100,11 @@ class Command(DeerstalkerCommand):
             linkage=linkage,
             memory_limit_bytes=options["memory_mib"] * MIB,
             backend=product,
-            progress=self._show if sys.stderr.isatty() else ignore_progress,
+            progress=self._show_progress if sys.stderr.isatty() else ignore_progress,
         )
         return found, time.perf_counter() - started
 
-    def _show(self, done: int, total: int) -> None:
+    def _show_progress(self, done: int, total: int) -> None:
         self.stderr.write(f"\r{done / total:4.0%}" + ("\n" if done == total else ""), ending="")
         self.stderr.flush()
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.dedup.cuts import Linkage
 from curation.features.encoder import POOLED_ENCODER
-from curation.management.encoder_names import absolute_encoder
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
 from curation.models import DuplicateRun, Source
 from curation.selectors.jobs import DEDUPLICATE
@@ -47,7 +47,7 @@ class Command(JobCommand):
         add("--keep", choices=KEEP_METHODS, default=KEEP_METHODS[0], help="which photo of a cluster is kept")
         add("--seed", type=int, default=0, help="seed of the draw of kept photos")
         encoders = f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>"
-        add("--encoder", type=absolute_encoder, default="", help=encoders)
+        add("--encoder", type=make_encoder_path_absolute, default="", help=encoders)
         most = f"maximum memory of clustering beside the vectors, in MiB; default {MEMORY_MIB}"
         add("--memory-mib", type=int, default=MEMORY_MIB, help=most)
         actions = parser.add_mutually_exclusive_group()
@@ -80,7 +80,7 @@ class Command(JobCommand):
             apply = f"manage.py deduplicate_photos --apply {run}"
             self.stdout.write(f"This is a preview: no photo was set aside. To set them aside: {apply}")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")

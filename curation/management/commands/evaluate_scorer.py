@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
-from curation.management.encoder_names import absolute_encoder
-from curation.management.evaluation_options import add_set_options, read_set_options
+from curation.management.encoder_names import make_encoder_path_absolute
+from curation.management.evaluation_options import add_evaluation_set_options, read_evaluation_set_options
 from curation.management.lookups import get_version, resolve_split
 from curation.models import DatasetVersion, Evaluation
 from curation.selectors.jobs import EVALUATE
@@ -36,11 +36,11 @@ class Command(JobCommand):
         """Add the options."""
         super().add_arguments(parser)
         add = parser.add_argument
-        add_set_options(parser, is_version_needed=False)
+        add_evaluation_set_options(parser, is_version_needed=False)
         source = parser.add_mutually_exclusive_group()
         source.add_argument(
             "--scorer",
-            type=absolute_encoder,
+            type=make_encoder_path_absolute,
             help="a scorer's name, scorer:<name or number>, label-sentence, clip:<hub id or folder>, …",
         )
         source.add_argument("--predictions", type=Path, help="zip of a submission, or a task's .npy or .json")
@@ -58,7 +58,7 @@ class Command(JobCommand):
         score.add_argument("--bertscore-baseline", type=float, default=0.83122575, help=baseline)
         add("--label", default="", help="the evaluation's name in tables; required with --predictions")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the evaluation and its job."""
         if not options["version"]:
             raise input_error("give --version, or a job to --resume")
@@ -71,7 +71,7 @@ class Command(JobCommand):
 
 def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, queue: bool) -> Evaluation:
     options = evaluations.EvaluationOptions(
-        sets=read_set_options(given),
+        sets=read_evaluation_set_options(given),
         proposals=given["proposals"],
         region_mode=_region_mode(given["region_mode"]),
         label=given["label"],

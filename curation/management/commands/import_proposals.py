@@ -29,7 +29,7 @@ class Command(JobCommand):
         limit_help = f"maximum boxes per photo (the best ones); default: {DEFAULT_LIMIT}"
         add("--limit", type=int, default=DEFAULT_LIMIT, help=limit_help)
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if options["file"] is None:
             raise input_error("file: give the file of proposals, or a job to --resume")

@@ -29,7 +29,7 @@ class Command(JobCommand):
         add("--project", help="the project's short name")
         add("--name", default="", help="the scorer's name")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if options["folder"] is None or not options["name"]:
             raise input_error("give FOLDER and --name, or a job to --resume")

@@ -8,7 +8,7 @@ from typing import Any
 from curation.management.import_command import ImportCommand
 from curation.models import Source
 from curation.sources.records import SPLITS
-from curation.sources.vcr import MIN_ENTITIES, EntityCount, VcrSource, find_vcr_source
+from curation.sources.vcr import MIN_ENTITIES, EntityCountRule, VcrSource, find_vcr_source
 from hits.management.jobs import absolute_path
 
 
@@ -33,8 +33,8 @@ class Command(ImportCommand):
         add("--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer entities")
         add(
             "--count",
-            choices=[count.value for count in EntityCount],
-            default=EntityCount.OBJECTS.value,
+            choices=[count.value for count in EntityCountRule],
+            default=EntityCountRule.OBJECTS.value,
             help="whether an entity is a detected object, or a class of detected objects",
         )
 
@@ -44,6 +44,6 @@ class Command(ImportCommand):
         return replace(
             find_vcr_source(Path(options["folder"]), named),
             min_entities=options["min_entities"],
-            count=EntityCount(options["count"]),
-            **self.shared_options(options),
+            count=EntityCountRule(options["count"]),
+            **self.shared_spec_fields(options),
         )

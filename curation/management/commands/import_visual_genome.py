@@ -47,5 +47,5 @@ class Command(ImportCommand):
             regions=options["regions"],
             splits={split: path for split, path in lists.items() if path},
             rest=options["rest"],
-            **self.shared_options(options),
+            **self.shared_spec_fields(options),
         )

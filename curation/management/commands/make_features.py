@@ -6,7 +6,7 @@ from typing import Any
 from curation.features.crops import Crop
 from curation.features.encoder import DEFAULT_ENCODER
 from curation.features.shards import SHARD_ROWS
-from curation.management.encoder_names import absolute_encoder
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
 from curation.selectors.jobs import FEATURES
 from curation.services import features
@@ -38,13 +38,13 @@ class Command(JobCommand):
             "label-sentence, efficientnet-lite0 (images), clip:<hub id or folder>, clip-openvino:<folder>, "
             "scorer:<name or number>"
         )
-        add("--encoder", type=absolute_encoder, default=DEFAULT_ENCODER, help=encoders)
+        add("--encoder", type=make_encoder_path_absolute, default=DEFAULT_ENCODER, help=encoders)
         precision = "precision of CLIP models"
         add("--precision", choices=features.PRECISIONS, default=features.PRECISIONS[0], help=precision)
         add("--crop", choices=features.CROPS, default=Crop.TWO_SQUARES.value, help="crop of CLIP models")
         add("--shard-rows", type=int, default=SHARD_ROWS, help="rows per shard")
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         subject = options["of"]
         given = option_fields(FeatureOptions, options) | {"subject": subject}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from curation.management.encoder_names import absolute_encoder
+from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.lookups import get_version
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
@@ -71,7 +71,7 @@ class Command(JobCommand):
         for name in HELP:
             _add_setting(settings, name)
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the scorer and the job that trains it."""
         project = find_project(options["project"])
         version = get_version(options["version"], project)
@@ -101,7 +101,7 @@ def _add_setting(group: Any, name: str) -> None:
         return
     kind: Callable[[str], Any] = type(default) if isinstance(default, int | float) else str
     if name == "model":
-        kind = absolute_encoder
+        kind = make_encoder_path_absolute
     shown = default_model() if name == "model" else str(default) or "none"
     group.add_argument(flag, type=kind, default=None, help=f"{HELP[name]}; default {shown}")
 

@@ -75,7 +75,7 @@ def analyse_errors(
     store_error_analysis(
         analysis=analysis,
         figures=figures,
-        galleries=data.galleries(options.shown),
+        galleries=data.mistake_galleries(options.shown),
         provenance=_provenance(analysis.evaluation, encoder, texts),
     )
     areas = {name: round(area["value"], 1) for name, area in figures["predictors"].items()}
@@ -118,7 +118,7 @@ class _ErrorData:
         test_ids = build_answer_key([compared.row for compared in scored.values()])["test_id_map"]
         return cls({name: scores[name] for name in test_ids}, scored, options)
 
-    def galleries(self, limit: int) -> dict[str, list[dict[str, Any]]]:
+    def mistake_galleries(self, limit: int) -> dict[str, list[dict[str, Any]]]:
         """Return the worst mistakes among all scored images, as ids without texts."""
         positives, negatives = worst_mistakes(self.scores, self.key, limit=limit)
         return {

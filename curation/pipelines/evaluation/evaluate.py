@@ -15,7 +15,7 @@ from curation.evaluation.inputs import check_scores_by_id, order_scores, parse_j
 from curation.evaluation.npy_scores import read_npy_scores
 from curation.evaluation.shortcuts import Shortcut
 from curation.evaluation.submission import ZIP_NAME, read_submission
-from curation.families.sherlock.evaluation_plan import SplitSets, plan_sets, resolve_proposals
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets, plan_sets, resolve_proposal_run
 from curation.features.encoder import Encoder
 from curation.features.prompted import PromptedEncoder
 from curation.files import file_sha256
@@ -25,7 +25,7 @@ from curation.pipelines.evaluation.evaluate_bertscore import parse_options, retr
 from curation.pipelines.evaluation.evaluate_people import judgment_figures
 from curation.pipelines.evaluation.evaluate_shortcuts import shortcut_scores
 from curation.pipelines.evaluation.evaluate_vectors import EncodingSetup, encoder_scores
-from curation.pipelines.evaluation.evaluation_files import Scores, interval_generator, save_evaluation
+from curation.pipelines.evaluation.evaluation_files import Scores, make_interval_generator, save_evaluation
 from curation.records import InvalidInput
 from curation.selectors.evaluations import SHORTCUT_OPTION, count_known_pairs
 from curation.services.evaluations import evaluation_set_options
@@ -51,7 +51,7 @@ def run_evaluation(
         sets = _plan_sets(evaluation)
         progress.log(_describe_sets(sets))
         if evaluation.source == EvaluationSource.JUDGMENTS:
-            save_evaluation(evaluation, sets, None, judgment_figures(sets, rng=interval_generator()), {})
+            save_evaluation(evaluation, sets, None, judgment_figures(sets, rng=make_interval_generator()), {})
         else:
             scores, facts = _compute_scores(evaluation, sets, progress, given_encoder)
             save_evaluation(evaluation, sets, scores, _extra_figures(evaluation, sets, scores), facts)
@@ -61,21 +61,21 @@ def run_evaluation(
     return _summary(evaluation)
 
 
-def _plan_sets(evaluation: Evaluation) -> SplitSets:
+def _plan_sets(evaluation: Evaluation) -> SplitEvaluationSets:
     version = evaluation.version
-    run = resolve_proposals(version, evaluation.options["proposals"] or 0)
+    run = resolve_proposal_run(version, evaluation.options["proposals"] or 0)
     options = evaluation_set_options(evaluation)
     return plan_sets(version, split=evaluation.split, proposals=run, options=options)
 
 
-def _describe_sets(sets: SplitSets) -> str:
-    expected = ", ".join(f"{name} {count}" for name, count in sets.expected.items())
+def _describe_sets(sets: SplitEvaluationSets) -> str:
+    expected = ", ".join(f"{name} {count}" for name, count in sets.expected_counts.items())
     left_out = ", ".join(f"{count} {reason.replace('_', ' ')}" for reason, count in sets.left_out.items())
     return f"To be scored: {expected}" + (f"; left out: {left_out}" if left_out else "")
 
 
 def _compute_scores(
-    evaluation: Evaluation, sets: SplitSets, progress: Progress, given_encoder: Encoder | None
+    evaluation: Evaluation, sets: SplitEvaluationSets, progress: Progress, given_encoder: Encoder | None
 ) -> tuple[Scores, dict[str, Any]]:
     """Return the scores by file, in the order of the sorted test ids, and facts for the provenance."""
     options = evaluation.options
@@ -95,7 +95,7 @@ def _compute_scores(
     return _to_float32(result.scores), facts
 
 
-def _scorer_facts(scorer: Scorer, sets: SplitSets, progress: Progress) -> dict[str, Any]:
+def _scorer_facts(scorer: Scorer, sets: SplitEvaluationSets, progress: Progress) -> dict[str, Any]:
     """Return the scorer's weights hash, and how many of the evaluated pairs were used in its training."""
     ids = {pair.instance_id for chunk in sets.chunks for pair in chunk}
     known_count = count_known_pairs(scorer, ids)
@@ -107,33 +107,37 @@ def _scorer_facts(scorer: Scorer, sets: SplitSets, progress: Progress) -> dict[s
     return {"weights_sha256": scorer.weights_sha256, "pairs_known_from_training": known_count}
 
 
-def _extra_figures(evaluation: Evaluation, sets: SplitSets, scores: Scores) -> dict[str, Any]:
+def _extra_figures(evaluation: Evaluation, sets: SplitEvaluationSets, scores: Scores) -> dict[str, Any]:
     """Return figures beyond those of a leaderboard, by task: BERTScore, if requested."""
     options = parse_options(evaluation.options)
     if options is None or not any(task_of(name) == RETRIEVAL for name in scores):
         return {}
-    return {RETRIEVAL: {"bertscore": retrieval_bertscore(sets, scores, options, rng=interval_generator())}}
+    return {
+        RETRIEVAL: {"bertscore": retrieval_bertscore(sets, scores, options, rng=make_interval_generator())}
+    }
 
 
-def _read_predictions(path: Path, sets: SplitSets) -> tuple[Scores, dict[str, Any]]:
+def _read_predictions(path: Path, sets: SplitEvaluationSets) -> tuple[Scores, dict[str, Any]]:
     try:
         facts = {"file": path.name, "file_sha256": file_sha256(path)}
         if path.suffix == ".zip":
-            submission = read_submission(path, file_name=ZIP_NAME, expected=sets.expected, keys=sets)
+            submission = read_submission(path, file_name=ZIP_NAME, expected=sets.expected_counts, keys=sets)
             return dict(submission.scores), facts
         return {path.stem: _read_task_scores(path, sets)}, facts
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror}); check the path") from error
 
 
-def _read_task_scores(path: Path, sets: SplitSets) -> NDArray[np.float64]:
+def _read_task_scores(path: Path, sets: SplitEvaluationSets) -> NDArray[np.float64]:
     """Return the scores of a single file, named as in a submission."""
     name = path.stem
-    if name not in sets.expected:
-        raise InvalidInput(f"{path}: name the file after its task: {', '.join(in_file_order(sets.expected))}")
+    if name not in sets.expected_counts:
+        raise InvalidInput(
+            f"{path}: name the file after its task: {', '.join(in_file_order(sets.expected_counts))}"
+        )
     if path.suffix == ".npy":
-        return read_npy_scores(path.read_bytes(), path.name, sets.expected[name])
-    raw = sets.raw(name)
+        return read_npy_scores(path.read_bytes(), path.name, sets.expected_counts[name])
+    raw = sets.raw_key(name)
     ids = sorted(raw["test_id_map"] if name == COMPARISON else raw)
     return order_scores(check_scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
 

@@ -14,7 +14,7 @@ from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale
 from curation.evaluation.inputs import restore_key_order
 from curation.evaluation.intervals import mean_of_means
 from curation.evaluation.retrieval import parse_retrieval_key
-from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.records import InvalidInput
 
 ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # RoBERTa-Large's in the package bert_score
@@ -78,7 +78,7 @@ class TokenEncoder:
 
 
 def retrieval_bertscore(
-    sets: SplitSets,
+    sets: SplitEvaluationSets,
     scores: Mapping[str, NDArray[np.floating]],
     options: BertScoreOptions,
     *,
@@ -108,9 +108,11 @@ def retrieval_bertscore(
     return mean_of_means(groups, rng=rng).as_json()
 
 
-def _best_inferences(sets: SplitSets, name: str, scores: NDArray[np.floating]) -> list[tuple[str, str]]:
+def _best_inferences(
+    sets: SplitEvaluationSets, name: str, scores: NDArray[np.floating]
+) -> list[tuple[str, str]]:
     """Return for each instance its id and the id of its best-scored inference, the first on a tie."""
-    key = parse_retrieval_key(sets.raw(name))
+    key = parse_retrieval_key(sets.raw_key(name))
     matrix = np.empty((len(key.ids), len(key.ids)))
     matrix[key.rows, key.columns] = restore_key_order(scores, key.test_ids)
     return [(key.ids[row], key.ids[best]) for row, best in enumerate(matrix.argmax(axis=1).tolist())]

@@ -11,7 +11,7 @@ from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION
 from curation.evaluation.comparison import parse_comparison_key
 from curation.evaluation.figures import judges_figures
 from curation.evaluation.intervals import Figure
-from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.records import InvalidInput
 from hits.domain.states import AssignmentStatus
 from hits.models import Unit
@@ -23,7 +23,7 @@ APPROVED_STATUSES = (AssignmentStatus.APPROVED,)
 CHUNK_SIZE = 1000
 
 
-def judgment_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, Any]:
+def judgment_figures(sets: SplitEvaluationSets, *, rng: np.random.Generator) -> dict[str, Any]:
     """Return the figures of people on a split; those of a model are None.
 
     Raises:
@@ -31,8 +31,8 @@ def judgment_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, 
     """
     comparing, locating = rng.spawn(2)
     found: dict[str, Any] = {}
-    if COMPARISON in sets.expected:
-        found[COMPARISON] = judges_figures(parse_comparison_key(sets.raw(COMPARISON)), rng=comparing)
+    if COMPARISON in sets.expected_counts:
+        found[COMPARISON] = judges_figures(parse_comparison_key(sets.raw_key(COMPARISON)), rng=comparing)
     matching_figures = _matching_figures(sets, locating)
     if matching_figures:
         found[LOCALIZATION] = matching_figures
@@ -43,7 +43,7 @@ def judgment_figures(sets: SplitSets, *, rng: np.random.Generator) -> dict[str, 
     return found
 
 
-def _matching_figures(sets: SplitSets, rng: np.random.Generator) -> dict[str, Any]:
+def _matching_figures(sets: SplitEvaluationSets, rng: np.random.Generator) -> dict[str, Any]:
     """Return how well people match an image's inferences to its regions; empty without such judgments."""
     project = sets.version.project
     images = {sets.image_of[image.url] for image in sets.localization.images}

@@ -20,7 +20,7 @@ from curation.evaluation.shortcuts import (
     grouped_folds,
     typicality,
 )
-from curation.families.sherlock.evaluation_plan import SplitSets, pairs_of_other_splits
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets, pairs_of_other_splits
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.pipelines.texts.texts_common import (
     SentenceVectorMaker,
@@ -37,7 +37,7 @@ NOISE = 1e-6  # breaks ties between assignments at random; float32 still resolve
 
 
 def shortcut_scores(
-    sets: SplitSets,
+    sets: SplitEvaluationSets,
     shortcut: Shortcut,
     *,
     seed: int,
@@ -57,7 +57,9 @@ def shortcut_scores(
     facts: dict[str, Any] = {"seed": seed}
     rng = np.random.default_rng([seed, list(Shortcut).index(shortcut)])
     if shortcut is Shortcut.RANDOM:
-        return {name: rng.random(sets.expected[name]) for name in in_file_order(sets.expected)}, facts
+        return {
+            name: rng.random(sets.expected_counts[name]) for name in in_file_order(sets.expected_counts)
+        }, facts
     others = pairs_of_other_splits(sets.version, sets.split)
     if shortcut is Shortcut.TEXT_TRAINED and len(others) < MIN_TRAINING_PAIRS:
         raise InvalidInput(
@@ -85,7 +87,7 @@ class _TextVectors:
     @classmethod
     def encode(
         cls,
-        sets: SplitSets,
+        sets: SplitEvaluationSets,
         others: Sequence[ObservationRecord],
         encoder: TextEncoder,
         progress: Progress | None,

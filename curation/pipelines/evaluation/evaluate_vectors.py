@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.evaluation.sets import LocalizationImage
-from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
 from curation.features.encoder import Encoder
 from curation.models import Subject
@@ -71,7 +71,9 @@ class _RowIndex:
         return np.array([self.add(item) for item in items], dtype=np.intp)
 
 
-def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | None) -> EncoderScores:
+def encoder_scores(
+    sets: SplitEvaluationSets, setup: EncodingSetup, progress: Progress | None
+) -> EncoderScores:
     """Return an encoder's scores of all pairs; vectors are saved, so that a stopped job can resume.
 
     Raises:
@@ -108,7 +110,7 @@ def encoder_scores(sets: SplitSets, setup: EncodingSetup, progress: Progress | N
     return EncoderScores(scores, facts)
 
 
-def _collect_items(sets: SplitSets) -> tuple[_RowIndex, _RowIndex, _RowIndex]:
+def _collect_items(sets: SplitEvaluationSets) -> tuple[_RowIndex, _RowIndex, _RowIndex]:
     """Return all regions that people drew, all proposed boxes, and all texts."""
     drawn, proposed, texts = _RowIndex(), _RowIndex(), _RowIndex()
     for chunk in sets.chunks:
@@ -176,7 +178,7 @@ def _similarity_matrix(regions: Vectors, texts: Vectors) -> Matrix:
 
 
 def _region_vectors(
-    sets: SplitSets, setup: EncodingSetup, regions: list[MarkedRegion], steps: StepCounter
+    sets: SplitEvaluationSets, setup: EncodingSetup, regions: list[MarkedRegion], steps: StepCounter
 ) -> Vectors:
     if not regions:
         return np.zeros((0, 1), dtype=np.float32)
@@ -208,7 +210,9 @@ def _region_vectors(
     )
 
 
-def _text_vectors(sets: SplitSets, setup: EncodingSetup, texts: list[str], steps: StepCounter) -> Vectors:
+def _text_vectors(
+    sets: SplitEvaluationSets, setup: EncodingSetup, texts: list[str], steps: StepCounter
+) -> Vectors:
     encode: Callable[[Sequence[str]], Vectors] = setup.encoder.encode_texts
     fingerprints = texts
     if setup.encodes_clues:

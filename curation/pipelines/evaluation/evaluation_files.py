@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from curation.evaluation.answer_keys import COMPARISON, in_file_order
 from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
-from curation.families.sherlock.evaluation_plan import SplitSets
+from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.families.sherlock.evaluation_sets import proposals_json
 from curation.files import file_sha256, partial_folder, rename_folder_durably
 from curation.models import Evaluation
@@ -37,7 +37,7 @@ Scores = dict[str, NDArray[np.floating]]
 
 def save_evaluation(
     evaluation: Evaluation,
-    sets: SplitSets,
+    sets: SplitEvaluationSets,
     scores: Scores | None,
     figures: dict[str, Any],
     facts: dict[str, Any],
@@ -52,7 +52,9 @@ def save_evaluation(
                 zip_figures = _score_zip(partial / evaluations.PREDICTIONS, sets, scores)
                 figures = {task: found | figures.get(task, {}) for task, found in zip_figures.items()}
             if scores is not None and COMPARISON in scores:
-                (partial / evaluations.COMPARISON_KEY).write_text(json.dumps(sets.raw(COMPARISON)), "utf-8")
+                (partial / evaluations.COMPARISON_KEY).write_text(
+                    json.dumps(sets.raw_key(COMPARISON)), "utf-8"
+                )
             manifest = _manifest(evaluation, sets, partial, figures, facts)
             (partial / MANIFEST).write_bytes(manifest)
             shutil.rmtree(
@@ -72,14 +74,14 @@ def save_evaluation(
     )
 
 
-def _score_zip(path: Path, sets: SplitSets, scores: Scores) -> dict[str, Any]:
+def _score_zip(path: Path, sets: SplitEvaluationSets, scores: Scores) -> dict[str, Any]:
     """Return the figures of a submission; only files with scores are expected."""
-    expected = {name: count for name, count in sets.expected.items() if name in scores}
+    expected = {name: count for name, count in sets.expected_counts.items() if name in scores}
     submission = read_submission(path, file_name=ZIP_NAME, expected=expected, keys=sets)
-    return score_submission(submission, sets, rng=interval_generator())
+    return score_submission(submission, sets, rng=make_interval_generator())
 
 
-def interval_generator() -> np.random.Generator:
+def make_interval_generator() -> np.random.Generator:
     """Return the random generator for confidence intervals."""
     return np.random.default_rng(INTERVAL_SEED)
 
@@ -93,7 +95,11 @@ def _write_zip(path: Path, scores: Scores) -> None:
 
 
 def _manifest(
-    evaluation: Evaluation, sets: SplitSets, folder: Path, figures: dict[str, Any], facts: dict[str, Any]
+    evaluation: Evaluation,
+    sets: SplitEvaluationSets,
+    folder: Path,
+    figures: dict[str, Any],
+    facts: dict[str, Any],
 ) -> bytes:
     files = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
     manifest = {
@@ -107,14 +113,14 @@ def _manifest(
     return json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n"
 
 
-def _provenance(evaluation: Evaluation, sets: SplitSets, facts: dict[str, Any]) -> dict[str, Any]:
+def _provenance(evaluation: Evaluation, sets: SplitEvaluationSets, facts: dict[str, Any]) -> dict[str, Any]:
     return {
         "version": evaluation.version.name,
         "seal": evaluation.version.manifest_sha256,
-        "split": sets.title,
+        "split": sets.split_name,
         "sets": asdict(sets.options),
         "chunks": [len(chunk) for chunk in sets.chunks],
-        "expected": sets.expected,
+        "expected": sets.expected_counts,
         "pairs_sha256": content_sha256([[pair.instance_id for pair in chunk] for chunk in sets.chunks]),
         "proposals": proposals_json(sets.run),
         "left_out": dict(sets.left_out),

@@ -16,10 +16,10 @@ from curation.texts.captions import (
     BINS,
     MAX_COSINE,
     MIN_COSINE,
-    Measure,
+    CaptionMeasure,
     caption_similarity,
     describe_spread,
-    nearest_regions,
+    overlapping_regions,
     similarity_among_captions,
 )
 from curation.texts.files import read_captions
@@ -58,7 +58,7 @@ class AvailableCaptions:
             return list(self.whole.get(pair.image_id, []))[: options.most]
         if options.against == "image":
             return [str(region["text"]).strip() for region in regions[: options.most]]
-        near = nearest_regions(
+        near = overlapping_regions(
             boxes, [region["box"] for region in map(_name_box_sides, regions)], options.most
         )
         return [str(regions[index]["text"]).strip() for index in near]
@@ -87,7 +87,7 @@ def compare_captions(
     ]
     if not captioned:
         raise Refused("captions: no region description overlaps a box; compare with the whole image instead")
-    result = _compare_pairs(captioned, Measure(options.measure), sentences)
+    result = _compare_pairs(captioned, CaptionMeasure(options.measure), sentences)
     result |= {"without": len(sample) - len(captioned), "unmatched": available.unmatched}
     return AnalysisResult(result, make_provenance(sample, **sentences.provenance), len(captioned))
 
@@ -135,7 +135,7 @@ def _sample_pairs(
 
 
 def _compare_pairs(
-    captioned: Sequence[CaptionedPair], measure: Measure, sentences: SentenceVectorMaker
+    captioned: Sequence[CaptionedPair], measure: CaptionMeasure, sentences: SentenceVectorMaker
 ) -> dict[str, Any]:
     texts = [text for item in captioned for text in (item.pair.clue, item.pair.inference, *item.captions)]
     ids = [f"{item.pair.instance_id}/{name}" for item in captioned for name in _text_names(item)]

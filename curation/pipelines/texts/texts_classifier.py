@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from curation.features.encoder import EncoderUnavailable
-from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_folder
+from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_model_folder
 from curation.pipelines.texts.texts_common import package_version
 from curation.texts.toxicity import TextFinding
 
@@ -31,7 +31,7 @@ class ToxicityClassifier:
         from transformers.utils.logging import disable_progress_bar
 
         disable_progress_bar()
-        folder = resolve_folder(source, EncoderUnavailable)
+        folder = resolve_model_folder(source, EncoderUnavailable)
         is_local = folder is not None
         try:
             commit = "" if is_local else hub_commit(source)
@@ -48,7 +48,7 @@ class ToxicityClassifier:
                 f"scorer hf:{source}: {reason} (weights are read from safetensors only, never from pickles)"
             ) from error
         self._model.eval()
-        self._column = _find_column(self._model.config.id2label, label, source)
+        self._column = _find_label_column(self._model.config.id2label, label, source)
         kind = self._model.config.problem_type
         self._is_single_label = self._model.config.num_labels > 1 and kind != "multi_label_classification"
         self.name = f"hf:{folder.name if folder else source}"
@@ -75,7 +75,7 @@ class ToxicityClassifier:
         return [float(chance) for chance in chances[:, self._column]]
 
 
-def _find_column(names: Mapping[int, str], label: str, source: str) -> int:
+def _find_label_column(names: Mapping[int, str], label: str, source: str) -> int:
     candidates = (label.casefold(),) if label else TOXIC_LABELS
     known = {name.casefold(): int(column) for column, name in names.items()}
     if not label and len(known) == 1:

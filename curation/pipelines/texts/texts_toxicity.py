@@ -24,7 +24,7 @@ from curation.services.texts import (
     AnalysisResult,
     ToxicityOptions,
     add_scores,
-    create_scored_analysis,
+    create_toxicity_analysis,
     finish_analysis,
     stored_file_path,
 )
@@ -47,7 +47,7 @@ class ScoreSource(Protocol):
     revision: str
     unmatched: int
 
-    def covers(self, pair: TextPair) -> list[PairText]:
+    def covered_texts(self, pair: TextPair) -> list[PairText]:
         """Return the texts of a pair that have a score."""
         ...
 
@@ -65,7 +65,7 @@ class ModelScoreSource:
         self._scorer = scorer
         self.name, self.revision = scorer.name, scorer.revision
 
-    def covers(self, pair: TextPair) -> list[PairText]:
+    def covered_texts(self, pair: TextPair) -> list[PairText]:
         """Return both texts."""
         return list(PairText)
 
@@ -88,7 +88,7 @@ class FileScoreSource:
         except InvalidInput as error:
             raise Refused(f"{self.name}: {error}") from error
         self.revision = options.file.rsplit("/", 1)[-1]
-        self.unmatched = len(self._scores) - sum(len(self.covers(pair)) for pair in pairs)
+        self.unmatched = len(self._scores) - sum(len(self.covered_texts(pair)) for pair in pairs)
         if self.unmatched == len(self._scores):
             example = next(iter(self._scores))[0]
             raise Refused(
@@ -96,7 +96,7 @@ class FileScoreSource:
                 "use the ids of the pairs as exports write them"
             )
 
-    def covers(self, pair: TextPair) -> list[PairText]:
+    def covered_texts(self, pair: TextPair) -> list[PairText]:
         """Return the texts of a pair that the file scores."""
         return [field for field in PairText if (pair.instance_id, field.value) in self._scores]
 
@@ -125,7 +125,7 @@ def score_toxicity(
         EncoderUnavailable: a model that is not available.
     """
     source = ModelScoreSource(scorer) if scorer is not None else _make_source(options, pairs)
-    pairs = [pair for pair in pairs if source.covers(pair)]
+    pairs = [pair for pair in pairs if source.covered_texts(pair)]
     rng = np.random.default_rng(options.seed)
     rows = sample_by_split([pair.split for pair in pairs], options.sample, rng)
     sample = [pairs[row] for row in rows]
@@ -162,13 +162,13 @@ def _resume_or_start(
         row = TextAnalysis.objects.filter(pk=cursor["analysis"], project=project, pairs=0).first()
         if row is not None:
             return row, int(cursor["scored"])
-    return create_scored_analysis(project=project, options=options, by=by), 0
+    return create_toxicity_analysis(project=project, options=options, by=by), 0
 
 
 def _make_scores(
     analysis: TextAnalysis, pairs: Sequence[TextPair], source: ScoreSource
 ) -> Iterator[TextScore]:
-    texts = [(pair, field) for pair in pairs for field in source.covers(pair)]
+    texts = [(pair, field) for pair in pairs for field in source.covered_texts(pair)]
     for (pair, field), finding in zip(texts, source.findings(texts), strict=True):
         if finding.score > 0:
             detail = {"matches": [asdict(match) for match in finding.matches]} if finding.matches else {}
@@ -187,7 +187,7 @@ def _result(
     pairs_of = Counter(pair.split for pair in sample)
     texts_of: Counter[str] = Counter()
     for pair in sample:
-        texts_of[pair.split] += len(source.covers(pair))
+        texts_of[pair.split] += len(source.covered_texts(pair))
     rows = analysis.scores.order_by().values_list("observation__image__split").annotate(Count("pk"))
     above = dict(rows)
     scores = np.fromiter(analysis.scores.order_by().values_list("score", flat=True).iterator(), np.float64)

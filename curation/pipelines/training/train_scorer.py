@@ -52,7 +52,7 @@ def _train(run: RunFiles, report_progress: ProgressCallback) -> None:
     if (run.folder / "done.json").is_file():
         return
     if run.config.processes > 1:
-        total = read_inputs(run.folder).steps
+        total = read_inputs(run.folder).total_steps
         train_in_processes(run.folder, run.config.processes, total=total, report_progress=report_progress)
         return
     from curation.scorer.train import (
@@ -87,7 +87,7 @@ class TrainingProgress:
         new = [row for row in rows if row["step"] > self._last_validated]
         if new:
             self._last_validated = _last_step(rows)
-            merge_scorer_facts(scorer=self._scorer, figures=validation_figures(rows))
+            merge_scorer_facts(scorer=self._scorer, figures=best_validation_figures(rows))
         for row in new:
             self._progress.log(_describe_validation(row))
 
@@ -96,7 +96,7 @@ def _last_step(rows: Sequence[ValidationRow]) -> int:
     return rows[-1]["step"] if rows else 0
 
 
-def validation_figures(rows: Sequence[ValidationRow]) -> dict[str, Any]:
+def best_validation_figures(rows: Sequence[ValidationRow]) -> dict[str, Any]:
     """Return the best validation's figures, and the progress."""
     best_row = next((row for row in reversed(rows) if row["kept"]), None)
     if best_row is None:
@@ -116,7 +116,7 @@ def _finish(scorer: Scorer, folder: Path) -> None:
     except InvalidInput as error:
         raise Refused(str(error)) from error
     merge_scorer_facts(scorer=scorer, environment=_read_json(folder / ENVIRONMENT_FILE))
-    figures = validation_figures(read_validations(folder))
+    figures = best_validation_figures(read_validations(folder))
     mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
 
 

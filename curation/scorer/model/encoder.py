@@ -80,7 +80,7 @@ class ScorerEncoder(RegionImageEncoder):
     def encode_pixels(self, pixels: torch.Tensor) -> NDArray[np.float32]:
         """Return (n, dim) rows, one per picture, the mean of its views, not yet of length 1."""
         with torch.inference_mode():
-            return self._mean_of_views(self._model.view_vectors(pixels.to(self._device)))
+            return self._mean_of_views(self._model.encode_views(pixels.to(self._device)))
 
     def _encode_kind(self, texts: Sequence[str], kind: TextKind) -> NDArray[np.float32]:
         prompted = format_texts(texts, kind, mode=self.card.text_mode, prompt=self.card.prompt)

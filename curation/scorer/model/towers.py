@@ -43,10 +43,10 @@ class DualEncoder(nn.Module):
         An image's vector is the mean of its views' unnormalised vectors, scaled to length 1: a view with a longer
         vector counts for more (as in the published code).
         """
-        views = self.view_vectors(pixels.flatten(0, 1))
+        views = self.encode_views(pixels.flatten(0, 1))
         return F.normalize(_to_float32(views).unflatten(0, pixels.shape[:2]).mean(dim=1), dim=-1)
 
-    def view_vectors(self, pixels: Tensor) -> Tensor:
+    def encode_views(self, pixels: Tensor) -> Tensor:
         """Return (n, dim) vectors, not of length 1, of (n, 3, side, side) normalised pixels."""
         if isinstance(self.vision, ModifiedResNet):
             vectors: Tensor = self.vision(pixels)

@@ -111,17 +111,17 @@ class BatchPlan:
     seed: int
 
     @property
-    def per_epoch(self) -> int:
+    def updates_per_epoch(self) -> int:
         """Updates per epoch; the pairs that do not fill a batch differ from epoch to epoch."""
         return self.count // self.size
 
     def epoch(self, update: int) -> int:
         """Return the epoch of an update, both numbered from 0."""
-        return update // self.per_epoch
+        return update // self.updates_per_epoch
 
     def pairs(self, update: int) -> NDArray[np.int64]:
         """Return the (size,) pairs of an update."""
-        start = update % self.per_epoch * self.size
+        start = update % self.updates_per_epoch * self.size
         return _epoch_order(self, self.epoch(update))[start : start + self.size].copy()
 
     def generator(self, stream: _RandomStream, number: int) -> np.random.Generator:

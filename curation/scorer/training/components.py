@@ -85,7 +85,7 @@ class TrainingRun:
             self._write_environment(state.step)
             self.journal.truncate_after(state.step)
         train_pixels, val_pixels = self._prepare_pixels(
-            lambda: report_progress(state.step, self.inputs.steps)
+            lambda: report_progress(state.step, self.inputs.total_steps)
         )
         with closing(self._make_loader(train_pixels)) as batches:
             report = report_progress if self.world.is_writer else lambda *_: None
@@ -175,7 +175,7 @@ class TrainingRun:
             record_update=self._record_update,
             record_validation=self._record_validation,
             report_progress=report_progress,
-            steps=self.inputs.steps,
+            steps=self.inputs.total_steps,
             validate_every=config.checkpoint_every,
             patience=config.patience,
         )
@@ -238,7 +238,7 @@ class TrainingRun:
             im2txt=best["im2txt"],
             txt2im=best["txt2im"],
             p_at_1=best["p_at_1"],
-            stopped="steps" if state.step == self.inputs.steps else "patience",
+            stopped="steps" if state.step == self.inputs.total_steps else "patience",
             weights_sha256=file_sha256(self.run / BEST_FOLDER / CARD),
         )
         document = json.dumps({"format": FORMAT, **asdict(result)}, indent=1)

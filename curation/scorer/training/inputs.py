@@ -48,7 +48,7 @@ class RunInputs:
         return len(self.train) // self.config.batch_size
 
     @property
-    def steps(self) -> int:
+    def total_steps(self) -> int:
         """Updates of the whole run, without early stopping."""
         steps = self.config.epochs * self.steps_per_epoch
         return min(steps, self.config.max_steps) if self.config.max_steps else steps

@@ -84,7 +84,7 @@ class PreparedPixels:
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """Views, channels, height and width of one pair's pixels."""
-        return (self._view.crop.views, CHANNELS, self._view.norm.side, self._view.norm.side)
+        return (self._view.crop.view_count, CHANNELS, self._view.norm.side, self._view.norm.side)
 
     def read(self, pairs: NDArray[np.int64], windows: NDArray[np.float64] | None, out: Bytes) -> None:
         """Copy the (n, views, 3, side, side) bytes of some pairs into ``out``.
@@ -206,7 +206,7 @@ def _to_bytes(values: torch.Tensor) -> Bytes:
 
 
 def _check_disk_space(folder: Path, images: int, view: ViewSettings) -> None:
-    required = images * view.crop.views * CHANNELS * view.norm.side**2
+    required = images * view.crop.view_count * CHANNELS * view.norm.side**2
     free = shutil.disk_usage(folder).free
     if required > free:
         raise InvalidInput(
@@ -226,7 +226,7 @@ def _is_complete(folder: Path, number: int, view: ViewSettings) -> bool:
 
 
 def _byte_counts(sizes: NDArray[np.int32], view: ViewSettings) -> NDArray[np.int64]:
-    return sizes.prod(axis=1, dtype=np.int64) * (view.crop.views * CHANNELS)
+    return sizes.prod(axis=1, dtype=np.int64) * (view.crop.view_count * CHANNELS)
 
 
 def _pixels_file(folder: Path, number: int) -> Path:

@@ -38,7 +38,7 @@ CURVE_MEASURES = ("comparison", "gt_accuracy", "p_at_1")
 
 
 @dataclass(frozen=True, slots=True)
-class CellView:
+class FormattedCell:
     """A formatted measure of a row."""
 
     short: str
@@ -48,7 +48,7 @@ class CellView:
 
 
 @dataclass(frozen=True, slots=True)
-class RowView:
+class FormattedRow:
     """A formatted row of a table; ``url`` is our evaluation's page, ``command`` makes a missing row.
 
     differences: how its training differs from the recipe. known: a note if it was trained or validated on these
@@ -59,7 +59,7 @@ class RowView:
     note: str
     badge: str
     state: str
-    cells: tuple[CellView, ...]
+    cells: tuple[FormattedCell, ...]
     counts: str
     model: str
     differences: str
@@ -69,12 +69,12 @@ class RowView:
 
 
 @dataclass(frozen=True, slots=True)
-class TableView:
+class FormattedTable:
     """A published table with our results."""
 
     name: str
     heads: tuple[str, ...]
-    rows: tuple[RowView, ...]
+    rows: tuple[FormattedRow, ...]
     plots: tuple[charts.DotPlot, ...]
 
 
@@ -124,7 +124,7 @@ def ablation_command(version: DatasetVersion, split: str, names: Sequence[str]) 
     return shlex.join([*arguments, "--recipes", ",".join(names)] if names else arguments)
 
 
-def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, split: str) -> TableView:
+def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, split: str) -> FormattedTable:
     members = [row for row in rows if name in row.recipe.tables]
     if name == recipes.BATCH_CURVE:
         members = [row for _, row in batch_size_curve(rows)]
@@ -132,7 +132,7 @@ def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, spli
     plotted = [column for column in columns if any(row.cells[column].value is not None for row in members)]
     drawn = plotted if name in DOT_PLOT_TABLES else []
     plots = [_dot_plot(name, column, members, version.project.slug) for column in drawn]
-    return TableView(
+    return FormattedTable(
         name=name,
         heads=tuple(COLUMN_MEASURES[column].short for column in columns),
         rows=tuple(_row(row, columns, version, split) for row in members),
@@ -140,10 +140,10 @@ def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, spli
     )
 
 
-def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, split: str) -> RowView:
+def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, split: str) -> FormattedRow:
     badge, state = STATE_BADGES[row.state]
     is_missing = row.state in {RowState.MISSING, RowState.TRAINED} and row.recipe.kind is not RecipeKind.BOUND
-    return RowView(
+    return FormattedRow(
         label=row.recipe.label,
         note=row.recipe.note,
         badge=badge,
@@ -169,12 +169,12 @@ def _url(row: AblationRow, slug: str) -> str:
     return reverse("evaluation", args=[slug, row.evaluation.pk]) if row.evaluation is not None else ""
 
 
-def _cell(short: str, cell: Cell) -> CellView:
-    return CellView(
+def _cell(short: str, cell: Cell) -> FormattedCell:
+    return FormattedCell(
         short=short,
         paper="–" if cell.paper is None else decimal_text(cell.paper, 1),
         value="–" if cell.value is None else decimal_text(cell.value, 1),
-        interval=charts.interval(_figure(cell)),
+        interval=charts.format_interval(_figure(cell)),
     )
 
 

@@ -72,7 +72,7 @@ def dot_plot(
     rules = [
         ReferenceLine(x=scale.x(value), kind=f"line-{n}") for n, value in enumerate(lines.values(), start=1)
     ]
-    round_values, digits = scale.round_values()
+    round_values, digits = scale.round_tick_values()
     return DotPlot(
         title,
         unit,
@@ -108,15 +108,17 @@ def _dot_row(row: DotRowData, scale: Scale, rules: Sequence[ReferenceLine], inte
     value = first.get("value")
     summary = f"{row.name}: {'; '.join(title for _, _, title in dots)}"
     strip = dot_strip(dots, scale, reference_lines=rules, summary=summary)
-    return DotRow(row.name, row.url, strip, "–" if value is None else decimal_text(value, 1), interval(first))
+    return DotRow(
+        row.name, row.url, strip, "–" if value is None else decimal_text(value, 1), format_interval(first)
+    )
 
 
 def _dot_title(kind: str, figure: Figure, interval_label: str) -> str:
-    title, interval_text = f"{kind} {decimal_text(figure['value'] or 0.0, 1)}", interval(figure)
+    title, interval_text = f"{kind} {decimal_text(figure['value'] or 0.0, 1)}", format_interval(figure)
     return f"{title}, {interval_label} {interval_text}" if interval_text else title
 
 
-def interval(figure: Figure) -> str:
+def format_interval(figure: Figure) -> str:
     """Return a figure's interval as ``18.2 to 22.4``; empty if it has none."""
     low, high = figure.get("low"), figure.get("high")
     return "" if low is None or high is None else f"{decimal_text(low, 1)} to {decimal_text(high, 1)}"
@@ -210,5 +212,5 @@ def _value_with_interval(figure: Figure) -> ValueWithInterval | None:
 
 def _figure_text(found: ValueWithInterval) -> str:
     value, low, high = found
-    interval_text = interval({"low": low, "high": high})
+    interval_text = format_interval({"low": low, "high": high})
     return decimal_text(value, 1) + (f" ({interval_text})" if interval_text else "")

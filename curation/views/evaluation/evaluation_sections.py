@@ -73,13 +73,13 @@ def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
     For people's judgments, the comparison figure is one person's ratings measured against the other's.
     """
     own = {"comparison": ("comparison", "human")} if evaluation.source == EvaluationSource.JUDGMENTS else {}
-    paths = ((measure, own.get(measure.name, measure.path)) for measure in MEASURES.values())
+    paths = ((measure, own.get(measure.name, measure.figure_path)) for measure in MEASURES.values())
     return [_cell(evaluation.figures, measure, path) for measure, path in paths]
 
 
 def all_figure_cells(evaluation: Evaluation) -> list[FigureCell]:
     """Return an evaluation's measures, and its BERTScore if it was requested."""
-    bertscore = _cell(evaluation.figures, BERTSCORE, BERTSCORE.path)
+    bertscore = _cell(evaluation.figures, BERTSCORE, BERTSCORE.figure_path)
     return figure_cells(evaluation) + ([] if bertscore.count is None else [bertscore])
 
 
@@ -94,7 +94,7 @@ def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -
         title=measure.title,
         short=measure.short,
         value="–" if value is None else decimal_text(value, 1),
-        interval=charts.interval(found) or (TOO_FEW if value is not None else ""),
+        interval=charts.format_interval(found) or (TOO_FEW if value is not None else ""),
         count=get_count(figures, measure) if value is not None else None,
         count_label=measure.count_label,
         unit=measure.unit,
@@ -160,7 +160,7 @@ def dot_plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
                 DotRowData(
                     names[evaluation.pk],
                     reverse("evaluation", args=[slug, evaluation.pk]),
-                    {"ours": get_figure(evaluation.figures, measure.path)},
+                    {"ours": get_figure(evaluation.figures, measure.figure_path)},
                 )
                 for evaluation in shown
             ],
@@ -190,7 +190,7 @@ NOTES = {
 
 def _plot_label(evaluation: Evaluation) -> str:
     """Return an evaluation's name in plots, with a note if its pairs were known to the model."""
-    return f"{evaluation.label} (pairs known)" if evaluation.known_pairs else evaluation.label
+    return f"{evaluation.label} (pairs known)" if evaluation.known_pair_count else evaluation.label
 
 
 def _chance_levels(rows: Iterable[Evaluation]) -> dict[str, float]:
@@ -230,8 +230,8 @@ def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
     """Return a plot of P@1 against comparison (Hessel et al., ECCV 2022, figure 6), if two models have both."""
     points = []
     for evaluation in rows:
-        x = get_figure(evaluation.figures, MEASURES["p_at_1"].path).get("value")
-        y = get_figure(evaluation.figures, MEASURES["comparison"].path).get("value")
+        x = get_figure(evaluation.figures, MEASURES["p_at_1"].figure_path).get("value")
+        y = get_figure(evaluation.figures, MEASURES["comparison"].figure_path).get("value")
         is_model = (
             evaluation.texts == "inference"
             and evaluation.source in _MODEL_SOURCES
@@ -290,12 +290,13 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
 BASELINE_MEANINGS = {
     "random": "Random scores. Every model should do better than this.",
     "text_only": (
-        "The photo is not used: the true clue’s words are compared with each inference’s. The higher this is, the "
-        "more inferences follow from the clue’s words alone, and the less a model’s figure says about vision."
+        "The photo is not used: the true clue’s words are compared with the words of each inference. The higher "
+        "this figure is, the more inferences follow from the clue’s words alone, and the less a model’s figure says "
+        "about vision."
     ),
     "answer_prior": (
         "Neither photo nor clue is used, only the candidate’s own words. A result above chance means that some "
-        "inferences are rated well or badly whatever the photo; choose other candidates, or use other photos."
+        "inferences are rated well or badly whatever the photo shows; choose other candidates, or use other photos."
     ),
 }
 

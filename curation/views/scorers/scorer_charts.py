@@ -6,7 +6,7 @@ from math import ceil, floor
 from curation.scorer.training.journal import LossRow, ValidationRow
 from hits.charts.chart import Chart, PlotArea, Point, Table
 from hits.charts.scale import Scale
-from hits.domain.binning import round_up
+from hits.domain.binning import next_round_number
 
 HEIGHT = 120  # pixels
 MAX_POINTS = 400  # of a curve; more cannot be told apart on a wide screen
@@ -28,7 +28,7 @@ def training_panels(losses: Sequence[LossRow], validations: Sequence[ValidationR
     if ranked:
         panels.append(_validation_panel(ranked, last))
     if losses:
-        panels.append(_rate_panel([(row["step"], row["learning_rate"]) for row in losses], last))
+        panels.append(_learning_rate_panel([(row["step"], row["learning_rate"]) for row in losses], last))
     return tuple(panels)
 
 
@@ -82,7 +82,7 @@ def _validation_panel(rows: Sequence[ValidationRow], last: int) -> Chart:
     )
 
 
-def _rate_panel(points: Sequence[Point], last: int) -> Chart:
+def _learning_rate_panel(points: Sequence[Point], last: int) -> Chart:
     most = max(value for _, value in points)
     plot = _plot_area(last, [0.0, most])
     return Chart(
@@ -94,9 +94,9 @@ def _rate_panel(points: Sequence[Point], last: int) -> Chart:
         x_label="step",
         curves=[plot.curve("strong", thin_points(points))],
         x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
-        y_ticks=plot.y_ticks(Y_TICKS, _power),
-        labels=plot.end_labels([(points[-1][1], _power(points[-1][1]))]),
-        table=_table("Learning rate", points, _power),
+        y_ticks=plot.y_ticks(Y_TICKS, _format_scientific),
+        labels=plot.end_labels([(points[-1][1], _format_scientific(points[-1][1]))]),
+        table=_table("Learning rate", points, _format_scientific),
     )
 
 
@@ -140,12 +140,12 @@ def envelope_points(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Po
 def _plot_area(last: int, values: Sequence[float]) -> PlotArea:
     """Return axes for steps (horizontal) and values (vertical, between round numbers with two grid lines or more)."""
     low, high = min(values), max(values)
-    step = round_up((high - low or abs(high) or 1.0) / (Y_TICKS - 1))
+    step = next_round_number((high - low or abs(high) or 1.0) / (Y_TICKS - 1))
     bottom, top = floor(low / step + 1e-9), ceil(high / step - 1e-9)
     return PlotArea(Scale(0, last), Scale(step * bottom, step * max(top, bottom + 1)), HEIGHT)
 
 
-def _power(value: float) -> str:
+def _format_scientific(value: float) -> str:
     """Return ``1e−5`` for 0.00001; 0 as it is."""
     if not value:
         return "0"

@@ -70,11 +70,13 @@ def suggest_settings(pairs: int) -> dict[str, int]:
 class TrainingForm(PageForm):
     """A request for a training run. The defaults are the values of Hessel et al. 2022."""
 
-    name = text_field("Name", "In commands: scorer: and this name.", max_length=60)
+    name = text_field("Name", "In commands, the scorer is “scorer:” followed by this name.", max_length=60)
     version = choice_field("Version", help_text="Only sealed versions, whose pairs never change.")
     train_split = choice_field("Train on", required=False)
     val_split = choice_field(
-        "Validation split", help_text="The checkpoint with the best P@1 on it is kept.", required=False
+        "Validation split",
+        help_text="The checkpoint with the best P@1 on this split is kept.",
+        required=False,
     )
     model = choice_field("Start from")
     text_mode = choice_field("Texts", TEXT_MODE_LABELS)
@@ -82,7 +84,7 @@ class TrainingForm(PageForm):
     crop = choice_field("Non-square photos", CROP_LABELS)
     batch_size = integer_field(
         "Batch size",
-        "Pairs per step; all others in the batch are negatives. The paper: 512 for ViT-B/16.",
+        "Pairs per step; for each pair, all other pairs in the batch are negatives. The paper: 512 for ViT-B/16.",
         low=2,
     )
     epochs = integer_field(
@@ -95,11 +97,13 @@ class TrainingForm(PageForm):
     checkpoint_every = integer_field("Steps between validations", "The paper: 300.", low=1)
     chunk_size = integer_field(
         "Pairs in memory",
-        "0 means the whole batch. Fewer need less memory (gradient caching, with the same gradients).",
+        "0 means the whole batch. Fewer pairs need less memory, with the same gradients (gradient caching).",
         low=0,
         initial=0,
     )
-    max_steps = integer_field("Maximum steps", "0 means no limit but the epochs.", low=0, initial=0)
+    max_steps = integer_field(
+        "Maximum steps", "0 means that only the number of epochs limits the training.", low=0, initial=0
+    )
     patience = integer_field(
         "Patience", "Stop after this many validations without a better P@1; 0 means never.", low=0, initial=0
     )
@@ -197,9 +201,9 @@ def _count_training_pairs(counts: Mapping[str, SplitCount]) -> int:
 
 
 def _version_label(version: DatasetVersion, counts: Mapping[str, SplitCount]) -> str:
-    return f"{version.name}: {', '.join(_split_counts(counts.items())) or 'no pair'}"
+    return f"{version.name}: {', '.join(_format_split_counts(counts.items())) or 'no pair'}"
 
 
-def _split_counts(counts: Iterable[tuple[str, SplitCount]]) -> Iterable[str]:
+def _format_split_counts(counts: Iterable[tuple[str, SplitCount]]) -> Iterable[str]:
     for split, count in counts:
         yield f"{count.pairs:,} {split}".strip() + (" pairs" if not split else "")

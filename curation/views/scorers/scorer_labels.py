@@ -83,7 +83,7 @@ def describe_evaluation(row: Evaluation) -> str:
         return "not done yet"
     found = []
     for measure, label in ((P_AT_1, "P@1"), (COMPARISON, "comparison")):
-        value = get_figure(row.figures, measure.path).get("value")
+        value = get_figure(row.figures, measure.figure_path).get("value")
         if value is not None:
             found.append(f"{label} {value:.1f}%")
     clues = "clues, " if row.texts == "clue" else ""

@@ -42,7 +42,7 @@ def answer_rows(answer: Mapping[str, Any], schema: Any = None) -> list[EvidenceR
         if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
             inner = item_schema(schema, field)
             rows += [_item_row(field, number, item, inner) for number, item in enumerate(value, start=1)]
-        elif _is_form(value):
+        elif _is_submitted_form(value):
             rows += [EvidenceRow(name, text or "–") for name, text in value]
         else:
             rows.append(EvidenceRow(humanize(field), _describe_value(value, field_labels(schema, field))))
@@ -59,12 +59,12 @@ def _describe_value(value: Any, labels: Collection[str] | None) -> str:
     return humanize(value) if is_label else value
 
 
-def _is_form(value: Any) -> bool:
+def _is_submitted_form(value: Any) -> bool:
     """Return whether a value is a submitted form: rows of a name and a text."""
-    return isinstance(value, list) and bool(value) and all(_is_field(row) for row in value)
+    return isinstance(value, list) and bool(value) and all(_is_form_field(row) for row in value)
 
 
-def _is_field(row: Any) -> bool:
+def _is_form_field(row: Any) -> bool:
     match row:
         case [str(), str()]:
             return True

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 def field_labels(schema: Any, field: str) -> frozenset[str] | None:
     """Return the labels that a field may hold; empty for free text, ``None`` if the schema does not define it."""
-    if (annotation := _annotation(schema, field)) is None:
+    if (annotation := _field_type(schema, field)) is None:
         return None
     found = list(_type_members(annotation))
     if str in found:
@@ -17,11 +17,11 @@ def field_labels(schema: Any, field: str) -> frozenset[str] | None:
 
 def item_schema(schema: Any, field: str) -> Any:
     """Return the schema of the objects that a field holds, or ``None``."""
-    members = _type_members(_annotation(schema, field))
+    members = _type_members(_field_type(schema, field))
     return next((member for member in members if hasattr(member, "model_fields")), None)
 
 
-def _annotation(schema: Any, field: str) -> Any:
+def _field_type(schema: Any, field: str) -> Any:
     known = getattr(schema, "model_fields", {}).get(field)
     return None if known is None or known.annotation is Any else known.annotation
 

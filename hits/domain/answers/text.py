@@ -39,7 +39,7 @@ def tokenize(text: str) -> list[str]:
 MAX_ROW_NUMBER_DIGITS = 18  # digits of the largest row number that every database accepts
 
 
-def parse_row_number(text: str) -> int | None:
-    """Return the row number in an address or a form field, or ``None`` if it has none."""
+def parse_digits(text: str) -> int | None:
+    """Return the number of an address or a form field, or ``None`` if the text is not plain digits."""
     plain = text.isascii() and text.isdigit() and len(text) <= MAX_ROW_NUMBER_DIGITS
     return int(text) if plain else None

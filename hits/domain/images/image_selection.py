@@ -58,7 +58,7 @@ class ImageSelection:
         if not self.n or self.n < 1:
             raise ImageSelectionError("n", "Enter the number of photos.")
         if self.n > len(ids):
-            raise ImageSelectionError("n", f"There are {len(ids)} photos; use that or fewer.")
+            raise ImageSelectionError("n", f"There are {len(ids)} photos; use that number or fewer.")
         if self.how is SelectionMethod.FIRST:
             return ids[: self.n]
         if self.seed is None:

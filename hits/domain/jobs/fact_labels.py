@@ -13,7 +13,7 @@ _LABELS = {
     "images": "Photos",
     "least_cosine": "Lowest cosine within a group",
     "marked": "Photos set aside",
-    "marked_though_offered_again": "Set aside after an earlier return",
+    "marked_though_offered_again": "Set aside although people had offered them again",
     "problems": "Problems",
     "regions": "Regions",
     "set_aside_again": "Set aside because people marked them as duplicates",
@@ -51,6 +51,6 @@ _LABELS = {
 }
 
 
-def fact_label(name: str) -> str:
+def job_result_label(name: str) -> str:
     """Return the label of a result; nested keys are joined, such as ``options_memory_mib``."""
     return _LABELS.get(name) or humanize(name)

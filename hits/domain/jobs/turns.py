@@ -1,7 +1,7 @@
 """Turns: a long task runs for a limited time, saves its resume point and goes to the back of the queue.
 
-A worker process opens a turn around light work (``turn``). Between two independent steps the work calls
-``end_if_over``, which ends the turn when its time is over. Without an open turn, such as in a command or a page,
+A worker process opens a turn around light work (``time_limited_turn``). Between two independent steps the work calls
+``end_turn_if_over``, which ends the turn when its time is over. Without an open turn, such as in a command or a page,
 nothing ends.
 """
 
@@ -36,7 +36,7 @@ class TurnOver(Exception):
 
 
 @contextmanager
-def turn(seconds: float, start: dict[str, Any] | None = None) -> Iterator[None]:
+def time_limited_turn(seconds: float, start: dict[str, Any] | None = None) -> Iterator[None]:
     """Limit the block's work to ``seconds``; ``start`` is the resume point of the turn before it."""
     token = _turn.set(_Turn(seconds, start or {}))
     try:
@@ -58,7 +58,7 @@ def restart_turn_clock() -> None:
         turn.ends = time.monotonic() + turn.seconds
 
 
-def end_if_over(**resume_point: Any) -> None:
+def end_turn_if_over(**resume_point: Any) -> None:
     """End the turn if its time is over; ``resume_point`` is plain data for the next turn.
 
     Raises:
@@ -69,7 +69,7 @@ def end_if_over(**resume_point: Any) -> None:
         raise TurnOver(resume_point)
 
 
-def pause_in_queue(seconds: float, **resume_point: Any) -> None:
+def end_turn_for_pause(seconds: float, **resume_point: Any) -> None:
     """End the turn before a long pause, so that the pause is spent in the queue and not in a worker's slot.
 
     Raises:

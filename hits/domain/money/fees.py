@@ -47,7 +47,7 @@ class FeeSchedule:
         return replace(self, masters_only=True)
 
     @property
-    def rates(self) -> str:
+    def rates_text(self) -> str:
         """The rates as ``fee_schedule`` reads them: ``base=20% many=20% many_from=10 masters=5% minimum=1``."""
         fields = [f"base={_format_percent(self.base_bp)}"]
         if self.many_bp:
@@ -61,7 +61,7 @@ class FeeSchedule:
     @property
     def spec(self) -> str:
         """Name and rates in at most 80 characters, for rows that outlive a change of ``fees.toml``."""
-        return f"{self.name} {self.rates}"
+        return f"{self.name} {self.rates_text}"
 
     def _fee(self, amount_cents: int, rate: int) -> int:
         if amount_cents < 0:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from hits.domain.money.fees import FeeSchedule
-from hits.domain.quantiles import median_ranks, quantile
+from hits.domain.quantiles import median_interval_ranks, quantile
 
 HOUR_SECONDS = 3600
 
@@ -62,7 +62,7 @@ def gap_cents(cents: int, active_seconds: float, target_cents_per_hour: int) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class TopUp:
+class TopUpTotal:
     """The sum that raises the pay of all submissions below the target to the target."""
 
     cents: int
@@ -93,17 +93,17 @@ class RateSpread:
         return max(0, self.target - self.median)
 
     @property
-    def reached_count(self) -> int:
+    def target_reached_count(self) -> int:
         """How many submissions reach the target."""
         return self.n - self.under_count
 
     @property
-    def under_percent(self) -> int:
+    def under_target_percent(self) -> int:
         """The share of submissions below the target, in percent."""
         return round(100 * self.under_count / self.n)
 
     @property
-    def overall(self) -> int:
+    def overall_cents_per_hour(self) -> int:
         """The hourly rate of all the work together."""
         return round(self.cents * HOUR_SECONDS / self.seconds)
 
@@ -114,7 +114,7 @@ def rate_spread(work: Sequence[tuple[int, float]], target_cents_per_hour: int) -
     if not timed:
         return None
     rates = sorted(round(cents * HOUR_SECONDS / seconds) for cents, seconds in timed)
-    ranks = median_ranks(len(rates))
+    ranks = median_interval_ranks(len(rates))
     return RateSpread(
         n=len(rates),
         median=round(quantile(rates, 0.5)),

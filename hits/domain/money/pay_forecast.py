@@ -8,7 +8,7 @@ from math import ceil
 from statistics import fmean
 
 from hits.domain.money.pay import HOUR_SECONDS, is_under_target
-from hits.domain.quantiles import lower_quantile, median_ranks, quantile
+from hits.domain.quantiles import lower_quantile, median_interval_ranks, quantile
 
 MIN_SAMPLES = 5  # below this the kind's expected time is the better estimate
 THREE_QUARTERS = 0.75
@@ -88,7 +88,7 @@ def forecast_pay(
     if len(timed) < MIN_SAMPLES:
         return _forecast_from_expected(len(timed), batches, expected_seconds, plan)
     times = sorted(row.active_seconds for row in timed)
-    ranks = median_ranks(len(times))
+    ranks = median_interval_ranks(len(times))
     pays = [(plan.reward_cents + plan.bonus_cents * row.bonus_items, row.active_seconds) for row in timed]
     needed = sorted(_required_reward(row, plan) for row in timed)
     return PayForecast(

@@ -31,7 +31,7 @@ def parse_typed_usd(text: str) -> int:
     return parse_usd(typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed)
 
 
-def format_usd(cents: int) -> str:
+def format_bare_usd(cents: int) -> str:
     """Return cents as a bare dollar string: ``110 -> "1.10"``, ``-5 -> "-0.05"``."""
     sign = "-" if cents < 0 else ""
     dollars, rest = divmod(abs(cents), CENTS_PER_DOLLAR)

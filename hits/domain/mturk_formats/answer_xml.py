@@ -49,7 +49,7 @@ def clean_text(text: str) -> str:
     return _INVALID_CHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def join_values(fields: Iterable[Sequence[str]]) -> dict[str, str]:
+def join_values_by_name(fields: Iterable[Sequence[str]]) -> dict[str, str]:
     """Return a form's fields by name; several values of one name, such as ticked boxes, are joined by ``|``."""
     found: dict[str, list[str]] = {}
     for name, value in fields:
@@ -72,7 +72,7 @@ def build_answer(fields: Iterable[tuple[str, str]]) -> str:
     return _build_document(
         [
             _build_answer_element(name, _build_element("FreeText", value))
-            for name, value in join_values(answers).items()
+            for name, value in join_values_by_name(answers).items()
         ]
     )
 
@@ -95,7 +95,7 @@ def parse_answer(xml: str) -> dict[str, str]:
 
     Raises AnswerError.
     """
-    return join_values((answer.question, answer.value) for answer in parse_form_answer(xml))
+    return join_values_by_name((answer.question, answer.value) for answer in parse_form_answer(xml))
 
 
 def parse_form_answer(xml: str) -> list[FormAnswer]:

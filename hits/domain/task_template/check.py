@@ -13,8 +13,8 @@ from hits.domain.task_template.resource_checks import (
     check_resources,
     check_scripts,
     external_resources,
+    has_url_from_row,
     is_inline,
-    needs_row,
 )
 from hits.domain.task_template.rows import Table
 from hits.domain.task_template.variables import (
@@ -91,7 +91,7 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
         *check_labels(page),
         *check_radio_groups(page),
         *check_resources(page, allowed),
-        *_check_rows(row_resources, allowed),
+        *_check_row_resources(row_resources, allowed),
         *check_scripts(page),
         *_check_submit_button(page),
     ]
@@ -152,7 +152,7 @@ def _hosts(page: Page, row_resources: Sequence[tuple[int, ExternalResource]]) ->
     return sorted(found - {""})
 
 
-def _check_rows(
+def _check_row_resources(
     row_resources: Sequence[tuple[int, ExternalResource]], allowed: Sequence[str]
 ) -> Iterator[Finding]:
     """Yield the findings about resources from rows, as if they were in the page."""
@@ -163,10 +163,10 @@ def _check_rows(
 
 def _resources_from_rows(page: Page, table: Table) -> Iterator[tuple[int, ExternalResource]]:
     """Yield the resources that rows add, once per line and host, with the number of the first such row, from 1."""
-    incomplete = [item for item in external_resources(page) if needs_row(item)]
+    incomplete = [item for item in external_resources(page) if has_url_from_row(item)]
     seen: set[tuple[int, str, str, bool]] = set()
     for index in range(min(len(table.rows), _MAX_ROWS_FOR_HOSTS)):
-        for item in _resources_from_row(incomplete, table.values(index)):
+        for item in _resources_from_row(incomplete, table.row_values(index)):
             key = (item.line, item.kind, item.host, item.url.lower().startswith("http:"))
             if key not in seen:
                 seen.add(key)

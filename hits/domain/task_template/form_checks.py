@@ -32,7 +32,7 @@ def check_form(page: Page) -> Iterator[Finding]:
             line,
             "nested-form",
             "a form starts inside another form; browsers drop the inner one",
-            "keep one form around all fields, or none; then one is added",
+            "keep one form around all fields, or remove all forms: a form is then added",
         )
     for line in page.open_forms:
         yield advice_finding(
@@ -45,7 +45,7 @@ def check_form(page: Page) -> Iterator[Finding]:
                 form.line,
                 "form-action",
                 f"the form is sent to {action[:80]}; here answers go to the project only",
-                "remove the action, or collect there by other means",
+                "remove the action, or send data there by other means",
             )
 
 

@@ -68,11 +68,11 @@ def is_inline(url: str) -> bool:
 def check_resources(page: Page, allowed: Sequence[str] = ()) -> Iterator[Finding]:
     """Yield resources from hosts that are not allowed, and resources that cannot be fetched."""
     for item in external_resources(page):
-        if not needs_row(item):
+        if not has_url_from_row(item):
             yield from check_resource(item, allowed)
 
 
-def needs_row(item: ExternalResource) -> bool:
+def has_url_from_row(item: ExternalResource) -> bool:
     """Return whether a row has the address, or its beginning, in a column."""
     return "${" in item.url and not item.host and not item.url.lower().startswith("http:")
 
@@ -84,7 +84,7 @@ def check_resource(item: ExternalResource, allowed: Sequence[str]) -> Iterator[F
             item.line,
             "mturk-helper",
             "Amazon’s externalHIT_v1.js does not load and is not needed: its functions are built in",
-            "nothing, or remove the line",
+            "no fix is needed; you can remove the line",
         )
     elif _CROWD_LIBRARY in item.url and item.host not in allowed:
         yield error_finding(

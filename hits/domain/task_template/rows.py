@@ -23,7 +23,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
 
-    def values(self, index: int) -> dict[str, str]:
+    def row_values(self, index: int) -> dict[str, str]:
         """Return a row by column."""
         return dict(zip(self.columns, self.rows[index], strict=True))
 

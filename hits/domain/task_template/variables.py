@@ -35,7 +35,7 @@ def find_variables(html: str) -> list[Variable]:
     return list(found.values())
 
 
-def variable_names(html: str) -> list[str]:
+def list_variable_uses(html: str) -> list[str]:
     """Return the name of each use of a variable, in the order of the page, with repetitions."""
     return [match[1] for match in _VARIABLE.finditer(html)]
 

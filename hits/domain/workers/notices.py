@@ -26,7 +26,9 @@ class Notice:
     text: str
 
 
-def decision_notice(action: WorkerAction, pool: Pool | None, project: str, reason: str) -> Notice | None:
+def worker_decision_notice(
+    action: WorkerAction, pool: Pool | None, project: str, reason: str
+) -> Notice | None:
     """Return the notice about a decision, or None if the marketplace shows the reason or none is needed.
 
     The marketplace shows the reason of a block or a revocation. The soft block is a grant, which has no field for a

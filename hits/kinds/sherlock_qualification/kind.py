@@ -48,7 +48,7 @@ class Question(Schema):
         return choices
 
     @model_validator(mode="after")
-    def _check_right(self) -> Self:
+    def _check_right_choice(self) -> Self:
         if self.right >= len(self.choices):
             raise ValueError(f"right: use the index of a choice, 0 to {len(self.choices) - 1}")
         return self

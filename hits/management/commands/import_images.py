@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hits.management.base import DeerstalkerCommand
-from hits.management.lookups import find_project, validate_limit
+from hits.management.lookups import find_project, validate_image_limit
 from hits.services.images.manifests import import_image_files
 
 
@@ -25,7 +25,7 @@ class Command(DeerstalkerCommand):
         """Import, and print how many were new."""
         project = find_project(options["project"])
         import_result = import_image_files(
-            project=project, path=options["path"], limit=validate_limit(options["limit"])
+            project=project, path=options["path"], limit=validate_image_limit(options["limit"])
         )
         result = {
             "project": project.slug,

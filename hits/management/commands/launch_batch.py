@@ -8,8 +8,8 @@ from hits.domain.images.image_selection import ImageSelection, ImageSelectionErr
 from hits.domain.states import Purpose
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.launch_options import add_terms_options, read_terms
-from hits.management.lookups import find_project, validate_limit
-from hits.management.publishing import print_published, publish_launched_batch
+from hits.management.lookups import find_project, validate_image_limit
+from hits.management.publishing import print_live_hit_count, publish_launched_batch
 from hits.selectors.images.image_selection import choose_photos
 from hits.selectors.images.images import unused_images, usable_images
 from hits.services.launching.launch import PlannedUnit, launch_batch
@@ -54,8 +54,8 @@ class Command(DeerstalkerCommand):
                 f"kind {kind.name}: its units are not photos; launch it from its own page, with launch_review or "
                 "with launch_units"
             )
-        limit = validate_limit(options["limit"])
-        choice = _photo_choice(options)
+        limit = validate_image_limit(options["limit"])
+        choice = _read_image_selection(options)
         no_unused_photos = not options["again"] and not unused_images(project, kind.name).exists()
         if no_unused_photos and usable_images(project).exists():
             raise input_error(
@@ -75,10 +75,10 @@ class Command(DeerstalkerCommand):
             terms=read_terms(project, kind, options),
             provenance={"photos": choice.as_row() | ({"limit": limit} if limit else {})},
         )
-        print_published(self, options, publish_launched_batch(batch))
+        print_live_hit_count(self, options, publish_launched_batch(batch))
 
 
-def _photo_choice(options: dict[str, Any]) -> ImageSelection:
+def _read_image_selection(options: dict[str, Any]) -> ImageSelection:
     how = (
         SelectionMethod.RANDOM
         if options["random"] is not None

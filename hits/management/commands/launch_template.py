@@ -9,7 +9,7 @@ from hits.domain.states import UnitScope
 from hits.management.base import DeerstalkerCommand, RenamedOption
 from hits.management.launch_options import read_terms
 from hits.management.lookups import find_project
-from hits.management.publishing import print_published, publish_launched_batch
+from hits.management.publishing import print_live_hit_count, publish_launched_batch
 from hits.management.template_files import read_page_file, read_table_file
 from hits.selectors.listing import TaskListing
 from hits.services.launching.template_launch import KIND, TemplateLaunch, launch_template, save_template
@@ -98,4 +98,4 @@ class Command(DeerstalkerCommand):
         )
         name = options["name"] or options["title"]
         batch, _ = launch_template(project=project, plan=plan, name=name, terms=terms, by=None)
-        print_published(self, options, publish_launched_batch(batch))
+        print_live_hit_count(self, options, publish_launched_batch(batch))

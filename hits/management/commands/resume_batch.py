@@ -5,7 +5,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand
 from hits.management.lookups import find_batch
-from hits.management.publishing import print_published, publish_remaining_hits
+from hits.management.publishing import print_live_hit_count, publish_remaining_hits
 
 
 class Command(DeerstalkerCommand):
@@ -20,4 +20,4 @@ class Command(DeerstalkerCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Publish."""
-        print_published(self, options, publish_remaining_hits(find_batch(options["batch"])))
+        print_live_hit_count(self, options, publish_remaining_hits(find_batch(options["batch"])))

@@ -7,7 +7,7 @@ from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
-from hits.services.batches.lifecycle import approve_waiting
+from hits.services.batches.lifecycle import approve_waiting_assignments
 from hits.services.collecting.assignment_sync import sync_batch
 
 
@@ -28,7 +28,9 @@ class Command(DeerstalkerCommand):
         batch = find_batch(options["batch"])
         port = marketplace()
         sync_batch(batch=batch, marketplace=port)
-        outcome = approve_waiting(batch=batch, by=None, marketplace=port, feedback=options["feedback"])
+        outcome = approve_waiting_assignments(
+            batch=batch, by=None, marketplace=port, feedback=options["feedback"]
+        )
         sums = ledger.sum_entries(batch=batch)
         result = {
             "batch": batch.pk,

@@ -13,7 +13,7 @@ from hits.domain.mturk_formats.external_question import QuestionInvalid
 
 from .question_form import INT32, Choice, Question, QuestionForm
 from .xml_reader import (
-    find_only,
+    find_only_child,
     get_identifier,
     iter_children,
     optional_text,
@@ -95,7 +95,7 @@ def parse_answer_key(xml: str) -> AnswerKey:
         questions[question.identifier] = question
     if not questions:
         raise QuestionInvalid("The AnswerKey needs at least one Question.")
-    mapping = find_only(root, "QualificationValueMapping")
+    mapping = find_only_child(root, "QualificationValueMapping")
     return AnswerKey(tuple(questions.values()), None if mapping is None else _parse_mapping(mapping))
 
 

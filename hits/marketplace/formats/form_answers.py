@@ -88,7 +88,7 @@ class BoundQuestion:
         return "radio"
 
     @property
-    def other(self) -> FreeText | None:
+    def other_text_field(self) -> FreeText | None:
         """The text field for an answer that is not in the list."""
         return self.question.answer.other if isinstance(self.question.answer, Choice) else None
 
@@ -96,7 +96,7 @@ class BoundQuestion:
     def max_characters(self) -> int:
         """The maximum length of the text field."""
         return max_text_length(
-            self.question.answer if isinstance(self.question.answer, FreeText) else self.other
+            self.question.answer if isinstance(self.question.answer, FreeText) else self.other_text_field
         )
 
 

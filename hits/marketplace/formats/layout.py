@@ -11,7 +11,7 @@ sandboxed frame without an origin.
 from collections.abc import Mapping
 
 from hits.domain.mturk_formats.external_question import MAX_QUESTION_BYTES
-from hits.domain.task_template.variables import fill_variables, variable_names
+from hits.domain.task_template.variables import fill_variables, list_variable_uses
 
 # Filling removes variable names, so the exact limit is checked afterwards.
 MAX_FILLED_LENGTH = 2 * MAX_QUESTION_BYTES
@@ -23,7 +23,7 @@ class LayoutError(ValueError):
 
 def list_variables(html: str) -> tuple[str, ...]:
     """Return the distinct variable names of a layout, in the order of the page."""
-    return tuple(dict.fromkeys(variable_names(html)))
+    return tuple(dict.fromkeys(list_variable_uses(html)))
 
 
 def fill_layout(html: str, values: Mapping[str, str]) -> str:
@@ -36,7 +36,7 @@ def fill_layout(html: str, values: Mapping[str, str]) -> str:
     if unused:
         raise LayoutError(f"The layout has no variable named {', '.join(unused)}.")
     # Computed first: a value may occur a hundred times.
-    size = len(html) + sum(len(values[name]) for name in variable_names(html))
+    size = len(html) + sum(len(values[name]) for name in list_variable_uses(html))
     if size > MAX_FILLED_LENGTH:
         raise LayoutError(
             f"The filled page has about {size} characters; at most {MAX_FILLED_LENGTH} are allowed."

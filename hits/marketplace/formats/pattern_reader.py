@@ -11,7 +11,7 @@ from .pattern_steps import (
     anchor_step,
     character_step,
     is_digit,
-    is_word,
+    is_word_character,
     repetition,
     sequence,
     to_upper,
@@ -35,10 +35,10 @@ def _negate(test: CharacterTest) -> CharacterTest:
 
 _CHARACTER_CLASSES: dict[str, CharacterTest] = {
     "d": is_digit,
-    "w": is_word,
+    "w": is_word_character,
     "s": _is_space,
     "D": _negate(is_digit),
-    "W": _negate(is_word),
+    "W": _negate(is_word_character),
     "S": _negate(_is_space),
 }
 

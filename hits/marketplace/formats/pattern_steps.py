@@ -46,31 +46,31 @@ def append_step(program: list[PatternStep], instruction: PatternStep) -> None:
 def character_step(test: CharacterTest) -> Fragment:
     """Return a fragment that matches one character accepted by the test."""
 
-    def fragment(program: list[PatternStep]) -> None:
+    def append_fragment(program: list[PatternStep]) -> None:
         step = PatternStep(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
         append_step(program, step)
 
-    return fragment
+    return append_fragment
 
 
 def anchor_step(anchor: str) -> Fragment:
     """Return a fragment that matches an anchor: ``^``, ``$``, ``b`` or ``B``."""
 
-    def fragment(program: list[PatternStep]) -> None:
+    def append_fragment(program: list[PatternStep]) -> None:
         step = PatternStep(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
         append_step(program, step)
 
-    return fragment
+    return append_fragment
 
 
 def sequence(fragments: list[Fragment]) -> Fragment:
     """Return a fragment that matches the fragments in sequence."""
 
-    def fragment(program: list[PatternStep]) -> None:
+    def append_fragment(program: list[PatternStep]) -> None:
         for append_steps in fragments:
             append_steps(program)
 
-    return fragment
+    return append_fragment
 
 
 def alternation(fragments: list[Fragment]) -> Fragment:
@@ -78,7 +78,7 @@ def alternation(fragments: list[Fragment]) -> Fragment:
     if len(fragments) == 1:
         return fragments[0]
 
-    def fragment(program: list[PatternStep]) -> None:
+    def append_fragment(program: list[PatternStep]) -> None:
         fork = len(program)
         append_step(program, PatternStep(StepKind.SPLIT))
         starts, ends = [], []
@@ -91,13 +91,13 @@ def alternation(fragments: list[Fragment]) -> Fragment:
         for end in ends:
             program[end] = PatternStep(StepKind.SPLIT, next_steps=(len(program),))
 
-    return fragment
+    return append_fragment
 
 
 def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
     """Return a fragment repeated ``low`` to ``high`` times, or without upper limit for UNBOUNDED."""
 
-    def fragment(program: list[PatternStep]) -> None:
+    def append_fragment(program: list[PatternStep]) -> None:
         for _ in range(low):
             before = len(program)
             repeated(program)
@@ -118,7 +118,7 @@ def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
         for fork in forks:
             program[fork] = PatternStep(StepKind.SPLIT, next_steps=(fork + 1, len(program)))
 
-    return fragment
+    return append_fragment
 
 
 def to_upper(character: str) -> str:
@@ -127,7 +127,7 @@ def to_upper(character: str) -> str:
     return capital if len(capital) == 1 else character  # "ß" stays one character
 
 
-def is_word(character: str) -> bool:
+def is_word_character(character: str) -> bool:
     """Return whether JavaScript's ``\\w`` matches a character."""
     return character.isascii() and (character.isalnum() or character == "_")
 

@@ -12,7 +12,7 @@ Many patterns over long texts would still add up, so all patterns of a form shar
 from dataclasses import dataclass
 
 from .pattern_reader import PatternReader
-from .pattern_steps import PatternError, PatternStep, StepKind, is_word, to_upper
+from .pattern_steps import PatternError, PatternStep, StepKind, is_word_character, to_upper
 
 __all__ = ["BudgetExceeded", "MatchBudget", "Pattern", "PatternError", "compile_pattern"]
 MAX_PATTERN_LENGTH = 500
@@ -118,6 +118,6 @@ def _anchor_matches(anchor: str, text: str, index: int) -> bool:
         return index == 0
     if anchor == "$":
         return index == len(text)
-    before = index > 0 and is_word(text[index - 1])
-    after = index < len(text) and is_word(text[index])
+    before = index > 0 and is_word_character(text[index - 1])
+    after = index < len(text) and is_word_character(text[index])
     return (before != after) is (anchor == "b")

@@ -15,7 +15,7 @@ from .content import Content, read_content, read_contents
 from .patterns import Pattern, PatternError, compile_pattern
 from .xml_reader import (
     check_children,
-    find_only,
+    find_only_child,
     get_text,
     iter_children,
     optional_text,
@@ -126,7 +126,7 @@ class QuestionForm:
     @property
     def pattern_step_count(self) -> int:
         """The sum of the steps of all patterns."""
-        rules = (rule for question in self.questions for rule in _format_rules(question.answer))
+        rules = (rule for question in self.questions for rule in _list_format_rules(question.answer))
         return sum(rule.pattern.step_count for rule in rules)
 
 
@@ -176,7 +176,10 @@ def _parse_question(element: Element, number: int) -> Question:
 def _parse_question_fields(element: Element, number: int, identifier: str) -> Question:
     names = ("QuestionIdentifier", "DisplayName", "IsRequired", "QuestionContent", "AnswerSpecification")
     check_children(element, *names)
-    content, specification = find_only(element, "QuestionContent"), find_only(element, "AnswerSpecification")
+    content, specification = (
+        find_only_child(element, "QuestionContent"),
+        find_only_child(element, "AnswerSpecification"),
+    )
     if content is None or specification is None:
         raise QuestionInvalid("it needs a QuestionContent and an AnswerSpecification.")
     answers = list(iter_children(specification, *_ANSWER_TAGS))
@@ -206,9 +209,9 @@ def _parse_answer(element: Element) -> FreeText | Choice:
 
 def _parse_free_text(element: Element) -> FreeText:
     check_children(element, "Constraints", "DefaultText", "NumberOfLinesSuggestion")
-    constraints = find_only(element, "Constraints")
+    constraints = find_only_child(element, "Constraints")
     found = {} if constraints is None else _parse_constraints(constraints)
-    default = find_only(element, "DefaultText")
+    default = find_only_child(element, "DefaultText")
     lines = optional_text(element, "NumberOfLinesSuggestion", "1")
     return FreeText(
         **found,
@@ -258,14 +261,14 @@ def _parse_rule(element: Element) -> FormatRule:
     return FormatRule(pattern, text or DEFAULT_ERROR)
 
 
-def _format_rules(answer: FreeText | Choice) -> tuple[FormatRule, ...]:
+def _list_format_rules(answer: FreeText | Choice) -> tuple[FormatRule, ...]:
     text_field = answer if isinstance(answer, FreeText) else answer.other
     return text_field.rules if text_field is not None else ()
 
 
 def _parse_choice(element: Element) -> Choice:
     check_children(element, "MinSelectionCount", "MaxSelectionCount", "StyleSuggestion", "Selections")
-    wrapper = find_only(element, "Selections")
+    wrapper = find_only_child(element, "Selections")
     if wrapper is None:
         raise QuestionInvalid("SelectionAnswer needs Selections.")
     selections: list[Selection] = []

@@ -52,7 +52,7 @@ def check_children(parent: Element, *allowed: str) -> None:
     list(iter_children(parent, *allowed))
 
 
-def find_only(parent: Element, name: str) -> Element | None:
+def find_only_child(parent: Element, name: str) -> Element | None:
     """Return the child of that name, or None. Raises QuestionInvalid if there are several."""
     found = parent.findall(name)
     if len(found) > 1:
@@ -71,7 +71,7 @@ def get_text(element: Element) -> str:
 
 def optional_text(parent: Element, name: str, default: str = "") -> str:
     """Return the text of a child, or the default if it is missing."""
-    child = find_only(parent, name)
+    child = find_only_child(parent, name)
     return default if child is None else get_text(child)
 
 
@@ -94,7 +94,7 @@ def get_identifier(element: Element) -> str:
 
 def required_identifier(parent: Element, name: str) -> str:
     """Return the identifier in a child. Raises QuestionInvalid if it is missing or empty."""
-    child = find_only(parent, name)
+    child = find_only_child(parent, name)
     identifier = "" if child is None else get_identifier(child)
     if not identifier:
         raise QuestionInvalid(f"{short_tag(parent.tag)} needs a {name} with a value.")

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 
 from .registry import Call, operation
 
@@ -11,6 +11,6 @@ from .registry import Call, operation
 def get_account_balance(call: Call, _params: dict[str, Any]) -> dict[str, Any]:
     """Return the available balance and the sum held for open work."""
     return {
-        "AvailableBalance": format_usd(call.requester.available_cents),
-        "OnHoldBalance": format_usd(call.requester.held_cents),
+        "AvailableBalance": format_bare_usd(call.requester.available_cents),
+        "OnHoldBalance": format_bare_usd(call.requester.held_cents),
     }

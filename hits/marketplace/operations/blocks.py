@@ -7,7 +7,7 @@ from hits.marketplace.services import blocks as services
 
 from .limits import MAX_REASON_LENGTH, check_length
 from .lookup import find_worker
-from .paging import list_by_pk
+from .paging import list_page_by_pk
 from .registry import Call, operation
 
 
@@ -33,7 +33,7 @@ def delete_worker_block(call: Call, params: dict[str, Any]) -> dict[str, Any]:
 @operation("ListWorkerBlocks")
 def list_worker_blocks(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Return the caller's current blocks, oldest first."""
-    return list_by_pk(
+    return list_page_by_pk(
         call,
         params,
         WorkerBlock.objects.filter(requester=call.requester, ended_at=None).select_related("worker"),

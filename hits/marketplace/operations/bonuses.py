@@ -8,7 +8,7 @@ from hits.marketplace.services import decisions, tokens
 
 from .limits import check_length, parse_cents
 from .lookup import claim_token, find_hit, find_submission
-from .paging import list_by_pk
+from .paging import list_page_by_pk
 from .registry import Call, operation
 from .render import render_bonus
 
@@ -42,6 +42,6 @@ def list_bonus_payments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
         bonuses = bonuses.filter(assignment__hit=find_hit(call, params["HITId"]))
     else:
         bonuses = bonuses.filter(assignment=find_submission(call, params["AssignmentId"]))
-    return list_by_pk(
+    return list_page_by_pk(
         call, params, bonuses, name="BonusPayments", render=lambda rows: [render_bonus(row) for row in rows]
     )

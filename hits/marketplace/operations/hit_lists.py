@@ -9,7 +9,7 @@ from hits.marketplace.selectors.lifecycle import find_reviewable_hits
 from hits.marketplace.services import lifecycle
 
 from .lookup import find_hit, find_hit_type
-from .paging import list_by_pk
+from .paging import list_page_by_pk
 from .registry import Call, operation
 from .render import render_hits
 
@@ -40,8 +40,8 @@ def list_page_of_hits(call: Call, params: dict[str, Any], hits: QuerySet[HIT]) -
     """Return the next page of ``hits``, newest first, after their due changes."""
 
     def render(rows: list[HIT]) -> list[dict[str, Any]]:
-        lifecycle.sweep_hits(hit_pks=[hit.pk for hit in rows], now=call.now)
+        lifecycle.sweep_hit_slots(hit_pks=[hit.pk for hit in rows], now=call.now)
         return render_hits(rows, call.now)
 
     rows = hits.select_related("hit_type", "layout")
-    return list_by_pk(call, params, rows, name="HITs", render=render, newest_first=True)
+    return list_page_by_pk(call, params, rows, name="HITs", render=render, newest_first=True)

@@ -10,10 +10,10 @@ from hits.marketplace.services.hits import HITParams, HITTypeParams
 
 from .limits import check_length, check_range, parse_cents
 from .lookup import check_not_disposed, claim_token, find_hit_type, lock_hit
-from .questions import find_question
+from .questions import resolve_question
 from .registry import Call, operation
 from .render import render_hits
-from .requirements import check_types_active, read_requirements
+from .requirements import check_qualification_types_active, read_requirements
 
 YEAR_SECONDS = 31_536_000
 MONTH_SECONDS = 2_592_000
@@ -40,7 +40,7 @@ def create_hit_with_hit_type(call: Call, params: dict[str, Any]) -> dict[str, An
     """Create a HIT of an existing type."""
     token = _claim_token(call, params)
     hit_type = find_hit_type(call, params["HITTypeId"])
-    check_types_active(call, hit_type.qualification_requirements)
+    check_qualification_types_active(call, hit_type.qualification_requirements)
     return _create_hit(call, params, hit_type, token)
 
 
@@ -65,7 +65,7 @@ def update_hit_type_of_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]
     """
     hit = lock_hit(call, params["HITId"])
     hit_type = find_hit_type(call, params["HITTypeId"])
-    check_types_active(call, hit_type.qualification_requirements)
+    check_qualification_types_active(call, hit_type.qualification_requirements)
     check_not_disposed(hit)
     hit_services.change_hit_type(hit=hit, hit_type=hit_type, now=call.now)
     return {}
@@ -83,7 +83,7 @@ def _register_hit_type(call: Call, params: dict[str, Any]) -> HITType:
     approval_delay = params.get("AutoApprovalDelayInSeconds", MONTH_SECONDS)
     check_range("AutoApprovalDelayInSeconds", approval_delay, 0, MONTH_SECONDS)
     requirements = read_requirements(call, params.get("QualificationRequirements", []))
-    check_types_active(call, requirements)
+    check_qualification_types_active(call, requirements)
     return hit_services.register_hit_type(
         requester=call.requester,
         params=HITTypeParams(
@@ -123,7 +123,7 @@ def _check_annotation(text: str) -> None:
 
 
 def _save_hit(call: Call, hit_type: HITType, params: dict[str, Any], annotation: str | None) -> HIT:
-    xml, question = find_question(call, params)
+    xml, question = resolve_question(call, params)
     hit_params = HITParams(
         question_xml=xml,
         question=question,

@@ -44,7 +44,7 @@ def read_page_token(call: Call, params: dict[str, Any], length: int) -> PageKey 
     return key
 
 
-def list_by_pk(
+def list_page_by_pk(
     call: Call,
     params: dict[str, Any],
     rows: QuerySet[Any],

@@ -10,7 +10,7 @@ from hits.marketplace.services import qualification_requests as services
 
 from .limits import MAX_REASON_LENGTH, check_int32, check_length
 from .lookup import find_qualification_type
-from .paging import list_by_pk
+from .paging import list_page_by_pk
 from .registry import Call, operation
 from .render import render_qualification_request
 
@@ -23,7 +23,7 @@ def list_qualification_requests(call: Call, params: dict[str, Any]) -> dict[str,
     rows = _own_requests(call).filter(state=RequestState.PENDING)
     if "QualificationTypeId" in params:
         rows = rows.filter(qualification_type=find_qualification_type(call, params["QualificationTypeId"]))
-    return list_by_pk(
+    return list_page_by_pk(
         call,
         params,
         rows,

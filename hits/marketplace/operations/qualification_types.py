@@ -11,7 +11,7 @@ from hits.marketplace.services import qualifications as services
 from .hit_lists import list_page_of_hits
 from .limits import check_length
 from .lookup import find_qualification_type, lock_qualification_type
-from .paging import list_by_pk
+from .paging import list_page_by_pk
 from .qualification_terms import read_changed_terms, read_terms
 from .registry import Call, operation
 from .render import render_qualification_type
@@ -88,7 +88,7 @@ def list_qualification_types(call: Call, params: dict[str, Any]) -> dict[str, An
         types = types.filter(
             Q(name__icontains=query) | Q(description__icontains=query) | Q(keywords__icontains=query)
         )
-    return list_by_pk(
+    return list_page_by_pk(
         call,
         params,
         types,
@@ -104,11 +104,11 @@ def list_hits_for_qualification_type(call: Call, params: dict[str, Any]) -> dict
     type_id = params["QualificationTypeId"]
     if not QualificationType.objects.filter(requester=call.requester, type_id=type_id).exists():
         raise not_found_error("QualificationType", type_id)
-    hits = HIT.objects.filter(hit_type__in=_find_requiring_types(call, type_id), disposed_at=None)
+    hits = HIT.objects.filter(hit_type__in=_find_requiring_hit_types(call, type_id), disposed_at=None)
     return list_page_of_hits(call, params, hits)
 
 
-def _find_requiring_types(call: Call, type_id: str) -> list[int]:
+def _find_requiring_hit_types(call: Call, type_id: str) -> list[int]:
     # In Python, since SQLite cannot search in a JSON list; a requester has few HIT types with requirements.
     types = HITType.objects.filter(requester=call.requester).exclude(qualification_requirements=[])
     rows = types.values_list("pk", "qualification_requirements")

@@ -7,7 +7,7 @@ from hits.marketplace.services import qualifications as services
 
 from .limits import MAX_REASON_LENGTH, check_int32, check_length
 from .lookup import find_qualification_type, find_worker
-from .paging import list_by_pk
+from .paging import list_page_by_pk
 from .registry import Call, operation
 from .render import render_qualification
 
@@ -62,7 +62,7 @@ def list_workers_with_qualification_type(call: Call, params: dict[str, Any]) -> 
     rows = Qualification.objects.filter(
         qualification_type=qualification_type, status=params.get("Status", GrantStatus.GRANTED.value)
     )
-    return list_by_pk(
+    return list_page_by_pk(
         call,
         params,
         rows.select_related("qualification_type", "worker"),

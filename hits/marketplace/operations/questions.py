@@ -16,7 +16,7 @@ from .registry import Call
 Question = xq.ExternalQuestion | HostedPage
 
 
-def find_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]:
+def resolve_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]:
     """Return the XML of a HIT's question and the parsed question. Raises ApiError.
 
     The call gives either a Question or a HITLayoutId. A layout becomes an HTMLQuestion, as on Amazon's service.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.marketplace.models import (
     HIT,
     Assignment,
@@ -45,7 +45,7 @@ def render_hit(hit: HIT, counts: SlotCounts, now: datetime) -> dict[str, Any]:
         "Keywords": hit_type.keywords or None,
         "HITStatus": hit_status(hit, counts, now).value,
         "MaxAssignments": hit.max_assignments,
-        "Reward": format_usd(hit.reward_cents),
+        "Reward": format_bare_usd(hit.reward_cents),
         "AutoApprovalDelayInSeconds": hit_type.auto_approval_seconds,
         "Expiration": epoch_seconds(hit.expires_at),
         "AssignmentDurationInSeconds": hit_type.assignment_seconds,
@@ -80,7 +80,7 @@ def render_bonus(bonus: BonusPayment) -> dict[str, Any]:
     """Return one bonus as API JSON (worker and assignment loaded)."""
     return {
         "WorkerId": bonus.worker.worker_id,
-        "BonusAmount": format_usd(bonus.amount_cents),
+        "BonusAmount": format_bare_usd(bonus.amount_cents),
         "AssignmentId": bonus.assignment.assignment_id,
         "Reason": bonus.reason,
         "GrantTime": epoch_seconds(bonus.granted_at),

@@ -34,7 +34,7 @@ def read_requirements(call: Call, rows: list[dict[str, Any]]) -> list[dict[str, 
     return sorted((render_requirement(_read_requirement(call, row)) for row in rows), key=str)
 
 
-def check_types_active(call: Call, rows: list[dict[str, Any]]) -> None:
+def check_qualification_types_active(call: Call, rows: list[dict[str, Any]]) -> None:
     """Raise ApiError for a HIT that requires an inactive qualification type."""
     inactive = QualificationType.objects.filter(
         requester=call.requester,

@@ -34,7 +34,7 @@ class Availability(StrEnum):
 
 
 @dataclass(frozen=True)
-class RequestableType:
+class TypeAvailability:
     """A type's availability for a worker, with their latest request and granted or revoked qualification."""
 
     qualification_type: QualificationType
@@ -55,7 +55,7 @@ class RequestableType:
         return self.qualification is not None and self.qualification.status == GrantStatus.GRANTED
 
 
-def find_offered_types(worker: Worker, query: str = "") -> QuerySet[QualificationType]:
+def search_types_to_request(worker: Worker, query: str = "") -> QuerySet[QualificationType]:
     """Return requestable types that the worker does not hold, by name; ``query`` searches their texts."""
     held = Qualification.objects.filter(
         qualification_type=OuterRef("pk"), worker=worker, status=GrantStatus.GRANTED
@@ -93,9 +93,9 @@ def find_visible_type(worker: Worker, type_id: str) -> QualificationType | None:
     return types.filter(_IS_REQUESTABLE | Exists(own_requests)).first()
 
 
-def list_requestable_types(
+def list_type_availabilities(
     worker: Worker, types: Iterable[QualificationType], now: datetime
-) -> list[RequestableType]:
+) -> list[TypeAvailability]:
     """Return the availability of the types for a worker, in the same order; three queries in total."""
     listed = list(types)
     requests = QualificationRequest.objects.filter(worker=worker, qualification_type__in=listed)
@@ -110,11 +110,11 @@ def list_requestable_types(
     ]
 
 
-def get_requestable_type(
+def get_type_availability(
     worker: Worker, qualification_type: QualificationType, now: datetime
-) -> RequestableType:
+) -> TypeAvailability:
     """Return the availability of one type for a worker."""
-    return list_requestable_types(worker, [qualification_type], now)[0]
+    return list_type_availabilities(worker, [qualification_type], now)[0]
 
 
 def _build_row(
@@ -123,14 +123,14 @@ def _build_row(
     qualification: Qualification | None,
     is_blocked: bool,
     now: datetime,
-) -> RequestableType:
+) -> TypeAvailability:
     availability, opens_at = _decide_availability(qualification_type, request, qualification, now)
     if not can_be_requested(qualification_type) and availability in {Availability.OPEN, Availability.LATER}:
         availability, opens_at = Availability.CLOSED, None
     # A test started before a block may be finished, as with tasks.
     if is_blocked and availability in {Availability.OPEN, Availability.LATER}:
         availability, opens_at = Availability.BLOCKED, None
-    return RequestableType(qualification_type, availability, request, qualification, opens_at)
+    return TypeAvailability(qualification_type, availability, request, qualification, opens_at)
 
 
 def _decide_availability(

@@ -132,7 +132,7 @@ def list_payouts(worker: Worker) -> QuerySet[Payout]:
     return Payout.objects.filter(worker=worker).annotate(corrected=corrections).order_by("-paid_on", "-pk")
 
 
-def list_owed_workers(*, include_all: bool = False) -> QuerySet[Any]:
+def list_payees(*, include_all: bool = False) -> QuerySet[Any]:
     """Return workers with ledger entries, highest amount owed first, with their sums in cents.
 
     The sums are ``earned``, ``corrected``, ``paid`` (negative) and ``owed``. ``include_all`` adds workers without

@@ -57,7 +57,7 @@ def find_open_hits(worker: Worker, now: datetime) -> QuerySet[HIT]:
     )
 
 
-def list_groups(worker: Worker, now: datetime) -> tuple[list[WorkGroup], list[WorkGroup]]:
+def list_open_and_closed_groups(worker: Worker, now: datetime) -> tuple[list[WorkGroup], list[WorkGroup]]:
     """Return the groups that this worker can take and those closed to them, best paid first.
 
     A group with an unmet DiscoverPreviewAndAccept requirement is in neither list.

@@ -69,7 +69,7 @@ def list_submissions(worker: Worker) -> QuerySet[Assignment]:
     )
 
 
-def list_unfinished_attempts(worker: Worker, limit: int = 20) -> QuerySet[Attempt]:
+def list_returned_or_timed_out_attempts(worker: Worker, limit: int = 20) -> QuerySet[Attempt]:
     """Return the latest attempts that were returned or ran out of time."""
     ended = Attempt.objects.filter(worker=worker, outcome__in=[Outcome.RETURNED, Outcome.ABANDONED])
     return ended.select_related("assignment__hit__hit_type").order_by("-pk")[:limit]

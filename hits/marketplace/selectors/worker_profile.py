@@ -100,7 +100,7 @@ def load_worker_profile(worker: Worker, now: datetime) -> WorkerProfile:
     rows = Qualification.objects.filter(worker=worker).select_related("qualification_type__requester")
     qualifications = {row.qualification_type.type_id: row for row in rows}
     blocks = WorkerBlock.objects.filter(worker=worker, ended_at=None).select_related("requester")
-    approved, rejected = _count_decided(worker, now)
+    approved, rejected = _count_approved_and_rejected(worker, now)
     values = {
         type_id: row.value for type_id, row in qualifications.items() if row.status == GrantStatus.GRANTED
     }
@@ -145,7 +145,7 @@ def find_closures(profile: WorkerProfile, hit_types: Iterable[HITType]) -> dict[
     return closures
 
 
-def _count_decided(worker: Worker, now: datetime) -> tuple[int, int]:
+def _count_approved_and_rejected(worker: Worker, now: datetime) -> tuple[int, int]:
     """Count approved and rejected work of all requesters; due auto-approvals count as approved."""
     approved = Q(state=SlotState.APPROVED) | Q(state=SlotState.SUBMITTED, auto_approval_at__lte=now)
     counts = Assignment.objects.filter(worker=worker).aggregate(

@@ -30,7 +30,7 @@ class KeyPair:
 
 
 @transaction.atomic
-def create_requester(*, name: str, funds_cents: int | None = None, initial_funds_cents: int = 0) -> KeyPair:
+def create_key_pair(*, name: str, funds_cents: int | None = None, initial_funds_cents: int = 0) -> KeyPair:
     """Return a new key pair for the account ``name``; create the account if it is missing.
 
     ``funds_cents`` is deposited whenever given, ``initial_funds_cents`` only for a new account without
@@ -89,14 +89,14 @@ def create_worker_account(*, username: str, password: str, country: str = "US") 
     if users.objects.filter(username=username).exists():
         raise ActionRefused(f"There is already an account named {username!r}.")
     user = users.objects.create_user(username=username, password=password)
-    worker = link_worker(user=user)
+    worker = ensure_worker(user=user)
     if country:
         countries.declare_country(worker=worker, country=country, now=Clock.now())
     return worker
 
 
 @transaction.atomic
-def link_worker(*, user: User) -> Worker:
+def ensure_worker(*, user: User) -> Worker:
     """Return the marketplace worker of a user; create it and the group membership if missing."""
     group, _ = Group.objects.get_or_create(name=ANNOTATOR_GROUP)
     user.groups.add(group)

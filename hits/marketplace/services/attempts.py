@@ -65,7 +65,7 @@ def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> As
     has no free task.
     """
     # In its own transaction: its locks make other calls wait.
-    lifecycle.sweep_hit_type(hit_type_pk=hit_type.pk, now=now)
+    lifecycle.sweep_hit_type_slots(hit_type_pk=hit_type.pk, now=now)
     with transaction.atomic():
         locked_worker = _lock_worker(worker)
         own_slots = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING)
@@ -78,7 +78,7 @@ def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> As
 
 def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
     """Accept a slot of this HIT. Raises CountryRequired, ActionRefused."""
-    lifecycle.sweep_hits(hit_pks=[hit.pk], now=now)
+    lifecycle.sweep_hit_slots(hit_pks=[hit.pk], now=now)
     with transaction.atomic():
         _check_worker_eligibility(_lock_worker(worker), hit.hit_type, now)
         return _claim_first_free_slot(worker, Assignment.objects.filter(hit=hit), now)
@@ -227,7 +227,7 @@ def _claim_slot(slot: Assignment, worker: Worker, now: datetime) -> bool:
     for name, value in changes.items():
         setattr(slot, name, value)
     _create_attempt(slot, worker, now, deadline)
-    events.record_event(EventType.ASSIGNMENT_ACCEPTED, hit=slot.hit, at=now, assignment=slot)
+    events.queue_event_notifications(EventType.ASSIGNMENT_ACCEPTED, hit=slot.hit, at=now, assignment=slot)
     return True
 
 
@@ -261,7 +261,7 @@ def _submit(attempt: Attempt, read_answer: Callable[[], str], now: datetime) -> 
         slot.refresh_from_db()
         return SubmissionReceipt(assignment=slot, is_repeated=True)
     Attempt.objects.filter(pk=attempt.pk).update(outcome=Outcome.SUBMITTED, ended_at=now)
-    events.record_event(EventType.ASSIGNMENT_SUBMITTED, hit=slot.hit, at=now, assignment=slot)
+    events.queue_event_notifications(EventType.ASSIGNMENT_SUBMITTED, hit=slot.hit, at=now, assignment=slot)
     slot.refresh_from_db()
     return SubmissionReceipt(assignment=slot, is_repeated=False)
 

@@ -42,7 +42,7 @@ def reject_assignment(*, slot: Assignment, now: datetime, feedback: str) -> None
     if not claimed:
         raise WrongState
     ledger.release(hit=slot.hit, cents=slot.hit.slot_cents, at=now, assignment=slot)
-    events.record_event(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
+    events.queue_event_notifications(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
 
 
 @transaction.atomic

@@ -59,7 +59,9 @@ _MAY_MAKE_REVIEWABLE = frozenset(
 _EXPIRY_EVENTS = frozenset({EventType.HIT_EXPIRED, EventType.HIT_REVIEWABLE})
 
 
-def record_event(kind: EventType, *, hit: HIT, at: datetime, assignment: Assignment | None = None) -> None:
+def queue_event_notifications(
+    kind: EventType, *, hit: HIT, at: datetime, assignment: Assignment | None = None
+) -> None:
     """Queue a notification if the HIT type's setting includes this event. Needs a transaction.
 
     If the HIT becomes Reviewable, HITReviewable is queued too, once.
@@ -78,7 +80,7 @@ def record_extension(*, hit: HIT, at: datetime) -> None:
     HIT.objects.filter(Q(expired_recorded=True) | Q(reviewable_recorded=True), pk=hit.pk).update(
         expired_recorded=False, reviewable_recorded=False
     )
-    record_event(EventType.HIT_EXTENDED, hit=hit, at=at)
+    queue_event_notifications(EventType.HIT_EXTENDED, hit=hit, at=at)
 
 
 def record_expiries(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
@@ -161,7 +163,7 @@ def _find_unrecorded_expiries(now: datetime, hit_type_pk: int | None) -> Any:
 @transaction.atomic
 def _record_expired_hit(hit: HIT) -> None:
     if HIT.objects.filter(pk=hit.pk, expired_recorded=False).update(expired_recorded=True):
-        record_event(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
+        queue_event_notifications(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
 
 
 def _record_reviewable_hit(setting: NotificationSetting, hit: HIT, at: datetime) -> None:

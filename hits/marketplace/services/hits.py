@@ -104,7 +104,7 @@ def create_hit(*, hit_type: HITType, params: HITParams, now: datetime) -> HIT:
     )
     ledger.hold(hit=hit, cents=hit.slot_cents * params.max_assignments, at=now)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(params.max_assignments))
-    events.record_event(EventType.HIT_CREATED, hit=hit, at=now)
+    events.queue_event_notifications(EventType.HIT_CREATED, hit=hit, at=now)
     return hit
 
 
@@ -191,7 +191,7 @@ def dispose_hit(*, hit: HIT, now: datetime) -> None:
         return
     open_count = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
     ledger.release(hit=hit, cents=hit.slot_cents * open_count, at=now)
-    events.record_event(EventType.HIT_DISPOSED, hit=hit, at=now)
+    events.queue_event_notifications(EventType.HIT_DISPOSED, hit=hit, at=now)
 
 
 def dispose_stale_hits(*, now: datetime, limit: int = DISPOSE_BATCH_SIZE) -> int:
@@ -204,7 +204,7 @@ def dispose_stale_hits(*, now: datetime, limit: int = DISPOSE_BATCH_SIZE) -> int
     disposed_count = 0
     for pk in due.values_list("pk", flat=True)[:limit]:
         disposed_count += _dispose_if_stale(pk, idle_since, now)
-        turns.end_if_over()
+        turns.end_turn_if_over()
     return disposed_count
 
 

@@ -151,7 +151,7 @@ def post_payout(*, payout: Payout, at: datetime) -> LedgerEntry:
 
 
 @transaction.atomic
-def adjust_worker(
+def adjust_worker_balance(
     *, worker: Worker, cents: int, at: datetime, note: str, payout: Payout | None = None
 ) -> LedgerEntry:
     """Change the amount owed to a worker by ``cents`` (either sign), with the reason in ``note``.
@@ -168,7 +168,7 @@ def adjust_worker(
 
 
 @transaction.atomic
-def adjust_requester(*, requester: Requester, cents: int, at: datetime, note: str) -> LedgerEntry:
+def adjust_requester_balance(*, requester: Requester, cents: int, at: datetime, note: str) -> LedgerEntry:
     """Correct a requester's available balance by ``cents`` (either sign), with the reason in ``note``."""
     _change_balance(requester, available=cents)
     return LedgerEntry.objects.create(

@@ -18,21 +18,21 @@ _END_EVENTS = {
 }
 
 
-def sweep_due(*, now: datetime, limit: int = 10_000) -> int:
+def sweep_due_slots(*, now: datetime, limit: int = 10_000) -> int:
     """Apply all due changes, in transactions of 200 slots; return how many slots changed."""
     changed_count = 0
     while changed_count < limit and (changed := _sweep_slots(Q(), now=now, limit=1)):
         changed_count += changed
-        turns.end_if_over()
+        turns.end_turn_if_over()
     return changed_count
 
 
-def sweep_hits(*, hit_pks: list[int], now: datetime) -> int:
+def sweep_hit_slots(*, hit_pks: list[int], now: datetime) -> int:
     """Apply the due changes of these HITs."""
     return _sweep_slots(Q(hit__in=hit_pks), now=now)
 
 
-def sweep_hit_type(*, hit_type_pk: int, now: datetime) -> int:
+def sweep_hit_type_slots(*, hit_type_pk: int, now: datetime) -> int:
     """Apply the due changes of one group."""
     return _sweep_slots(Q(hit__hit_type=hit_type_pk), now=now)
 
@@ -102,7 +102,7 @@ def end_attempt(*, slot_pk: int, outcome: Outcome, at: datetime, deadline: datet
             outcome=outcome, ended_at=at
         )
         slot = Assignment.objects.select_related("hit__hit_type", "hit__requester").get(pk=slot_pk)
-        events.record_event(_END_EVENTS[outcome], hit=slot.hit, at=at, assignment=slot)
+        events.queue_event_notifications(_END_EVENTS[outcome], hit=slot.hit, at=at, assignment=slot)
     return claimed
 
 
@@ -114,5 +114,5 @@ def approve_slot(*, slot: Assignment, at: datetime, feedback: str | None = None)
     claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.SUBMITTED).update(**changes)
     if claimed:
         ledger.pay_reward(assignment=slot, at=at)
-        events.record_event(EventType.ASSIGNMENT_APPROVED, hit=slot.hit, at=at, assignment=slot)
+        events.queue_event_notifications(EventType.ASSIGNMENT_APPROVED, hit=slot.hit, at=at, assignment=slot)
     return claimed

@@ -60,7 +60,7 @@ def validate_transfer(transfer: Transfer) -> Transfer:
         worker=transfer.worker,
         cents=validate_cents(transfer.cents),
         paid_on=validate_day(transfer.paid_on),
-        means=validate_means(transfer.means),
+        means=validate_payment_means(transfer.means),
         reference=validate_reference(transfer.reference),
     )
 
@@ -81,7 +81,7 @@ def validate_day(paid_on: date) -> date:
     return paid_on
 
 
-def validate_means(typed: str) -> str:
+def validate_payment_means(typed: str) -> str:
     """Return the payment method with single spaces, or raise PayoutFieldError."""
     return _clean_text("means", typed, MAX_MEANS_LENGTH)
 
@@ -161,7 +161,7 @@ def correct_balance(
     if not cents or abs(cents) > MAX_CENTS:
         raise PayoutFieldError("amount", "Enter the change in whole cents, such as 12.50 or -12.50.")
     try:
-        entry = ledger.adjust_worker(
+        entry = ledger.adjust_worker_balance(
             worker=worker, cents=cents, at=Clock.now(), note=clean_reason, payout=payout
         )
     except ValueError:

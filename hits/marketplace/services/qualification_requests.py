@@ -9,7 +9,7 @@ from hits.domain.mturk_formats.answer_xml import FormAnswer, build_form_answer
 from hits.marketplace.errors import ActionRefused, ApiError
 from hits.marketplace.formats.answer_key import parse_answer_key, score_answers
 from hits.marketplace.models import QualificationRequest, QualificationType, RequestState, Worker
-from hits.marketplace.selectors.requestable import Availability, find_requestable_types, get_requestable_type
+from hits.marketplace.selectors.requestable import Availability, find_requestable_types, get_type_availability
 
 from . import qualifications
 from .attempts import MAX_ANSWER_BYTES
@@ -33,7 +33,7 @@ def request_qualification(
     requestable_type = find_requestable_types().filter(pk=qualification_type.pk).first()
     if requestable_type is None:
         raise ActionRefused(NOT_REQUESTABLE)
-    current = get_requestable_type(locked_worker, requestable_type, now)
+    current = get_type_availability(locked_worker, requestable_type, now)
     if current.availability in {Availability.TAKING, Availability.WAITING} and current.request:
         return current.request
     if current.availability is not Availability.OPEN:

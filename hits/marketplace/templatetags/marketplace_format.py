@@ -7,12 +7,12 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext
 
 from hits.domain.workers.subdivisions import country_subdivisions
-from hits.marketplace.closure_reasons import remove_reference
+from hits.marketplace.closure_reasons import remove_bonus_reference
 from hits.marketplace.models import Worker
 from hits.marketplace.selectors.messages import count_unread
 
 register = template.Library()
-register.filter(remove_reference)
+register.filter(remove_bonus_reference)
 register.simple_tag(count_unread, name="unread_message_count")
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 WHOLE_MINUTES_FROM = 2 * MINUTE
@@ -83,7 +83,7 @@ def approximate_duration(seconds: float | None) -> str:
 
 
 @register.filter
-def clock(seconds: float) -> str:
+def countdown(seconds: float) -> str:
     """``1300 -> "21:40"``, ``3725 -> "1:02:05"``."""
     whole = max(0, int(seconds))
     hours, rest = divmod(whole, HOUR)
@@ -98,12 +98,12 @@ def seconds_until(moment: object, now: object) -> int:
 
 
 @register.simple_tag
-def get_states(country: str) -> list[tuple[str, str]]:
+def get_country_states(country: str) -> list[tuple[str, str]]:
     """Return ``(code, name)`` of a country's known states, sorted by name."""
     return sorted(country_subdivisions(country).items(), key=lambda pair: pair[1])
 
 
 @register.filter
-def state_name(worker: Worker) -> str:
+def worker_state_name(worker: Worker) -> str:
     """Return the name of the worker's declared state, or an empty string."""
     return country_subdivisions(worker.country).get(worker.subdivision, "")

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.marketplace.models import Payout, Worker
 from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payouts import PayoutFieldError, Transfer
@@ -59,7 +59,7 @@ class PayoutForm(_PayoutFormBase):
     )
 
     def __init__(self, worker: Worker, owed_cents: int, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("initial", {"amount": format_usd(owed_cents), "paid_on": payouts.today()})
+        kwargs.setdefault("initial", {"amount": format_bare_usd(owed_cents), "paid_on": payouts.today()})
         super().__init__(*args, **kwargs)
         self.worker = worker
         self.owed_cents = owed_cents
@@ -71,7 +71,7 @@ class PayoutForm(_PayoutFormBase):
         with _as_validation_error():
             cents = payouts.validate_cents(payout_file.parse_amount(self.cleaned_data["amount"]))
         if cents > self.owed_cents:
-            raise forms.ValidationError(f"{format_usd(self.owed_cents)} is owed; pay that or less.")
+            raise forms.ValidationError(f"{format_bare_usd(self.owed_cents)} is owed; pay that or less.")
         return cents
 
     def clean_paid_on(self) -> date:
@@ -82,7 +82,7 @@ class PayoutForm(_PayoutFormBase):
     def clean_means(self) -> str:
         """Return the normalized payment method."""
         with _as_validation_error():
-            return payouts.validate_means(self.cleaned_data["means"])
+            return payouts.validate_payment_means(self.cleaned_data["means"])
 
     def clean_reference(self) -> str:
         """Return the normalized payment reference."""

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from hits.domain.money.usd import format_dollars, format_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars
 from hits.marketplace.selectors import statements
 from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payout_file import COLUMNS, PayoutFileError
@@ -30,7 +30,7 @@ PER_PAGE = 100
 @platform_admin_required
 def payout_list(request: HttpRequest) -> HttpResponse:
     """List the workers with the amounts owed, highest first."""
-    rows = statements.list_owed_workers()
+    rows = statements.list_payees()
     context = {
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
         "total": statements.total_owed_cents(),
@@ -46,10 +46,8 @@ def owed_csv(request: HttpRequest) -> StreamingHttpResponse:
 
 
 def _owed_rows() -> Iterator[tuple[str, ...]]:
-    for worker in (
-        statements.list_owed_workers().filter(owed__gt=0).iterator(chunk_size=statements.CHUNK_SIZE)
-    ):
-        yield worker.worker_id, format_usd(worker.owed), "", "", ""
+    for worker in statements.list_payees().filter(owed__gt=0).iterator(chunk_size=statements.CHUNK_SIZE):
+        yield worker.worker_id, format_bare_usd(worker.owed), "", "", ""
 
 
 @never_cache
@@ -140,8 +138,8 @@ def _read_upload(request: HttpRequest) -> str:
 
 
 def _get_payee_or_404(pk: int) -> Any:
-    """Return the worker with the sums of ``list_owed_workers``, or raise Http404."""
-    return get_object_or_404(statements.list_owed_workers(include_all=True), pk=pk)
+    """Return the worker with the sums of ``list_payees``, or raise Http404."""
+    return get_object_or_404(statements.list_payees(include_all=True), pk=pk)
 
 
 def _read_idempotency_key(request: HttpRequest) -> str:

@@ -15,9 +15,9 @@ from hits.marketplace.formats.question_form import parse_question_form
 from hits.marketplace.models import Clock, QualificationType, RequestState, Worker
 from hits.marketplace.selectors.requestable import (
     Availability,
-    RequestableType,
+    TypeAvailability,
     find_visible_type,
-    get_requestable_type,
+    get_type_availability,
 )
 from hits.marketplace.services import qualification_requests
 
@@ -33,7 +33,7 @@ def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpRes
     test = qualification_type.test
     context = {
         "worker": worker,
-        "row": get_requestable_type(worker, qualification_type, Clock.now()),
+        "row": get_type_availability(worker, qualification_type, Clock.now()),
         "qualification_type": qualification_type,
         "question_count": len(parse_question_form(test).questions) if test else 0,
     }
@@ -64,7 +64,7 @@ def request_qualification(request: HttpRequest, type_id: str, worker: Worker) ->
 def take_test(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show the worker's running test, or submit its answers."""
     qualification_type = _find_type(worker, type_id)
-    row = get_requestable_type(worker, qualification_type, Clock.now())
+    row = get_type_availability(worker, qualification_type, Clock.now())
     if request.method == "POST":
         return _submit_test(request, worker, row)
     if row.availability is not Availability.TAKING:
@@ -72,7 +72,7 @@ def take_test(request: HttpRequest, type_id: str, worker: Worker) -> HttpRespons
     return _render_test(request, worker, row)
 
 
-def _submit_test(request: HttpRequest, worker: Worker, row: RequestableType) -> HttpResponse:
+def _submit_test(request: HttpRequest, worker: Worker, row: TypeAvailability) -> HttpResponse:
     """Submit a test's answers; after an error the page keeps everything that was typed."""
     own_request = row.request
     if own_request is None or not own_request.test:
@@ -91,7 +91,7 @@ def _submit_test(request: HttpRequest, worker: Worker, row: RequestableType) -> 
         messages.warning(request, gettext(str(error)))
         return _render_test(request, worker, row, form=bind_form(form, posted), status=400)
     if own_request.submitted_at is None:
-        current_row = get_requestable_type(worker, row.qualification_type, Clock.now())
+        current_row = get_type_availability(worker, row.qualification_type, Clock.now())
         bound = bind_form(form, posted, disabled=True)
         return _render_test(request, worker, current_row, form=bound, is_timed_out=True, status=409)
     return redirect("marketplace:qualification", type_id=row.qualification_type.type_id)
@@ -100,7 +100,7 @@ def _submit_test(request: HttpRequest, worker: Worker, row: RequestableType) -> 
 def _render_test(
     request: HttpRequest,
     worker: Worker,
-    row: RequestableType,
+    row: TypeAvailability,
     *,
     form: object = None,
     is_timed_out: bool = False,

@@ -12,7 +12,7 @@ from hits.domain.workers.countries import country_name, list_countries_by_name
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock, Worker
 from hits.marketplace.selectors.qualification_overview import load_qualification_overview
-from hits.marketplace.selectors.requestable import find_offered_types, list_requestable_types
+from hits.marketplace.selectors.requestable import list_type_availabilities, search_types_to_request
 from hits.marketplace.services import countries
 
 from .access import worker_required
@@ -54,12 +54,12 @@ def _render_page(
     now = Clock.now()
     changeable_at = countries.next_change_at(worker)
     query = request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
-    page = Paginator(find_offered_types(worker, query), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(search_types_to_request(worker, query), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "worker": worker,
         "overview": load_qualification_overview(worker, now),
         "now": now,
-        "offers": list_requestable_types(worker, page, now),
+        "offers": list_type_availabilities(worker, page, now),
         "page": page,
         "query": query,
         "countries": list_countries_by_name(),

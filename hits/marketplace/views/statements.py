@@ -11,8 +11,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from hits.domain.files.csv_download import escape_formula
-from hits.domain.money.usd import format_usd
-from hits.marketplace.closure_reasons import remove_reference
+from hits.domain.money.usd import format_bare_usd
+from hits.marketplace.closure_reasons import remove_bonus_reference
 from hits.marketplace.models import Clock, LedgerEntry, Requester, Worker
 from hits.marketplace.selectors import statements
 from hits.marketplace.selectors.statements import DateRange
@@ -74,15 +74,15 @@ def _worker_rows(rows: Iterator[statements.WorkerStatementRow]) -> Iterator[tupl
             entry.created_at.isoformat(timespec="seconds"),
             entry.kind,
             escape_formula(describe_entry(entry)),
-            format_usd(entry.worker_cents),
-            format_usd(row.owed),
+            format_bare_usd(entry.worker_cents),
+            format_bare_usd(row.owed),
         )
 
 
 def describe_entry(entry: LedgerEntry) -> str:
     """Return the purpose of an entry: the bonus's reason, the task's title, or the note."""
     if entry.bonus is not None:
-        return remove_reference(entry.bonus.reason)
+        return remove_bonus_reference(entry.bonus.reason)
     return entry.hit.hit_type.title if entry.hit is not None else entry.note
 
 
@@ -130,10 +130,10 @@ def _requester_rows(rows: Iterator[statements.RequesterStatementRow]) -> Iterato
             entry.hit.hit_id if entry.hit else "",
             entry.assignment.assignment_id if entry.assignment else "",
             entry.worker.worker_id if entry.worker else "",
-            format_usd(entry.available_cents),
-            format_usd(entry.held_cents),
-            format_usd(row.available),
-            format_usd(row.held),
+            format_bare_usd(entry.available_cents),
+            format_bare_usd(entry.held_cents),
+            format_bare_usd(row.available),
+            format_bare_usd(row.held),
             escape_formula(entry.note),
         )
 

@@ -36,7 +36,7 @@ FRAME_SOURCES = task_frame_policy(hit_origin=settings.HIT_ORIGIN)
 def work_list(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Show the worker's open tasks and the groups that can be started now."""
     now = Clock.now()
-    groups, closed_groups = work_groups.list_groups(worker, now)
+    groups, closed_groups = work_groups.list_open_and_closed_groups(worker, now)
     context = {
         "worker": worker,
         "now": now,
@@ -99,7 +99,7 @@ def history(request: HttpRequest, worker: Worker) -> HttpResponse:
     context = {
         "worker": worker,
         "page": page,
-        "unfinished": list(worker_selectors.list_unfinished_attempts(worker)),
+        "unfinished": list(worker_selectors.list_returned_or_timed_out_attempts(worker)),
     }
     return render(request, "marketplace/earnings/history.html", context)
 

@@ -34,6 +34,6 @@ def is_attempt_proven(submit_to: str, *, hit_id: str, assignment_id: str, worker
     )
 
 
-def known_country(environment: str, worker_id: str) -> str:
+def marketplace_country(environment: str, worker_id: str) -> str:
     """Return the worker's country on our own marketplace, for a page whose visitor is proven."""
     return str(import_string(settings.KNOWN_COUNTRY)(worker_id)) if has_attempt_proof(environment) else ""

@@ -30,7 +30,7 @@ from hits.models import (
 )
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof
 from hits.selectors.eligibility.limits import unit_taken_refusals, worker_limit_refusals
-from hits.selectors.eligibility.requirement_labels import country_list
+from hits.selectors.eligibility.requirement_labels import join_country_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ def _requirement_reason(row: BatchRequirement, holdings: WorkerHoldings) -> str:
     qualification = row.qualification
     if qualification is None:
         # The declared country is not shown: an address with a worker's id proves no identity.
-        return f"This task is open in {country_list(row.values)}. The country you declared is not among them."
+        return f"This task is open in {join_country_names(row.values)}. The country you declared is not among them."
     decision = holdings.decisions.get(qualification.pk)
     decided_on = f"{decision.decided_at:%-d %B %Y}" if decision is not None else ""
     absent = Comparator(row.comparator) is Comparator.DOES_NOT_EXIST

@@ -78,7 +78,7 @@ def has_ended(attempt: Attempt) -> bool:
     return (attempt.released_at is not None or time_is_over) and not attempt.submissions.exists()
 
 
-def lost_cutoff(batch: Batch) -> datetime | None:
+def lost_submission_cutoff(batch: Batch) -> datetime | None:
     """Return the opening time before which an answer that the marketplace does not show counts as lost.
 
     Its allowed time and the grace period ended before the last synchronisation; a closed batch needs no further one.

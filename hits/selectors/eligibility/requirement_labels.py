@@ -61,7 +61,7 @@ def pool_label(pool: Pool) -> str:
     return _POOL_LABELS.get(pool, f"Workers who hold “{pool.value}”")
 
 
-def country_list(codes: Sequence[str]) -> str:
+def join_country_names(codes: Sequence[str]) -> str:
     """Return the names of countries, joined with commas and “and”."""
     names = [country_name(code) for code in codes]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
@@ -72,7 +72,8 @@ def _country_labels(rows: Sequence[BatchRequirement]) -> list[str]:
     for row in rows:
         if row.qualification is None:
             excluding = row.comparator in {Comparator.NOT_IN, Comparator.NOT_EQUAL_TO}
-            labels.append(f"All except {country_list(row.values)}" if excluding else country_list(row.values))
+            names = join_country_names(row.values)
+            labels.append(f"All except {names}" if excluding else names)
     return labels
 
 

@@ -33,7 +33,7 @@ def choose_photos(project: Project, kind: str, choice: ImageSelection) -> list[i
     return choice.select(list(photos.values_list("pk", "name")))
 
 
-def count_by_split(project: Project) -> list[tuple[str, int]]:
+def count_photos_by_split(project: Project) -> list[tuple[str, int]]:
     """Return the splits of the project's usable photos with their counts."""
     rows = usable_images(project).exclude(split="").values_list("split").annotate(Count("pk"))
     return [(split, count) for split, count in rows.order_by("split")]

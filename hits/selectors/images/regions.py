@@ -9,7 +9,7 @@ from hits.domain.images.region_drawing import highlighted_jpeg
 from hits.models import Image, Unit
 
 
-def render_region(public_id: uuid.UUID) -> bytes | None:
+def render_photo_with_region(public_id: uuid.UUID) -> bytes | None:
     """Return a JPEG of a unit's photo in full size with its region highlighted.
 
     ``None`` if there is no such unit, its kind has no region, or the photo was taken down.

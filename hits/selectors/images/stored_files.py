@@ -1,4 +1,4 @@
-"""The files that rows refer to, with their expected content. Apps above add theirs (``register_files``)."""
+"""The files that rows refer to, with their expected content. Apps above add theirs (``register_file_provider``)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ Provider = Callable[[], Iterator[StoredFile]]
 _providers: list[Provider] = []
 
 
-def register_files(provider: Provider) -> None:
+def register_file_provider(provider: Provider) -> None:
     """Register a provider of an app above for the files of its rows."""
     if provider not in _providers:
         _providers.append(provider)

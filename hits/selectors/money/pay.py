@@ -16,7 +16,7 @@ from hits import registry
 from hits.charts.chart import Chart
 from hits.charts.pay import PayPoint, pay_chart, pay_histogram
 from hits.domain.money.pay import RateSpread, cents_per_hour, mean_cents, median_cents, rate_spread
-from hits.domain.states import AssignmentStatus, CallState, Match, Purpose
+from hits.domain.states import AssignmentStatus, CallState, Purpose, SubmissionMatch
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Project, Worker
 from hits.selectors.money.bonus_items import count_bonus_items
 
@@ -47,8 +47,9 @@ def measured_work(
 ) -> list[MeasuredWork]:
     """Return the measured work of a batch or project, oldest first; six queries.
 
-    ``workers`` restricts it to some workers. ``promised`` is an earlier result of ``promised_bonuses``. Simulated
-    submissions count like others, with the times that the script reported.
+    ``workers`` restricts it to some workers. ``promised`` is an earlier result of
+    ``promised_bonus_cents_by_assignment``. Simulated submissions count like others, with the times that the script
+    reported.
     """
     rows = measured_assignments(scope, workers).order_by("submitted_at", "id")
     batches = {batch.pk: batch for batch in _scope_batches(scope)}
@@ -70,7 +71,9 @@ def measured_assignments(
     Compensations are left out: the active time of their page is not the time of the work.
     """
     rows = Assignment.objects.filter(
-        _scope_filter("hit__unit__batch", scope), match=Match.MATCHED, submission__active_seconds__gt=0
+        _scope_filter("hit__unit__batch", scope),
+        match=SubmissionMatch.MATCHED,
+        submission__active_seconds__gt=0,
     )
     rows = rows.exclude(status=AssignmentStatus.REJECTED).exclude(
         hit__unit__batch__kind__in=registry.kinds_with_purpose(Purpose.COMPENSATING)
@@ -99,11 +102,13 @@ def bonus_cents_by_assignment(
         calls = calls.filter(assignment__worker__in=workers)
     sums = calls.order_by().values_list("assignment").annotate(Sum("amount_cents"))
     extras: Counter[int] = Counter(dict(sums))
-    extras.update(promised_bonuses(scope, batches, workers) if promised is None else promised)
+    extras.update(
+        promised_bonus_cents_by_assignment(scope, batches, workers) if promised is None else promised
+    )
     return extras
 
 
-def promised_bonuses(
+def promised_bonus_cents_by_assignment(
     scope: Batch | Project, batches: Mapping[int, Batch], workers: Collection[int] | None = None
 ) -> dict[int, int]:
     """Return each undecided assignment's promised bonus in cents; two queries."""
@@ -119,7 +124,7 @@ def promised_bonuses(
     return {pk: batches[batch].bonus_cents * items[pk] for pk, batch in rows if items[pk]}
 
 
-def paid_top_ups(assignments: Collection[int]) -> Counter[int]:
+def paid_top_up_cents_by_assignment(assignments: Collection[int]) -> Counter[int]:
     """Return each assignment's paid top-ups in cents; one query."""
     calls = OutgoingCall.objects.filter(
         assignment__in=assignments,
@@ -143,12 +148,14 @@ def hourly_rates(work: Iterable[MeasuredWork]) -> list[int]:
     return [row.rate_cents for row in work if row.rate_cents is not None]
 
 
-def work_spread(work: Iterable[MeasuredWork], target: int) -> RateSpread | None:
+def hourly_rate_spread(work: Iterable[MeasuredWork], target: int) -> RateSpread | None:
     """Return the distribution of the hourly rates, or ``None`` without work."""
     return rate_spread([(row.cents, row.active_seconds) for row in work], target)
 
 
-def median_by_worker(project: Project, *, workers: Collection[int] | None = None) -> dict[int, int | None]:
+def median_rate_by_worker(
+    project: Project, *, workers: Collection[int] | None = None
+) -> dict[int, int | None]:
     """Return each worker's median cents per hour in a project; ``workers`` restricts it to some workers."""
     batches = {batch.pk: batch for batch in _scope_batches(project)}
     bonus_cents = bonus_cents_by_assignment(project, batches, workers)
@@ -163,7 +170,7 @@ def median_by_worker(project: Project, *, workers: Collection[int] | None = None
     return {worker: median_cents(rates) for worker, rates in by_worker.items()}
 
 
-def most_active_share(work: Iterable[MeasuredWork]) -> tuple[int, float]:
+def worker_count_and_most_active_share(work: Iterable[MeasuredWork]) -> tuple[int, float]:
     """Return the number of workers and the share of the most active one (0 to 1)."""
     counts = Counter(row.worker for row in work)
     return len(counts), (max(counts.values()) / counts.total() if counts else 0.0)
@@ -234,12 +241,14 @@ def project_pay(project: Project, kind: str = "") -> ProjectPay:
         for row in work:
             groups[key(row)].append(row)
         found = [
-            PayRow(k, group_label(k), s) for k, group in groups.items() if (s := work_spread(group, target))
+            PayRow(k, group_label(k), s)
+            for k, group in groups.items()
+            if (s := hourly_rate_spread(group, target))
         ]
         return sorted(found, key=lambda row: (row.spread.median, str(row.label)))
 
     return ProjectPay(
-        total=work_spread(work, target),
+        total=hourly_rate_spread(work, target),
         by_batch=group_rows(lambda row: row.batch, lambda pk: batches[pk].name),
         by_kind=group_rows(lambda row: batches[row.batch].kind, kind_title),
         by_worker=group_rows(lambda row: row.worker, lambda pk: str(Worker(pk=pk))),

@@ -6,7 +6,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q, Sum
 
 from hits.charts.chart import Chart
-from hits.domain.money.pay import RateSpread, TopUp
+from hits.domain.money.pay import RateSpread, TopUpTotal
 from hits.domain.states import CallState
 from hits.models import Assignment, Batch
 from hits.selectors.money import pay, top_ups
@@ -24,7 +24,7 @@ class PayCard:
     by_day: bool
     workers: int
     most_active_percent: int
-    top_up: TopUp
+    top_up: TopUpTotal
     topped_up_cents: int
 
 
@@ -33,7 +33,7 @@ def pay_card(batch: Batch) -> PayCard:
     count, state = _fingerprint(batch)
     if count < MIN_CACHED_SUBMISSIONS:
         return _compute_pay_card(batch)
-    key = f"pay-card:{batch.pk}:{state}"
+    key = f"batch-pay-card:{batch.pk}:{state}"
     cached: PayCard | None = cache.get(key)
     if cached is None:
         cached = _compute_pay_card(batch)
@@ -63,18 +63,18 @@ def _fingerprint(batch: Batch) -> tuple[int, str]:
 
 
 def _compute_pay_card(batch: Batch) -> PayCard:
-    promised = pay.promised_bonuses(batch, {batch.pk: batch})
+    promised = pay.promised_bonus_cents_by_assignment(batch, {batch.pk: batch})
     work = pay.measured_work(batch, promised=promised)
     target = batch.project.target_cents_per_hour
-    workers, most_active = pay.most_active_share(work)
+    workers, most_active = pay.worker_count_and_most_active_share(work)
     by_day = len({row.at.date() for row in work}) > 1
     proposal = top_ups.propose_top_up(batch, promised=promised)
     return PayCard(
-        spread=pay.work_spread(work, target),
+        spread=pay.hourly_rate_spread(work, target),
         chart=(pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
         by_day=by_day,
         workers=workers,
         most_active_percent=round(100 * most_active),
-        top_up=TopUp(proposal.cents, proposal.submission_count),
+        top_up=TopUpTotal(proposal.cents, proposal.submission_count),
         topped_up_cents=top_ups.topped_up_cents(batch),
     )

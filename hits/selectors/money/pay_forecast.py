@@ -3,7 +3,7 @@
 from django.db.models import QuerySet
 
 from hits.domain.money.pay_forecast import PayForecast, PayPlan, PaySample, forecast_pay
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.kind import HitKind
 from hits.models import Assignment, Project
 
@@ -43,7 +43,7 @@ def _timed_assignments(project: Project, kind: str) -> "QuerySet[Assignment]":
     rows = Assignment.objects.filter(
         hit__unit__batch__project=project,
         hit__unit__batch__kind=kind,
-        match=Match.MATCHED,
+        match=SubmissionMatch.MATCHED,
         submission__active_seconds__gt=0,
     )
     return rows.exclude(status=AssignmentStatus.REJECTED).order_by("-submitted_at", "-id")

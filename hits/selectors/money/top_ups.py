@@ -54,12 +54,12 @@ class WorkerTopUp:
         return str(Worker(pk=self.worker))
 
     @property
-    def before_cents(self) -> int:
+    def rate_before_cents(self) -> int:
         """Cents per hour of this work before the top-up."""
         return round(self.earned_cents * HOUR_SECONDS / self.active_seconds)
 
     @property
-    def after_cents(self) -> int:
+    def rate_after_cents(self) -> int:
         """Cents per hour of this work after the top-up."""
         return round((self.earned_cents + self.cents) * HOUR_SECONDS / self.active_seconds)
 
@@ -94,7 +94,7 @@ class TopUpProposal:
         return len(self.underpaid)
 
     @property
-    def reached_count(self) -> int:
+    def target_reached_count(self) -> int:
         """How many approved submissions reach the target now."""
         return len(self.rates) - len(self.underpaid)
 
@@ -123,7 +123,7 @@ def propose_top_up(
     """Return the top-up that lifts each approved submission to the target; five queries.
 
     The default target is the project's. Earlier top-ups count as earned, paid or pending. ``promised`` is an earlier
-    result of ``promised_bonuses``.
+    result of ``promised_bonus_cents_by_assignment``.
     """
     target = batch.project.target_cents_per_hour if target_cents_per_hour is None else target_cents_per_hour
     bonus_cents = bonus_cents_by_assignment(

@@ -12,7 +12,14 @@ from django.db import IntegrityError, transaction
 from hits import registry
 from hits.domain.jobs import turns
 from hits.domain.money.usd import format_dollars
-from hits.domain.states import AssignmentStatus, Match, Purpose, Remedy, Verdict, WorkerAction
+from hits.domain.states import (
+    AssignmentStatus,
+    MismatchRemedy,
+    Purpose,
+    SubmissionMatch,
+    Verdict,
+    WorkerAction,
+)
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator, GuardedActions
 from hits.models import Assignment, Batch, Resolution, Submission
@@ -117,7 +124,7 @@ def _write_resolution(
 ) -> Resolution:
     resolution = Resolution.objects.create(
         submission=submission,
-        remedy=Remedy.COMPENSATE,
+        remedy=MismatchRemedy.COMPENSATE,
         note=note.strip()[:1000],
         compensation=compensation,
         decided_by_id=by.pk if by else None,
@@ -138,7 +145,7 @@ def approve_submitted_compensations(*, marketplace: Marketplace) -> int:
         hit__environment=marketplace.environment.name,
         hit__unit__batch__kind__in=registry.kinds_with_purpose(Purpose.COMPENSATING),
         status=AssignmentStatus.SUBMITTED,
-        match=Match.MATCHED,
+        match=SubmissionMatch.MATCHED,
         decisions=None,
     )
     approved = 0
@@ -150,5 +157,5 @@ def approve_submitted_compensations(*, marketplace: Marketplace) -> int:
             # The sweep repeats decided calls that are outstanding.
             logger.warning("compensation %s is not paid yet: %s", assignment.pk, error)
         approved += 1
-        turns.end_if_over()
+        turns.end_turn_if_over()
     return approved

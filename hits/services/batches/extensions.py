@@ -133,13 +133,17 @@ def execute_extensions(*, batch: Batch, marketplace: Marketplace, progress: Prog
     """
     calls = OutgoingCall.objects.filter(extension__isnull=False)
 
-    def check_budget(number: int) -> None:
-        if number % BUDGET_CHECK_INTERVAL == 1:
+    def check_budget_at_interval(call_number: int) -> None:
+        if call_number % BUDGET_CHECK_INTERVAL == 1:
             budget.check_batch_budget(batch=batch, marketplace=marketplace)
 
     try:
         settled = outbox.settle_outstanding(
-            marketplace=marketplace, batch=batch, calls=calls, progress=progress, before_each=check_budget
+            marketplace=marketplace,
+            batch=batch,
+            calls=calls,
+            progress=progress,
+            before_each=check_budget_at_interval,
         )
     except Cancelled:
         _refuse_untried_calls(batch, STOPPED_MESSAGE)

@@ -119,7 +119,7 @@ def request_approval(*, batch: Batch, last: int, by: AbstractBaseUser | None) ->
     )
 
 
-def approve_waiting(
+def approve_waiting_assignments(
     *,
     batch: Batch,
     by: AbstractBaseUser | None,
@@ -145,7 +145,7 @@ def approve_waiting(
         counts.setdefault(name, 0)
     for number, pk in enumerate(ids, start=1):
         if number > 1:
-            turns.end_if_over()
+            turns.end_turn_if_over()
         row = Assignment.objects.select_related("hit__unit__batch__project", "worker", "submission").get(
             pk=pk
         )
@@ -275,7 +275,7 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace, after: int = 0) ->
     ended = ended.exclude(pk__in=_pending_overrides(batch).values("assignment__hit"))
     for hit in ended.filter(pk__gt=after).order_by("pk").select_related("unit__batch__project"):
         _dispose_hit(hit, marketplace)
-        turns.end_if_over(disposed=hit.pk)
+        turns.end_turn_if_over(disposed=hit.pk)
     # A worker may have accepted a live HIT without opening our page, so it has to be synced further.
     has_open_hits = hits.filter(state__in=[HitState.LIVE, *UNPUBLISHED_HIT_STATES]).exists()
     has_undecided = Assignment.objects.filter(

@@ -36,14 +36,14 @@ def poll_open_batches(*, marketplace: Marketplace, resume_point: ResumePoint | N
             raise TurnOver({"step": number, "at": turn_over.resume_point}) from turn_over
 
 
-def _settle_calls(marketplace: Marketplace, resume_point: ResumePoint) -> None:
+def _settle_orphaned_calls(marketplace: Marketplace, resume_point: ResumePoint) -> None:
     orphaned = outbox.orphaned_calls(marketplace.environment.name)
     outbox.settle_outstanding(
         marketplace=marketplace, calls=orphaned, after=resume_point.get(outbox.AFTER_KEY, 0)
     )
 
 
-def _settle_decisions(marketplace: Marketplace, resume_point: ResumePoint) -> None:
+def _settle_worker_decisions(marketplace: Marketplace, resume_point: ResumePoint) -> None:
     qualifications.settle_outstanding_decisions(
         marketplace=marketplace, after=resume_point.get(qualifications.AFTER_KEY, 0)
     )
@@ -75,8 +75,8 @@ def _approve_compensations(marketplace: Marketplace, resume_point: ResumePoint) 
 
 # In the order in which people wait for it.
 _STEPS: tuple[Callable[[Marketplace, ResumePoint], None], ...] = (
-    _settle_calls,
-    _settle_decisions,
+    _settle_orphaned_calls,
+    _settle_worker_decisions,
     _sync_batches,
     _approve_compensations,
 )

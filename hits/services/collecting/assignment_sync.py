@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from hits.domain.jobs import turns
 from hits.domain.mturk_formats.answer_xml import AnswerError, extract_fields
-from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.domain.states import AssignmentStatus, HitState, SubmissionMatch
 from hits.models import Assignment, Batch, Hit, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
 from hits.selectors.batches import iterate_in_chunks
@@ -66,7 +66,7 @@ def sync_batch(
         if not hit.hit_id or _is_complete(hit):
             continue
         if last:
-            turns.end_if_over(hit=last, asked_at=started_at.isoformat(), counts=counts)
+            turns.end_turn_if_over(hit=last, asked_at=started_at.isoformat(), counts=counts)
         last = hit.pk
         counts["hits"] += 1
         try:
@@ -79,7 +79,7 @@ def sync_batch(
             continue
         for assignment, new in found:
             counts["new"] += new
-            matched = assignment.match == Match.MATCHED
+            matched = assignment.match == SubmissionMatch.MATCHED
             counts["matched"] += matched
             counts["unmatched"] += not matched
     Batch.objects.filter(pk=batch.pk).update(synced_at=started_at)
@@ -132,15 +132,17 @@ def _later_status(known: str, remote: str) -> str:
     return max(known, remote, key=lambda status: _STATUS_ORDER.index(AssignmentStatus(status)))
 
 
-def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tuple[Match, Submission | None]:
+def _find_submission(
+    hit: Hit, worker: Worker, remote: RemoteAssignment
+) -> tuple[SubmissionMatch, Submission | None]:
     try:
         fields = extract_fields(remote.answer_xml, ("submission_id", "sha256"))
         submission_id = uuid.UUID(fields["submission_id"])
     except (AnswerError, ValueError):
-        return Match.MARKETPLACE_ONLY, None
+        return SubmissionMatch.MARKETPLACE_ONLY, None
     found = Submission.objects.select_related("attempt").filter(pk=submission_id).first()
     if found is None:
-        return Match.MARKETPLACE_ONLY, None
+        return SubmissionMatch.MARKETPLACE_ONLY, None
     attempt = found.attempt
     is_same = (
         attempt.hit_id == hit.pk
@@ -148,7 +150,7 @@ def _find_submission(hit: Hit, worker: Worker, remote: RemoteAssignment) -> tupl
         and attempt.worker_id == worker.pk
         and found.sha256 == fields["sha256"]
     )
-    return (Match.MATCHED, found) if is_same else (Match.MISMATCH, None)
+    return (SubmissionMatch.MATCHED, found) if is_same else (SubmissionMatch.MISMATCH, None)
 
 
 def _post_to_ledger(assignment: Assignment) -> None:

@@ -92,7 +92,7 @@ def process_notifications(*, marketplace: Marketplace) -> int:
         done += len(rows)
         if not _process_chunk(marketplace, rows):
             break
-        turns.end_if_over()
+        turns.end_turn_if_over()
     return done
 
 

@@ -82,7 +82,7 @@ def notify_workers(*, image: Image, marketplace: Marketplace) -> int:
 
 
 @transaction.atomic
-def plan_late_expiries() -> int:
+def plan_expiries_of_taken_down_images() -> int:
     """Plan the expiry of HITs that became live after their photo was taken down; return their number."""
     taken_down = Image.objects.filter(taken_down_at__isnull=False, units__hits__in=_offered_hits()).distinct()
     return sum(_plan_expiries(image) for image in taken_down)

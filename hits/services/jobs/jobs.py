@@ -266,7 +266,7 @@ def resume_job(*, job: Job, queue: bool = True) -> Job:
     is_resumable = Q(state__in=STOPPED_JOB_STATES) | lost_job_filter(now)
     try:
         with transaction.atomic():
-            subjobs.cancel_waiting_job(job.pk, now)
+            subjobs.cancel_waiting_parent(job.pk, now)
             is_queued = Job.objects.filter(is_resumable, pk=job.pk, resumable=True, parent=None).update(
                 state=JobState.QUEUED,
                 cancel_requested=False,

@@ -9,7 +9,7 @@ from celery import current_app
 from django.db.models import Q
 
 from hits.domain.jobs.queues import INTERVAL_SECONDS
-from hits.domain.jobs.turns import TurnOver, turn
+from hits.domain.jobs.turns import TurnOver, time_limited_turn
 from hits.models import Heartbeat
 from hits.services.jobs.database_clock import database_now
 
@@ -29,7 +29,7 @@ def run_periodic_task(task: str, work: Callable[[], object]) -> None:
         return
     next_point: dict[str, Any] = {}
     try:
-        with turn(TURN_SECONDS, resume_point):
+        with time_limited_turn(TURN_SECONDS, resume_point):
             work()
     except TurnOver as turn_over:
         next_point = turn_over.resume_point or {"again": True}

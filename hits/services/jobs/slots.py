@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from django.utils import timezone
 
 from hits.domain.jobs.queues import LIGHT_QUEUES, Queue
-from hits.domain.jobs.turns import turn
+from hits.domain.jobs.turns import time_limited_turn
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs import wakeups, worker_process
@@ -49,7 +49,7 @@ def limit_to_turn(job: Job) -> AbstractContextManager[None]:
     """Limit a light job in a worker process to a turn (a time slice); heavy jobs and commands run to completion."""
     if worker_process.current_worker_process() is None or job.queue not in LIGHT_QUEUES:
         return nullcontext()
-    return turn(TURN_SECONDS)
+    return time_limited_turn(TURN_SECONDS)
 
 
 def run_in_worker(run: Callable[[int], object], job_id: int) -> None:

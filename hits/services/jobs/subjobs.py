@@ -78,7 +78,7 @@ def finish_or_requeue_parent(parent_id: int) -> Job | None:
     if subjobs.filter(state__in=OPEN_JOB_STATES).exists():
         return None
     waiting = Job.objects.filter(pk=parent_id, state=JobState.WAITING)
-    total_done = F("done") + _subjobs_done(parent_id)
+    total_done = F("done") + _sum_subjobs_done(parent_id)
     failed = subjobs.filter(state=JobState.FAILED).order_by("pk").first()
     if failed is not None or subjobs.filter(state=JobState.CANCELLED).exists():
         state = JobState.CANCELLED if failed is None else JobState.FAILED
@@ -89,18 +89,18 @@ def finish_or_requeue_parent(parent_id: int) -> Job | None:
     return None
 
 
-def _subjobs_done(parent_id: int) -> int:
+def _sum_subjobs_done(parent_id: int) -> int:
     return Job.objects.filter(parent=parent_id).aggregate(done=Sum("done"))["done"] or 0
 
 
-def cancel_waiting_job(parent_id: int, now: datetime) -> None:
+def cancel_waiting_parent(parent_id: int, now: datetime) -> None:
     """Cancel a waiting job and its open subjobs, unless a process works on one of them."""
     subjobs = Job.objects.filter(parent=parent_id)
     running_subjobs = Job.objects.filter(parent=OuterRef("pk"), state=JobState.RUNNING, lease_until__gte=now)
     waiting = Job.objects.filter(~Exists(running_subjobs), pk=parent_id, state=JobState.WAITING)
     if waiting.update(state=JobState.CANCELLED, finished_at=now):
         subjobs.filter(state__in=OPEN_JOB_STATES).update(state=JobState.CANCELLED, finished_at=now)
-        Job.objects.filter(pk=parent_id).update(done=F("done") + _subjobs_done(parent_id))
+        Job.objects.filter(pk=parent_id).update(done=F("done") + _sum_subjobs_done(parent_id))
 
 
 def cancel_subjobs(parent_id: int) -> None:

@@ -32,9 +32,9 @@ from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.request_token import build_planned_hit
-from hits.services.launching.terms import NOT_EXCLUDED, Eligibility, LaunchTerms, resolve_terms
+from hits.services.launching.terms import NOT_EXCLUDED, Eligibility, LaunchTerms, resolve_pay_and_redundancy
 from hits.services.money import budget
-from hits.services.typed_values import clean_field, get_kind
+from hits.services.typed_values import clean_field, get_kind_or_refuse
 from hits.services.workers.qualifications import get_or_create_pool_qualification
 
 PUBLISH_TASK = "hits.publish_batch"
@@ -71,7 +71,7 @@ def launch_batch(
         Refused: no unit, an unknown kind, a bad unit, an image of another project, bad terms, an impossible
             requirement, a missing typed sum, a sum over a cap, or too little funds.
     """
-    kind = get_kind(kind_name)
+    kind = get_kind_or_refuse(kind_name)
     environment = current_environment()
     if not units:
         raise Refused("units: there is no unit to launch; choose at least one")
@@ -187,7 +187,7 @@ def _create_batch(  # noqa: PLR0917 - private
     provenance: dict[str, Any],
     cost: Estimate,
 ) -> Batch:
-    reward, bonus, redundancy = resolve_terms(kind, terms)
+    reward, bonus, redundancy = resolve_pay_and_redundancy(kind, terms)
     return Batch.objects.create(
         project=project,
         kind=kind.name,

@@ -5,7 +5,7 @@ from hits.domain.money.fees import FeeSchedule
 from hits.domain.units.redundancy import slice_sizes
 from hits.kind import HitKind
 from hits.mturk.environments import Environment, current_environment
-from hits.services.launching.terms import LaunchTerms, resolve_terms
+from hits.services.launching.terms import LaunchTerms, resolve_pay_and_redundancy
 
 
 def estimate_cost(
@@ -13,7 +13,7 @@ def estimate_cost(
 ) -> Estimate:
     """Return what a batch of ``units`` units costs on the configured marketplace."""
     fees = _fee_schedule(environment or current_environment(), terms)
-    reward, bonus, redundancy = resolve_terms(kind, terms)
+    reward, bonus, redundancy = resolve_pay_and_redundancy(kind, terms)
     sizes = slice_sizes(redundancy)
     assignments = units * redundancy
     max_bonus = bonus * kind.max_bonus_items  # one payment for each assignment, with one fee

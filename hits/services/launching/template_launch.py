@@ -99,7 +99,7 @@ def launch_template(
     _check_template(plan, hosts)
     rows = range(len(plan.table.rows))
     units = [
-        PlannedUnit(f"row-{index + 1}", {"template": template.pk, "values": plan.table.values(index)})
+        PlannedUnit(f"row-{index + 1}", {"template": template.pk, "values": plan.table.row_values(index)})
         for index in rows
     ]
     provenance: dict[str, Any] = {

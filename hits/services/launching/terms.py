@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hits.domain.money.usd import format_usd
+from hits.domain.money.usd import format_bare_usd
 from hits.domain.states import UnitScope
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator, GuardedActions
@@ -63,7 +63,7 @@ class LaunchTerms:
     duration_seconds: int | None = None  # time of a worker for a task
 
 
-def resolve_terms(kind: HitKind, terms: LaunchTerms) -> tuple[int, int, int]:
+def resolve_pay_and_redundancy(kind: HitKind, terms: LaunchTerms) -> tuple[int, int, int]:
     """Return reward and bonus in cents and the redundancy of a launch; the kind gives the defaults.
 
     Raises Refused with the field's name and the allowed range.
@@ -77,9 +77,9 @@ def resolve_terms(kind: HitKind, terms: LaunchTerms) -> tuple[int, int, int]:
     ):
         raise Refused("duration: use 30 seconds to 365 days")
     if not 1 <= reward <= MAX_CENTS:
-        raise Refused(f"reward: use at least 1 cent and at most {format_usd(MAX_CENTS)}")
+        raise Refused(f"reward: use at least 1 cent and at most {format_bare_usd(MAX_CENTS)}")
     if not 0 <= bonus <= MAX_CENTS:
-        raise Refused(f"bonus: use 0 cents to {format_usd(MAX_CENTS)}")
+        raise Refused(f"bonus: use 0 cents to {format_bare_usd(MAX_CENTS)}")
     if not 1 <= redundancy <= MAX_REDUNDANCY:
         raise Refused(f"workers per item: use 1 to {MAX_REDUNDANCY}")
     return reward, bonus, redundancy

@@ -64,7 +64,7 @@ def read_units(
         units = _UnitReader(project, kind, key or kind.unit_key)
         units.read(lines)
         if check is not None:
-            units.check(check)
+            units.add_check_problems(check)
         if problems or units.problems:
             raise UnitFileError(sorted(problems + units.problems, key=_line_number))
     except UnitFileError as error:
@@ -111,7 +111,7 @@ class _UnitReader:
                 shown.setdefault(image, []).append(line.number)
         self._check_images(shown)
 
-    def check(self, check: UnitCheck) -> None:
+    def add_check_problems(self, check: UnitCheck) -> None:
         """Add the problems that ``check`` finds."""
         for position, problem in check(self.found):
             self._add_problem(self.lines[position], problem)
@@ -174,7 +174,7 @@ def save_unit_file(
     *, project: Project, kind: HitKind, name: str, data: bytes, units: int, by: AbstractBaseUser | None
 ) -> UnitFile:
     """Store a valid file until its launch, for a day at most."""
-    delete_old_files()
+    delete_old_unit_files()
     return UnitFile.objects.create(
         project=project,
         kind=kind.name,
@@ -196,7 +196,7 @@ def open_content(row: UnitFile) -> BinaryIO:
     return io.BytesIO(row.content.encode("utf-8"))
 
 
-def delete_old_files() -> int:
+def delete_old_unit_files() -> int:
     """Delete files that were not launched within a day; return their number."""
     return UnitFile.objects.filter(uploaded_at__lte=timezone.now() - RETENTION).delete()[0]
 

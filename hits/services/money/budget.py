@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count
 
-from hits.domain.money.usd import format_dollars, format_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars
 from hits.domain.states import HitState
 from hits.models import Batch, Hit, Project
 from hits.mturk.environments import Environment
@@ -20,7 +20,7 @@ MAX_TARGET_CENTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
+class RequiredConfirmation:
     """A sum that a person has to type because of a live marketplace or the project's threshold."""
 
     cents: int
@@ -31,11 +31,13 @@ class Confirmation:
 
 def required_confirmation(
     *, project: Project, environment: Environment, max_cents: int
-) -> Confirmation | None:
+) -> RequiredConfirmation | None:
     """Return the sum to type before ``max_cents`` may be committed; none if a button is enough."""
     if not environment.is_live and max_cents <= project.confirm_above_cents:
         return None
-    return Confirmation(max_cents, environment.is_live, environment.label, project.confirm_above_cents)
+    return RequiredConfirmation(
+        max_cents, environment.is_live, environment.label, project.confirm_above_cents
+    )
 
 
 def check_caps(*, project: Project, more_cents: int, batch: Batch | None = None) -> None:
@@ -163,7 +165,7 @@ def check_confirmation(
         else f"this is more than {format_dollars(required.above_cents)}, the project's confirmation threshold"
     )
     raise ConfirmationRequired(
-        f"{reason}; type the maximum cost, {format_usd(required.cents)}, to continue", required.cents
+        f"{reason}; type the maximum cost, {format_bare_usd(required.cents)}, to continue", required.cents
     )
 
 

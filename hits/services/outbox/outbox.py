@@ -156,7 +156,7 @@ def settle_outstanding(
         if progress is not None:
             progress.step(number, len(ids))
         if number < len(ids):
-            turns.end_if_over(**{AFTER_KEY: pk})
+            turns.end_turn_if_over(**{AFTER_KEY: pk})
     return SettleCounts(**counts)
 
 

@@ -136,13 +136,16 @@ def record_earlier_decision(call: OutgoingCall, error: MarketplaceError, marketp
         if status == AssignmentStatus.APPROVED:
             _set_status(call, AssignmentStatus.APPROVED)
             postings.post_reward(call.assignment)
-            return "The marketplace approved and paid it before this decision arrived (auto-approval or a script)."
+            return (
+                "The marketplace approved and paid the submission before this decision arrived "
+                "(auto-approval or a script)."
+            )
         if status == AssignmentStatus.REJECTED:
             _set_status(call, AssignmentStatus.REJECTED)
             postings.post_rejection(call.assignment)
             if call.args.get("override"):
                 return _OVERRIDE_REFUSED
-            return "It was rejected on the marketplace itself before this decision arrived."
+            return "The submission was rejected on the marketplace itself before this decision arrived."
     return ""
 
 

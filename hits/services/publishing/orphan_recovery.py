@@ -91,7 +91,7 @@ def recover_hits(batch: Batch, hits: Iterable[Hit], marketplace: Marketplace) ->
     return missing
 
 
-def find_named_hit(error: MarketplaceError, hit: Hit, marketplace: Marketplace) -> RemoteHit | None:
+def find_hit_named_in_error(error: MarketplaceError, hit: Hit, marketplace: Marketplace) -> RemoteHit | None:
     """Return the HIT that an “already processed” message names, if its annotation is this one's.
 
     Amazon documents that the message holds the HITId, but messages without one occur.

@@ -124,7 +124,7 @@ class _PublicationRun:
             if self.progress is not None:
                 self.progress.advance(published_before + number - len(self.unlisted), total)
             if number < len(pending):
-                turns.end_if_over(**self.rate_limiter.resume_point())
+                turns.end_turn_if_over(**self.rate_limiter.resume_point())
         self._recover_unlisted_hits()
         return self.published
 
@@ -165,7 +165,7 @@ class _PublicationRun:
             return self.rate_limiter.call(create)
         except MarketplaceError as error:
             if error.failure is Failure.ALREADY_EXISTS:  # an earlier call succeeded and its reply was lost
-                return orphan_recovery.find_named_hit(error, hit, self.marketplace)
+                return orphan_recovery.find_hit_named_in_error(error, hit, self.marketplace)
             if not error.is_retryable:
                 _record_refusal(hit, str(error))
             is_unfunded = error.failure is Failure.NO_FUNDS and self.batch.environment == "local"
@@ -180,7 +180,7 @@ class _PublicationRun:
             if not self.unlisted:
                 return
             if seconds and number > first_try:  # the first pause of a later turn was spent in the queue
-                turns.pause_in_queue(seconds, looked=number, **self.rate_limiter.resume_point())
+                turns.end_turn_for_pause(seconds, looked=number, **self.rate_limiter.resume_point())
                 self.rate_limiter.pause(seconds)
             self.publisher.ensure_lease()
             known = len(self.unlisted)

@@ -73,7 +73,7 @@ class RateLimiter:
                 if error.failure is not Failure.THROTTLED or self._clock() >= until:
                     raise
                 self._slow_down()
-                turns.end_if_over(**self.resume_point())
+                turns.end_turn_if_over(**self.resume_point())
             else:
                 self._speed_up()
                 return reply

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from hits.domain.jobs import turns
 from hits.domain.jobs.turns import TurnOver
-from hits.domain.states import UNPUBLISHED_HIT_STATES, AssignmentStatus, HitState, Match
+from hits.domain.states import UNPUBLISHED_HIT_STATES, AssignmentStatus, HitState, SubmissionMatch
 from hits.models import Assignment, Batch, Hit, Job, Reconciliation, TopUp
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteAssignment, RemoteHit
 from hits.payments import ledger
@@ -128,9 +128,9 @@ def reconcile_batch(
         batch=batch,
         hits=comparison.hits,
         failed=comparison.failed,
-        matched=matches.get(Match.MATCHED, 0),
-        marketplace_only=matches.get(Match.MARKETPLACE_ONLY, 0),
-        mismatch=matches.get(Match.MISMATCH, 0),
+        matched=matches.get(SubmissionMatch.MATCHED, 0),
+        marketplace_only=matches.get(SubmissionMatch.MARKETPLACE_ONLY, 0),
+        mismatch=matches.get(SubmissionMatch.MISMATCH, 0),
         ours_only=reconciliation.lost_submissions(batch).count(),
         cents_ours=sums.held + sums.spent,
         cents_marketplace=comparison.cents,
@@ -191,7 +191,7 @@ def _compare_hits(
     left = hits.count() if progress is not None else 0
     for number, hit in enumerate(iterate_in_chunks(hits), start=1):
         if number > 1:
-            turns.end_if_over()
+            turns.end_turn_if_over()
         comparison.hits += 1
         comparison.last = hit.pk
         try:

@@ -6,7 +6,7 @@ Unmatched work stays unmatched, paid or not: it is never judged, exported or mad
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from hits.domain.states import BatchState, HitState, Match, Remedy, Verdict
+from hits.domain.states import BatchState, HitState, MismatchRemedy, SubmissionMatch, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, Resolution, Submission
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteHit
 from hits.payments import ledger
@@ -23,11 +23,11 @@ from hits.services.reviewing import review
 from hits.services.typed_values import check_reason
 
 MAX_NOTE = 1000
-_VERDICT_BY_REMEDY = {Remedy.APPROVE: Verdict.APPROVE, Remedy.REJECT: Verdict.REJECT}
+_VERDICT_BY_REMEDY = {MismatchRemedy.APPROVE: Verdict.APPROVE, MismatchRemedy.REJECT: Verdict.REJECT}
 
 
 def resolve_assignment(
-    *, assignment: Assignment, remedy: Remedy, note: str, by: AbstractBaseUser | None
+    *, assignment: Assignment, remedy: MismatchRemedy, note: str, by: AbstractBaseUser | None
 ) -> tuple[Resolution, Decision | None]:
     """Store the remedy for an unmatched assignment with its calls; ``review.settle_decision`` makes the calls.
 
@@ -38,9 +38,9 @@ def resolve_assignment(
         Conflict: a person or auto-approval decided on it already.
     """
     note = _clean_note(note)
-    if assignment.match == Match.MATCHED:
+    if assignment.match == SubmissionMatch.MATCHED:
         raise Refused("This assignment matches now: decide on it in the review queue.")
-    if remedy is Remedy.COMPENSATE:
+    if remedy is MismatchRemedy.COMPENSATE:
         raise Refused(
             "remedy: the marketplace lists this assignment, so approve it instead of compensating for it"
         )
@@ -77,9 +77,12 @@ def close_without_payment(*, submission: Submission, note: str, by: AbstractBase
     try:
         with transaction.atomic():
             resolution = Resolution.objects.create(
-                submission=submission, remedy=Remedy.KEEP, note=note, decided_by_id=by.pk if by else None
+                submission=submission,
+                remedy=MismatchRemedy.KEEP,
+                note=note,
+                decided_by_id=by.pk if by else None,
             )
-            _record_event(submission.attempt.hit.unit.batch, by, Remedy.KEEP, submission.pk)
+            _record_event(submission.attempt.hit.unit.batch, by, MismatchRemedy.KEEP, submission.pk)
     except IntegrityError as error:
         raise Conflict("Somebody else decided on this submission just now.") from error
     return resolution

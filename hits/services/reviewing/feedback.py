@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
 from hits import registry
-from hits.domain.states import Match, Purpose, TrainingOutcome
+from hits.domain.states import Purpose, SubmissionMatch, TrainingOutcome
 from hits.models import Assignment, Feedback, Submission
 from hits.observing.remarks import MAX_SUMMARY_LENGTH, RemarkError, clean_text, parse_remarks
 from hits.services import audit
@@ -47,7 +47,7 @@ def write_feedback(
 def _check_feedback(submission: Submission, outcome: str, summary: str, remarks: Any) -> dict[str, Any]:
     if registry.get_kind(submission.kind).purpose is not Purpose.TRAINING:
         raise Refused("submission: only training tasks get feedback")
-    if not Assignment.objects.filter(submission=submission, match=Match.MATCHED).exists():
+    if not Assignment.objects.filter(submission=submission, match=SubmissionMatch.MATCHED).exists():
         raise Refused("submission: the marketplace has not confirmed it yet; wait for the next sync")
     if outcome not in set(TrainingOutcome):
         raise Refused(f"outcome: use {' or '.join(TrainingOutcome)}")

@@ -53,7 +53,7 @@ def read_upload(*, batch: Batch, data: bytes | str) -> ResultsUpload:
         table = parse_rows(data, max_rows=MAX_ROWS, max_columns=MAX_COLUMNS)
         _check_columns(table)
         decisions = parse_decisions(
-            (table.lines[index], table.values(index)) for index in range(len(table.rows))
+            (table.lines[index], table.row_values(index)) for index in range(len(table.rows))
         )
     except (RowsError, ResultsError) as error:
         raise Refused(f"results: {error}") from error

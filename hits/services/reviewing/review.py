@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.states import AssignmentStatus, CallState, HitState, Match, Remedy, Verdict
+from hits.domain.states import AssignmentStatus, CallState, HitState, MismatchRemedy, SubmissionMatch, Verdict
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Resolution
 from hits.mturk.port import Marketplace
 from hits.services import audit
@@ -97,7 +97,7 @@ def override_refusal_reason(assignment: Assignment) -> str:
             "A rejection can be overridden within 30 days of the submission, in this case until "
             f"{deadline:%d %b %Y, %H:%M} UTC. Send the worker a compensation instead."
         )
-    if assignment.match != Match.MATCHED:
+    if assignment.match != SubmissionMatch.MATCHED:
         return "The marketplace does not list this submission as ours. You cannot approve it here."
     if assignment.hit.state == HitState.EXPIRED:
         return "Its task is disposed of, so the marketplace allows no override: send a compensation."
@@ -105,11 +105,11 @@ def override_refusal_reason(assignment: Assignment) -> str:
 
 
 def _can_approve(assignment: Assignment, resolution: Resolution | None) -> bool:
-    if assignment.match == Match.MATCHED:
+    if assignment.match == SubmissionMatch.MATCHED:
         return True
     return (
         resolution is not None
-        and resolution.remedy == Remedy.APPROVE
+        and resolution.remedy == MismatchRemedy.APPROVE
         and resolution.assignment_id == assignment.pk
     )
 
@@ -172,7 +172,7 @@ def plan_missing_bonuses(*, batch: Batch) -> int:
     if not batch.bonus_cents:
         return 0
     unplanned = Assignment.objects.filter(
-        hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=Match.MATCHED
+        hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=SubmissionMatch.MATCHED
     )
     approved = unplanned.exclude(decisions__verdict=Verdict.APPROVE).select_related(
         "hit__unit__batch", "submission"

@@ -19,7 +19,7 @@ from django.utils import timezone
 from hits.domain.crashpoints import crash_point
 from hits.domain.jobs import turns
 from hits.domain.states import OPEN_CALL_STATES, CallState, WorkerAction
-from hits.domain.workers.notices import decision_notice
+from hits.domain.workers.notices import worker_decision_notice
 from hits.domain.workers.qualification_pools import DESCRIPTIONS, Pool, qualification_name
 from hits.models import Job, Project, Qualification, Worker, WorkerCall, WorkerDecision
 from hits.mturk.port import Failure, Marketplace, MarketplaceError
@@ -246,7 +246,7 @@ def settle_outstanding_decisions(
         if progress is not None:
             progress.step(number, len(rows))
         if number < len(rows):
-            turns.end_if_over(**{AFTER_KEY: decision.pk})
+            turns.end_turn_if_over(**{AFTER_KEY: decision.pk})
     return counts["settled"]
 
 
@@ -268,7 +268,9 @@ def _claim_call(decision: WorkerDecision) -> bool:
 def _notify_worker(decision: WorkerDecision, marketplace: Marketplace) -> str:
     """Send the worker the decision's notice, if any; return a note of a failure, or nothing."""
     pool = Pool(decision.qualification.slug) if decision.qualification is not None else None
-    notice = decision_notice(WorkerAction(decision.action), pool, decision.project.name, decision.reason)
+    notice = worker_decision_notice(
+        WorkerAction(decision.action), pool, decision.project.name, decision.reason
+    )
     if notice is None or not _renew_claim(decision):
         return ""
     worker_id = decision.worker.worker_id

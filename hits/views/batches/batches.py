@@ -10,13 +10,13 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from hits import registry
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.domain.states import OPEN_JOB_STATES, BatchState, JobState, Purpose
 from hits.models import Batch, Job, Project
 from hits.mturk.boto import marketplace
 from hits.payments.summary import sum_batch_money
 from hits.selectors import console, publishing, reconciliation, review
-from hits.selectors.eligibility.arms import arm_counts
+from hits.selectors.eligibility.arms import count_answers_by_arm
 from hits.selectors.eligibility.requirement_labels import batch_eligibility
 from hits.selectors.instructions import count_submissions_by_version, kind_versions
 from hits.selectors.money.pay import kind_title
@@ -70,20 +70,20 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
     context = batch_context(batch) | {
         "kind_title": kind_title(batch.kind),
-        "queue_page": _queue_page(batch),
+        "queue_page": _own_queue_link(batch),
         "progress": progress,
         "state": state,
         "running": [job for job in jobs if job.state in OPEN_JOB_STATES],
-        "stopped": _stop_context(batch, jobs) if state == "stopped" else None,
+        "stopped": _publishing_stopped_context(batch, jobs) if state == "stopped" else None,
         "money": sum_batch_money(batch),
-        "latest": review.latest_reviews(batch),
+        "latest": review.load_newest_assignments(batch),
         "reconciliation": reconciliation.reconciliation_totals(batch),
         "refused": review.refused_payments(batch),
         "not_extended": publishing.refused_extension_calls(batch),
         "surplus": publishing.surplus_events(batch),
         "unreadable": list(unreadable_assignments(batch)[:MAX_UNREADABLE_SHOWN]),
         "unreadable_count": unreadable_assignments(batch).count(),
-        "orders": arm_counts([batch]),
+        "orders": count_answers_by_arm([batch]),
         "kind": registry.get_kind(batch.kind),
         "balance": account_balance(),
         "fees": batch.fees,
@@ -106,7 +106,7 @@ def _instructions_context(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _queue_page(batch: Batch) -> tuple[str, str] | None:
+def _own_queue_link(batch: Batch) -> tuple[str, str] | None:
     """Return URL and label of the batch's own review queue, or ``None`` if it uses the common one."""
     try:
         name, label = _QUEUE_PAGES[registry.get_kind(batch.kind).purpose]
@@ -121,7 +121,7 @@ def _job_keys(batch: Batch) -> list[str]:
     ]
 
 
-def _stop_context(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
+def _publishing_stopped_context(batch: Batch, jobs: list[Job]) -> dict[str, Any]:
     """Return why publishing stopped, from the latest job."""
     job = next((job for job in jobs if job.exclusive_key == f"publish:{batch.pk}"), None)
     cancelled = job is not None and job.state == JobState.CANCELLED
@@ -178,7 +178,7 @@ def batch_close(request: HttpRequest, batch: Batch) -> HttpResponse:
 @batch_page()
 def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Approve and pay the submissions that the dialog counted."""
-    last = parse_row_number(request.POST.get("last", ""))
+    last = parse_digits(request.POST.get("last", ""))
     if last is None:
         messages.error(request, "Nothing was approved: open the dialog on the batch’s page again.")
         return redirect("batch-detail", batch.pk)
@@ -195,7 +195,9 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
             "A worker process approves and pays the submissions one by one.",
             lambda **args: services.request_approval(last=last, **args),
         )
-    result = services.approve_waiting(batch=batch, last=last, by=signed_in_user(request), marketplace=port)
+    result = services.approve_waiting_assignments(
+        batch=batch, last=last, by=signed_in_user(request), marketplace=port
+    )
     clear_cached_balance()
     messages.success(request, f"{result.approved} approved.")
     if result.outstanding:

@@ -24,7 +24,7 @@ from hits.services.errors import Refused
 from hits.services.launching import launch, launch_estimate
 from hits.views.access import project_page
 from hits.views.balance import clear_cached_balance
-from hits.views.costs import add_available_funds, estimate_context, refusal_context
+from hits.views.costs import add_balance_to_terms, estimate_context, refusal_context
 from hits.views.users import signed_in_user
 
 
@@ -73,7 +73,7 @@ def _photo_options(project: Project, kind: HitKind) -> PhotoOptions:
     return PhotoOptions(
         unused_count=unused_images(project, kind.name).count(),
         usable_count=usable_images(project).count(),
-        splits=image_selection.count_by_split(project),
+        splits=image_selection.count_photos_by_split(project),
         sources=sorted(image_selection.image_ids_by_source(project)),
         select=partial(image_selection.choose_photos, project, kind.name),
     )
@@ -120,7 +120,7 @@ def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchF
         name=form.cleaned_data["name"],
         units=units,
         by=signed_in_user(request),
-        terms=add_available_funds(form.terms),
+        terms=add_balance_to_terms(form.terms),
         provenance={"photos": form.selection.as_row()},
         idempotency_key=read_idempotency_key(request.POST),
     )

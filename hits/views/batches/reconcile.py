@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from hits.domain.money.cost_table import CostRow
 from hits.domain.money.usd import format_dollars
-from hits.domain.states import AssignmentStatus, BatchState, Match, Remedy
+from hits.domain.states import AssignmentStatus, BatchState, MismatchRemedy, SubmissionMatch
 from hits.forms import typed_cost_cents
 from hits.models import Assignment, Batch, Decision, Hit, Submission
 from hits.mturk.boto import marketplace
@@ -29,9 +29,9 @@ from hits.views.pages import action_messages, batch_context, get_or_404
 from hits.views.users import signed_in_user
 
 _REMEDY_MESSAGES = {
-    Remedy.APPROVE: "Approved as shown. The answer stays out of the data.",
-    Remedy.REJECT: "Rejected. The worker reads your reason.",
-    Remedy.KEEP: "Left unchanged.",
+    MismatchRemedy.APPROVE: "Approved as shown. The answer stays out of the data.",
+    MismatchRemedy.REJECT: "Rejected. The worker reads your reason.",
+    MismatchRemedy.KEEP: "Left unchanged.",
 }
 
 
@@ -46,8 +46,11 @@ def batch_reconcile(request: HttpRequest, batch: Batch) -> HttpResponse:
         "difference_cents": abs(latest.cents_ours - latest.cents_marketplace) if latest else 0,
         "totals": reconciliation.reconciliation_totals(batch),
         "classes": [
-            ("Only on the marketplace", reconciliation.unmatched_rows(batch, Match.MARKETPLACE_ONLY)),
-            ("Different answer", reconciliation.unmatched_rows(batch, Match.MISMATCH)),
+            (
+                "Only on the marketplace",
+                reconciliation.unmatched_rows(batch, SubmissionMatch.MARKETPLACE_ONLY),
+            ),
+            ("Different answer", reconciliation.unmatched_rows(batch, SubmissionMatch.MISMATCH)),
         ],
         "lost": reconciliation.lost_rows(batch),
         "findings": latest.findings if latest else [],
@@ -167,9 +170,9 @@ def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> st
     raise Refused("Choose an action for the task.")
 
 
-def _read_remedy(request: HttpRequest) -> Remedy:
+def _read_remedy(request: HttpRequest) -> MismatchRemedy:
     try:
-        return Remedy(request.POST.get("remedy", ""))
+        return MismatchRemedy(request.POST.get("remedy", ""))
     except ValueError:
         raise Refused("Choose an action.") from None
 
@@ -196,13 +199,13 @@ def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submissi
     """Keep or compensate and redirect to the list."""
     note, by = request.POST.get("note", ""), signed_in_user(request)
     remedy = _read_remedy(request)
-    if remedy is Remedy.COMPENSATE:
+    if remedy is MismatchRemedy.COMPENSATE:
         cost = typed_cost_cents(request.POST)
         compensation.compensate_submission(submission=submission, note=note, by=by, confirmed_cents=cost)
         owed, worker = format_dollars(reconciliation.owed_cents(submission)), submission.attempt.worker
         message = f"Within a minute or two, {worker} gets a task that pays {owed}, and a message about it."
         messages.success(request, message)
-    elif remedy is Remedy.KEEP:
+    elif remedy is MismatchRemedy.KEEP:
         remedies.close_without_payment(submission=submission, note=note, by=by)
         messages.success(request, _REMEDY_MESSAGES[remedy])
     else:

@@ -73,7 +73,7 @@ def results_file(request: HttpRequest, batch: Batch) -> Any:
 def results_upload(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Check an uploaded file; after the confirmation, store all its decisions."""
     if CONFIRM_FIELD in request.POST:
-        return _confirm(request, batch)
+        return _apply_confirmed_decisions(request, batch)
     form = ResultsForm(request.POST, request.FILES)
     if not form.is_valid():
         return _render_page(request, batch, form, status=400)
@@ -93,7 +93,7 @@ def results_upload(request: HttpRequest, batch: Batch) -> HttpResponse:
     return render(request, "hits/batches/results_confirm.html", context)
 
 
-def _confirm(request: HttpRequest, batch: Batch) -> HttpResponse:
+def _apply_confirmed_decisions(request: HttpRequest, batch: Batch) -> HttpResponse:
     try:
         upload = read_upload(batch=batch, data=request.POST.get("decisions", ""))
         job = apply_upload(upload=upload, by=signed_in_user(request))

@@ -12,7 +12,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods
 
 from hits import registry
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.task_template.check import check_template
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
@@ -20,14 +20,14 @@ from hits.domain.task_template.variables import fill_variables
 from hits.domain.units.redundancy import slice_sizes
 from hits.forms.hourly_rate import suggest_reward
 from hits.forms.launch import read_idempotency_key
-from hits.forms.templates import RowsForm, TemplateForm, TemplateLaunchForm, uploaded_text
+from hits.forms.templates import TemplateForm, TemplateLaunchForm, TemplateRowsForm, uploaded_or_pasted_text
 from hits.models import Project, TaskTemplate
 from hits.selectors.templates import KIND, find_template, list_templates
 from hits.services.errors import Refused
 from hits.services.launching import launch_estimate, template_launch
 from hits.views.access import project_page
 from hits.views.batches.launch import find_repeated_launch, redirect_to_launched_batch
-from hits.views.costs import add_available_funds, estimate_context, refusal_context
+from hits.views.costs import add_balance_to_terms, estimate_context, refusal_context
 from hits.views.pages import get_or_404
 from hits.views.task_pages.template_frame import frame_policy, framed_document_response
 from hits.views.users import signed_in_user
@@ -45,7 +45,7 @@ def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
                 template = template_launch.save_template(
                     project=project,
                     name=form.cleaned_data["name"],
-                    html=uploaded_text(form.cleaned_data, "page", "html"),
+                    html=uploaded_or_pasted_text(form.cleaned_data, "page", "html"),
                     by=signed_in_user(request),
                 )
                 return redirect("template-detail", project.slug, template.pk)
@@ -66,14 +66,14 @@ def template_detail(request: HttpRequest, project: Project, template_id: int) ->
     if launched_batch is not None:
         return redirect("batch-detail", launched_batch.pk)
     context: dict[str, Any] = {"project": project, "section": "batches", "template": template}
-    rows_form = RowsForm(request.POST or None, request.FILES or None)
+    rows_form = TemplateRowsForm(request.POST or None, request.FILES or None)
     table, text = _read_rows(request, rows_form, template)
     context |= {"rows_form": rows_form, "table": table, "rows": text}
     if table is None:
         context["report"] = check_template(template.html)
         status = 200 if request.method != "POST" else 400
         return render(request, "hits/batches/template.html", context, status=status)
-    return _render_with_rows(request, project, template, table, context)
+    return _launch_or_render(request, project, template, table, context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -90,10 +90,10 @@ def template_document(request: HttpRequest, project: Project, template_id: int) 
         pass  # without rows the page shows its variables' names
     else:
         typed = request.POST.get("row", "").strip() or "1"
-        row_index = parse_row_number(typed)
+        row_index = parse_digits(typed)
         if row_index is None or not 1 <= row_index <= len(table.rows):
             return _row_error(typed, len(table.rows))
-        values = table.values(row_index - 1)
+        values = table.row_values(row_index - 1)
     html = fill_variables(template.html, values)
     return framed_document_response(
         html, origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,)
@@ -114,11 +114,13 @@ def _get_template(project: Project, pk: int) -> TaskTemplate:
     return get_or_404(find_template(project, pk))
 
 
-def _read_rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> tuple[Table | None, str]:
+def _read_rows(
+    request: HttpRequest, form: TemplateRowsForm, template: TaskTemplate
+) -> tuple[Table | None, str]:
     """Return the posted rows and their text for the next step; errors are added to their fields."""
     if request.method != "POST" or not form.is_valid():
         return None, ""
-    raw = uploaded_text(form.cleaned_data, "rows_file", "rows")
+    raw = uploaded_or_pasted_text(form.cleaned_data, "rows_file", "rows")
     try:
         table = parse_rows(raw, variables=template.variables)
     except RowsError as error:
@@ -128,7 +130,7 @@ def _read_rows(request: HttpRequest, form: RowsForm, template: TaskTemplate) -> 
     return table, raw if isinstance(raw, str) else raw.decode("utf-8-sig")
 
 
-def _render_with_rows(
+def _launch_or_render(
     request: HttpRequest, project: Project, template: TaskTemplate, table: Table, context: dict[str, Any]
 ) -> HttpResponse:
     kind = registry.get_kind(KIND)
@@ -188,7 +190,7 @@ def _launch(
         project=project,
         plan=plan,
         name=form.cleaned_data["name"],
-        terms=add_available_funds(form.terms),
+        terms=add_balance_to_terms(form.terms),
         by=signed_in_user(request),
         idempotency_key=read_idempotency_key(request.POST),
     )

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hits.charts.pay import pay_histogram
-from hits.domain.answers.text import parse_row_number
+from hits.domain.answers.text import parse_digits
 from hits.domain.money.cost_table import CostRow, CostTable
 from hits.domain.money.usd import format_dollars
 from hits.forms import read_idempotency_key, typed_cost_cents
@@ -78,7 +78,7 @@ def _top_up(request: HttpRequest, batch: Batch) -> HttpResponse:
             by=signed_in_user(request),
             marketplace=marketplace(),
             idempotency_key=read_idempotency_key(request.POST),
-            seen_cents=parse_row_number(request.POST.get("seen", "")),
+            seen_cents=parse_digits(request.POST.get("seen", "")),
             confirmed_cents=typed_cost_cents(request.POST),
         )
     except Refused as error:

@@ -25,7 +25,7 @@ from hits.domain.workers.demographics import QUESTIONS
 from hits.markdown import to_html
 from hits.models import Batch, Hit, Unit, Worker
 from hits.selectors import pages
-from hits.selectors.eligibility.attempt_proof import has_attempt_proof, is_attempt_proven, known_country
+from hits.selectors.eligibility.attempt_proof import has_attempt_proof, is_attempt_proven, marketplace_country
 from hits.selectors.eligibility.eligibility import declared_country, hit_refusals
 from hits.selectors.eligibility.limits import has_ended
 from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
@@ -232,7 +232,7 @@ def _consent_config(batch: Batch, worker_id: str) -> dict[str, Any] | None:
         "html": to_html(text.body) if text else "",
         # Only a proven visitor gets the country: otherwise anyone with a worker's id could read it.
         "ask_country": not has_country,
-        "country": known_country(batch.environment, worker_id),
+        "country": marketplace_country(batch.environment, worker_id),
     }
 
 

@@ -14,7 +14,7 @@ export const words = {
   refused: gettext('Not saved: this is too long'),
   expired: gettext('Not saved: reload the page'),
   conflict: gettext('This task was changed in another window as well.'),
-  conflictBoth: (mine, theirs) => interpolate(gettext('Here: %(mine)s. There: %(theirs)s. Choose which version to keep.'), { mine, theirs }),
+  conflictBoth: (mine, theirs) => interpolate(gettext('In this window: %(mine)s. In the other window: %(theirs)s. Choose which version to keep.'), { mine, theirs }),
   changedAt: (time) => interpolate(gettext('changed %(time)s'), { time }),
   somethingElse: gettext('another answer'),
   replaced: gettext('The other version is shown.'),
@@ -44,6 +44,6 @@ export const words = {
   finish: gettext('Finish submitting'),
   fix: (n) => interpolate(ngettext('One thing stops the submission', '%(n)s things stop the submission', n), { n }),
   firstGap: (text) => interpolate(gettext('Not complete yet: %(text)s.'), { text }),
-  consentFailed: gettext('That did not reach the server. Try again.'),
+  consentFailed: gettext('Your entries did not reach the server. Try again.'),
   countryMissing: gettext('Choose the country that you work from.'),
 };

@@ -217,7 +217,7 @@ function start(form) {
     if (zip) {
       dropped = [];
       zips.value = '';
-      if (chosen.length > 1) showProblems('Nothing was sent', ['Send a zip by itself, and other photos apart from it.']);
+      if (chosen.length > 1) showProblems('Nothing was sent', ['Send a zip on its own, and other photos in another upload.']);
       else if (form.querySelector('#manifest').files.length) showProblems('Nothing was sent', ['Put the manifest into the zip, and empty its field here.']);
       else await addZip(zip);
       return;

@@ -317,14 +317,14 @@ class TestReadings:
 
     def test_corrections_before_it_is_complete_are_blind_too(self) -> None:
         found = of(reading("A", "no"), reading("A", "yes"), reading("B", "yes"), reading("A", "no"))
-        assert found.blind["A"].codes["person"] == "yes"
-        assert found.counted["A"].codes["person"] == "no"
+        assert found.blind["A"].code_answers["person"] == "yes"
+        assert found.counted["A"].code_answers["person"] == "no"
         assert found.state(sample_codebook()) is ItemState.DIFFERS
 
     def test_a_code_that_one_was_not_asked_is_open(self) -> None:
         found = of(reading("A", "no"), reading("B", "yes"))
-        assert found.differing(sample_codebook()) == ["person", "who"]
-        assert found.agreed(sample_codebook()) == {"doing": ["none"]}
+        assert found.differing_codes(sample_codebook()) == ["person", "who"]
+        assert found.agreed_answers(sample_codebook()) == {"doing": ["none"]}
 
     def test_latest_settling_label_counts(self) -> None:
         found = of(
@@ -334,12 +334,15 @@ class TestReadings:
             reading("A", "no", settles=True),
         )
         assert found.state(sample_codebook()) is ItemState.SETTLED
-        assert found.agreed(sample_codebook()) == {"person": "no", "doing": ["none"]}
+        assert found.agreed_answers(sample_codebook()) == {"person": "no", "doing": ["none"]}
         assert list(found.surplus) == []
 
     def test_nothing_is_agreed_before_it_is_complete(self) -> None:
         found = of(reading("A", "no"))
-        assert (found.state(sample_codebook()), found.agreed(sample_codebook())) == (ItemState.INCOMPLETE, {})
+        assert (found.state(sample_codebook()), found.agreed_answers(sample_codebook())) == (
+            ItemState.INCOMPLETE,
+            {},
+        )
 
     def test_letters(self) -> None:
         assert list(assign_letters(range(28)).values())[25:] == ["Z", "AA", "AB"]

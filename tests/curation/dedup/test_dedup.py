@@ -11,7 +11,7 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 
 from curation.dedup import dense
-from curation.dedup.cuts import ByNumber, Method
+from curation.dedup.cuts import ByNumber, ClusteringMethod
 from curation.dedup.dense import condensed_cosine_distances
 from curation.dedup.groups import divide_group, find_least_similar
 from curation.dedup.hierarchical import Linkage, cluster, cluster_to_k
@@ -89,7 +89,7 @@ def test_dense_clustering_can_be_cancelled_between_blocks_and_around_scipy(
             raise Stop
 
     with pytest.raises(Stop):  # three blocks, then scipy, then the labels
-        cluster(vectors(600, 8, 1), ByNumber(400), method=Method.DENSE, progress=progress)
+        cluster(vectors(600, 8, 1), ByNumber(400), method=ClusteringMethod.DENSE, progress=progress)
     assert len(merged) == requested
     assert reported == [(0, 1)] * min(stop_at, 4) + [(1, 1)] * requested
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 
 from curation.dedup import kernels, pairs, sparse
-from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Clustering, Linkage, Method
+from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Clustering, ClusteringMethod, Linkage
 from curation.dedup.dense import dense_tree, labels_from_merges
 from curation.dedup.distance_sample import DistanceSample
 from curation.dedup.hierarchical import cluster
@@ -39,8 +39,8 @@ def vectors(n: int, d: int, seed: int) -> np.ndarray:
 
 
 def cluster_sparsely(features: np.ndarray, cut: object, linkage: Linkage, **how: object) -> Clustering:
-    found = cluster(features, cut, linkage=linkage, method=Method.SPARSE, **how)  # type: ignore[arg-type]
-    assert found.method is Method.SPARSE
+    found = cluster(features, cut, linkage=linkage, method=ClusteringMethod.SPARSE, **how)  # type: ignore[arg-type]
+    assert found.method is ClusteringMethod.SPARSE
     return found
 
 
@@ -246,15 +246,15 @@ def test_rows_that_differ_by_rounding_have_distance_zero(linkage: Linkage) -> No
     scaled = [(base * factor).astype(np.float32) for factor in (1.0, 3.0, 1e-20, 7e20)]
     features = np.concatenate(scaled)  # the same directions, each rounded again
     found = cluster_sparsely(features, ByDistance(1e-6), linkage)
-    assert found.clusters == 40
+    assert found.cluster_count == 40
     np.testing.assert_array_equal(found.labels, np.tile(np.arange(40), 4))
 
 
 @pytest.mark.parametrize("linkage", [Linkage.AVERAGE, Linkage.COMPLETE, Linkage.SINGLE])
 def test_heights_exactly_at_the_distance_are_merged(linkage: Linkage) -> None:
     features = np.array([[1, 1, 1, 1], [1, 1, 1, -1], [-1, -1, 1, 1]], dtype=np.float32)
-    assert cluster_sparsely(features, ByDistance(0.5), linkage).clusters == 2
-    assert cluster_sparsely(features, ByDistance(np.nextafter(0.5, 0)), linkage).clusters == 3
+    assert cluster_sparsely(features, ByDistance(0.5), linkage).cluster_count == 2
+    assert cluster_sparsely(features, ByDistance(np.nextafter(0.5, 0)), linkage).cluster_count == 3
 
 
 def test_float64_rows_of_any_length() -> None:
@@ -307,12 +307,12 @@ def test_fraction_and_number_agree() -> None:
     features = make(400, 96, 0)
     by_share = cluster(features, ByFraction(0.74))
     np.testing.assert_array_equal(by_share.labels, cluster(features, ByNumber(296)).labels)
-    assert cluster(features, ByFraction(1e-9)).clusters == 1
+    assert cluster(features, ByFraction(1e-9)).cluster_count == 1
 
 
-@pytest.mark.parametrize("method", [Method.SPARSE, Method.DENSE])
+@pytest.mark.parametrize("method", [ClusteringMethod.SPARSE, ClusteringMethod.DENSE])
 @pytest.mark.parametrize("linkage", list(Linkage))
-def test_cut_at_threshold_gives_the_same_clusters(linkage: Linkage, method: Method) -> None:
+def test_cut_at_threshold_gives_the_same_clusters(linkage: Linkage, method: ClusteringMethod) -> None:
     features = make(500, 96, 1)
     found = cluster(features, ByNumber(300), linkage=linkage, method=method)
     assert found.threshold is not None
@@ -338,8 +338,8 @@ def test_impossible_cuts_are_refused(cut: object, match: str) -> None:
         cluster(vectors(5, 3, 0), cut)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("method", list(Method)[:3])
-def test_one_row_every_row_and_one_cluster(method: Method) -> None:
+@pytest.mark.parametrize("method", list(ClusteringMethod)[:3])
+def test_one_row_every_row_and_one_cluster(method: ClusteringMethod) -> None:
     assert cluster(vectors(1, 3, 0), ByNumber(1), method=method).labels.tolist() == [0]
     assert cluster(vectors(1, 3, 0), ByDistance(2.0), method=method).labels.tolist() == [0]
     assert cluster(vectors(4, 3, 0), ByNumber(4), method=method).labels.tolist() == [0, 1, 2, 3]
@@ -352,12 +352,12 @@ def test_one_row_every_row_and_one_cluster(method: Method) -> None:
 
 def test_few_rows_and_coarse_cuts_use_scipy_with_a_log_line() -> None:
     few = cluster(vectors(50, 4, 0), ByNumber(20))
-    assert (few.method, "for 50 rows scipy is faster" in few.reason) == (Method.DENSE, True)
+    assert (few.method, "for 50 rows scipy is faster" in few.reason) == (ClusteringMethod.DENSE, True)
     features = make(1100, 96, 0)
     coarse = cluster(features, ByNumber(11))
-    assert (coarse.method, "coarse cut" in coarse.reason) == (Method.DENSE, True)
+    assert (coarse.method, "coarse cut" in coarse.reason) == (ClusteringMethod.DENSE, True)
     fine = cluster(features, ByNumber(900))
-    assert (fine.method, "near rows suffice" in fine.reason) == (Method.SPARSE, True)
+    assert (fine.method, "near rows suffice" in fine.reason) == (ClusteringMethod.SPARSE, True)
 
 
 @pytest.mark.parametrize("linkage", [Linkage.AVERAGE, Linkage.COMPLETE])
@@ -365,8 +365,11 @@ def test_cut_found_coarse_while_running_uses_scipy(linkage: Linkage) -> None:
     """No two rows are near: the first guess needs few pairs, and each raise needs many times more."""
     features = np.random.default_rng(0).normal(size=(1500, 384)).astype(np.float32)
     found = cluster(features, ByFraction(0.05), linkage=linkage)
-    assert (found.method, "coarse cut: more than 2% of all pairs" in found.reason) == (Method.DENSE, True)
-    alone = cluster(features, ByFraction(0.05), linkage=linkage, method=Method.SPARSE)
+    assert (found.method, "coarse cut needs more than 2% of all pairs" in found.reason) == (
+        ClusteringMethod.DENSE,
+        True,
+    )
+    alone = cluster(features, ByFraction(0.05), linkage=linkage, method=ClusteringMethod.SPARSE)
     np.testing.assert_array_equal(found.labels, alone.labels)
     share = float(alone.reason.rpartition(": ")[2].partition("%")[0])
     assert share > 2  # of the pairs that were merged from, not of the guess
@@ -376,7 +379,7 @@ def test_coarse_cut_without_memory_for_scipy_uses_pairs() -> None:
     features = make(1100, 96, 0)
     room = 8 * 1100 * 1099
     tight = cluster(features, ByNumber(300), memory_limit_bytes=room - 1)
-    assert tight.method is Method.SPARSE
+    assert tight.method is ClusteringMethod.SPARSE
     np.testing.assert_array_equal(tight.labels, by_scipy(features, 300, Linkage.AVERAGE))
 
 
@@ -387,7 +390,7 @@ def test_too_little_memory_is_refused_with_the_required_amount() -> None:
     ):
         cluster(features, ByNumber(1500), memory_limit_bytes=2**20)
     with pytest.raises(InvalidInput, match="for their pairwise distances"):
-        cluster(features, ByNumber(1500), memory_limit_bytes=2**20, method=Method.DENSE)
+        cluster(features, ByNumber(1500), memory_limit_bytes=2**20, method=ClusteringMethod.DENSE)
 
 
 @pytest.mark.parametrize("cut", [ByNumber(20), ByDistance(0.9)])
@@ -403,14 +406,14 @@ def test_allocations_stay_within_the_memory_limit() -> None:
 import sys
 from tests.benchmarks._embeddings import make
 from curation.dedup.hierarchical import cluster
-from curation.dedup.cuts import ByNumber, Method
+from curation.dedup.cuts import ByNumber, ClusteringMethod
 from hits.management.memory import peak_mib
 features = make(9000, 256)
-cluster(features[:500], ByNumber(300), method=Method.SPARSE)
+cluster(features[:500], ByNumber(300), method=ClusteringMethod.SPARSE)
 import numpy
 ballast = numpy.ones(64 * 2**17)  # whatever was freed before is in use again
 before = peak_mib()
-cluster(features, ByNumber(4500), method=Method.SPARSE, memory_limit_bytes=96 * 2**20)
+cluster(features, ByNumber(4500), method=ClusteringMethod.SPARSE, memory_limit_bytes=96 * 2**20)
 print(peak_mib() - before)
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
@@ -458,13 +461,13 @@ def test_cancelled_clustering_leaves_no_files(after: int, monkeypatch: pytest.Mo
             raise Stop
 
     with pytest.raises(Stop):
-        cluster(make(1200, 96, 0), ByNumber(900), method=Method.SPARSE, progress=progress)
+        cluster(make(1200, 96, 0), ByNumber(900), method=ClusteringMethod.SPARSE, progress=progress)
     assert len(reported) == after
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("dedup")]
 
 
-@pytest.mark.parametrize("method", [Method.SPARSE, Method.DENSE])
-def test_progress_reaches_its_total(method: Method) -> None:
+@pytest.mark.parametrize("method", [ClusteringMethod.SPARSE, ClusteringMethod.DENSE])
+def test_progress_reaches_its_total(method: ClusteringMethod) -> None:
     reported: list[tuple[int, int]] = []
     cluster(
         make(1200, 96, 0),
@@ -485,6 +488,6 @@ def test_kernels_compile_in_memory_without_cache_folder() -> None:
 def test_distance_sample_is_only_an_estimate() -> None:
     found = DistanceSample(np.array([0.1, 0.2, 0.3], dtype=np.float32), np.arange(1.0, 9.0))
     assert found.quantile(0.5) == pytest.approx(0.2)
-    assert found.pairs_within(2.0) == 8
+    assert found.estimate_pair_count(2.0) == 8
     assert found.radius_for(4.5) == pytest.approx(1.0)
     assert found.radius_for(100) == 2.0

@@ -240,7 +240,7 @@ def test_localization_equals_a_plain_loop() -> None:
     key = parse_localization_key(raw)
     assert score_localization(scores, key).auto_accuracy == pytest.approx(100 * np.mean(means), abs=1e-9)
     np.testing.assert_allclose(chance_shares(key.proposals), chances)
-    assert key.proposals.images == 7
+    assert key.proposals.image_count == 7
 
 
 @pytest.mark.parametrize(

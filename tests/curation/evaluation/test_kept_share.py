@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from curation.evaluation.answer_keys import (
     compute_figures,
     compute_subset_figures,
+    make_subsets,
     select_all,
-    split_held_out,
 )
 from curation.leaderboard.selectors.tables import round_figures
 
@@ -26,7 +26,7 @@ class Keys:
         self.names = [[f"{photo:02}-{place}" for place in range(EACH)] for photo in range(len(ratings))]
         self.ratings = ratings
 
-    def raw(self, name: str) -> Mapping[str, Any]:
+    def raw_key(self, name: str) -> Mapping[str, Any]:
         return {
             "test_id_map": {
                 one: {"Input_iid": f"p{photo:02}", "candidate": one}
@@ -59,14 +59,14 @@ def test_shown_and_held_out_shares_are_scored_separately() -> None:
     scores = {"comparison": rng.random(6 * EACH)}
     whole = compute_figures(scores, keys, rng=np.random.default_rng(0))
     shown, kept = compute_subset_figures(
-        scores, keys, rng=np.random.default_rng(0), subsets=split_held_out(["p01", "p04"])
+        scores, keys, rng=np.random.default_rng(0), subsets=make_subsets(["p01", "p04"])
     )
     assert (shown["comparison"]["images"], kept["comparison"]["images"]) == (4, 2)
     parts = [(one["comparison"]["model"]["value"], one["comparison"]["images"]) for one in (shown, kept)]
     assert sum(value * count for value, count in parts) / 6 == pytest.approx(
         whole["comparison"]["model"]["value"]
     )
-    assert split_held_out([]) == [select_all]
+    assert make_subsets([]) == [select_all]
 
 
 def test_shown_figures_have_one_decimal_and_no_kept_share() -> None:
@@ -78,7 +78,7 @@ def test_fifty_random_submissions_learn_nothing_of_kept_photos() -> None:
     rng = np.random.default_rng(11)
     ratings = rng.integers(1, 4, size=(PHOTOS, EACH))
     kept = [f"p{photo:02}" for photo in range(0, PHOTOS, 2)]
-    keys, shares = Keys(ratings), split_held_out(kept)
+    keys, shares = Keys(ratings), make_subsets(kept)
     tries, seen = rng.random((SUBMISSIONS, PHOTOS, EACH)), []
     for scores in tries:
         figures = compute_subset_figures({"comparison": scores.ravel()}, keys, rng=rng, subsets=shares)

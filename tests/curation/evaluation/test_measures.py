@@ -20,7 +20,7 @@ def test_every_measure_has_its_figure_and_count() -> None:
         "localization": localization_figures(LocalizationShares(HALF, HALF, HALF), rng=rng),
         "comparison": comparison_figures(np.full((4, 4), 25.0), rng=rng),
     }
-    values = {name: get_figure(figures, one.path).get("value") for name, one in MEASURES.items()}
+    values = {name: get_figure(figures, one.figure_path).get("value") for name, one in MEASURES.items()}
     assert values == {
         "p_at_1": 100.0,
         "im2txt": 1.0,
@@ -34,7 +34,7 @@ def test_every_measure_has_its_figure_and_count() -> None:
 
 
 def test_unmeasured_figures_are_none() -> None:
-    assert [get_figure({}, one.path) for one in MEASURES.values()] == [{}] * 6
+    assert [get_figure({}, one.figure_path) for one in MEASURES.values()] == [{}] * 6
     assert [get_count({}, one) for one in MEASURES.values()] == [None] * 6
 
 

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from curation import services
 from curation.evaluation.answer_keys import AnswerKeyFolder, compute_figures, task_of
 from curation.evaluation.sets import split_into_chunks
-from curation.families.sherlock.evaluation_plan import SetOptions, SplitSets, plan_sets
+from curation.families.sherlock.evaluation_plan import EvaluationSetOptions, SplitEvaluationSets, plan_sets
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.families.sherlock.read import parse_record
 from curation.models import DatasetVersion, ImageProposals, Part, ProposalRun, VersionRow
@@ -34,7 +34,11 @@ def corpus(work: Work) -> Corpus:
 
 
 def written(corpus: Corpus, out: Path, **more: Any) -> WrittenSets:
-    arguments: dict[str, Any] = {"split": "test", "proposals": corpus.run, "options": SetOptions(chunk=6)}
+    arguments: dict[str, Any] = {
+        "split": "test",
+        "proposals": corpus.run,
+        "options": EvaluationSetOptions(chunk=6),
+    }
     return write_evaluation_sets(corpus.version, out=out, **arguments | more)
 
 
@@ -54,14 +58,14 @@ def test_the_layout_is_the_published_one(corpus: Corpus, tmp_path: Path) -> None
         f"{side}/test_{stem}_{kind}.json" for stem in stems for side, kind in kinds
     }
     assert (tmp_path / "out" / "held").stat().st_mode & 0o777 == 0o700
-    assert found.expected == {
+    assert found.expected_counts == {
         "comparison": 3,
         "localization": sum(3 * (3 + 5) for _ in corpus.images),
         "retrieval_0": 36,
         "retrieval_1": 36,
     }
     manifest = read(tmp_path / "out" / "manifest.json")
-    assert manifest["expected"] == found.expected
+    assert manifest["expected"] == found.expected_counts
     assert manifest["seal"] == corpus.version.manifest_sha256
     assert {row["name"] for row in manifest["files"]} == names - {"manifest.json"}
 
@@ -100,7 +104,7 @@ def test_public_files_hold_no_id_of_a_pair(corpus: Corpus, tmp_path: Path) -> No
 
 def test_ids_need_the_secret(corpus: Corpus, settings: Any) -> None:
     def ids() -> set[str]:
-        return set(plan_sets(corpus.version, split="test", proposals=None).raw("retrieval_0"))
+        return set(plan_sets(corpus.version, split="test", proposals=None).raw_key("retrieval_0"))
 
     first = ids()
     assert ids() == first, "the same version, the same ids: a scorer's predictions fit the leaderboard"
@@ -112,7 +116,7 @@ def test_perfect_scores_are_perfect_and_their_opposite_is_not(corpus: Corpus, tm
     found = written(corpus, tmp_path / "out")
     keys = AnswerKeyFolder(tmp_path / "out" / "held")
     for sign in (1, -1):
-        scores = {name: sign * gold(keys.raw(name)) for name in found.expected}
+        scores = {name: sign * gold(keys.raw_key(name)) for name in found.expected_counts}
         figures = compute_figures(scores, keys, rng=np.random.default_rng(0))
         retrieval, localization = figures["retrieval"], figures["localization"]
         best = sign == 1
@@ -163,14 +167,14 @@ def test_the_same_bytes_each_time(corpus: Corpus, tmp_path: Path) -> None:
     one, two = written(corpus, tmp_path / "one"), written(corpus, tmp_path / "two")
     assert one.files == two.files
     assert one.manifest_sha256 == two.manifest_sha256
-    other = written(corpus, tmp_path / "three", options=SetOptions(chunk=6, seed=1))
-    assert other.expected == one.expected
+    other = written(corpus, tmp_path / "three", options=EvaluationSetOptions(chunk=6, seed=1))
+    assert other.expected_counts == one.expected_counts
     assert other.files != one.files
 
 
 def test_without_proposals_there_are_the_true_regions_only(corpus: Corpus, tmp_path: Path) -> None:
     found = written(corpus, tmp_path / "out", proposals=None)
-    assert found.expected["localization"] == 9 * len(corpus.images)
+    assert found.expected_counts["localization"] == 9 * len(corpus.images)
     assert read(tmp_path / "out" / "manifest.json")["proposals"] is None
     figures = compute_figures(
         {"localization": np.zeros(9 * len(corpus.images))},
@@ -182,18 +186,20 @@ def test_without_proposals_there_are_the_true_regions_only(corpus: Corpus, tmp_p
 
 
 def test_a_proposed_box_without_area_is_left_out(corpus: Corpus) -> None:
-    before = plan_sets(corpus.version, split="test", proposals=corpus.run).expected
+    before = plan_sets(corpus.version, split="test", proposals=corpus.run).expected_counts
     for row in ImageProposals.objects.filter(run=corpus.run):
         row.boxes = [*row.boxes, [5.0, 5.0, 0.4, 3.0, 0.1], [5.0, 5.0, 3.0, 0.0, 0.1]]
         row.save()
-    assert plan_sets(corpus.version, split="test", proposals=corpus.run).expected == before
+    assert plan_sets(corpus.version, split="test", proposals=corpus.run).expected_counts == before
 
 
 def test_box_limit_is_kept_and_chunk_sizes_differ_by_at_most_one(corpus: Corpus) -> None:
-    sets = plan_sets(corpus.version, split="test", proposals=corpus.run, options=SetOptions(boxes=2, chunk=5))
-    assert sets.expected["localization"] == sum(3 * (3 + 2) for _ in corpus.images)
+    sets = plan_sets(
+        corpus.version, split="test", proposals=corpus.run, options=EvaluationSetOptions(boxes=2, chunk=5)
+    )
+    assert sets.expected_counts["localization"] == sum(3 * (3 + 2) for _ in corpus.images)
     assert sorted(map(len, sets.chunks)) == [6, 6]
-    sets = plan_sets(corpus.version, split="test", proposals=None, options=SetOptions(chunk=2))
+    sets = plan_sets(corpus.version, split="test", proposals=None, options=EvaluationSetOptions(chunk=2))
     assert max(map(len, sets.chunks)) - min(map(len, sets.chunks)) <= 1
     assert sorted(pair.instance_id for chunk in sets.chunks for pair in chunk) == sorted(
         pair.instance_id for pair in corpus.pairs
@@ -206,7 +212,7 @@ def test_photos_taken_down_are_left_out_and_counted(corpus: Corpus, tmp_path: Pa
     found = written(corpus, tmp_path / "out")
     assert found.left_out["pair_on_photo_taken_down"] == 3
     assert found.left_out["comparison_set_on_photo_taken_down"] == 1
-    assert "comparison" not in found.expected
+    assert "comparison" not in found.expected_counts
     everything = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*.json"))
     assert gone.source_url.encode() not in everything
 
@@ -216,9 +222,10 @@ def names(chunks: Sequence[Sequence[ObservationRecord]]) -> list[list[str]]:
 
 
 def test_a_photo_taken_down_leaves_every_other_pair_in_its_chunk(corpus: Corpus, work: Work) -> None:
-    options = SetOptions(chunk=6)  # of six, three at most are lost: a chunk with one left would be dropped
+    # Of six, three at most are lost: a chunk with one left would be dropped.
+    options = EvaluationSetOptions(chunk=6)
 
-    def planned() -> SplitSets:
+    def planned() -> SplitEvaluationSets:
         return plan_sets(corpus.version, split="test", proposals=None, options=options)
 
     before = names(planned().chunks)
@@ -243,7 +250,7 @@ def test_exported_file_gives_same_chunks(corpus: Corpus, work: Work, tmp_path: P
         [pairs[at]["instance_id"] for at in chunk if pairs[at]["inputs"]["image"]["url"] != gone]
         for chunk in chunks
     ]
-    options = SetOptions(chunk=5, seed=seed)
+    options = EvaluationSetOptions(chunk=5, seed=seed)
     assert names(plan_sets(corpus.version, split="test", proposals=None, options=options).chunks) == theirs
 
 
@@ -261,7 +268,7 @@ def test_a_chunk_that_lost_all_of_its_pairs_is_dropped(
     Image.objects.filter(pk=corpus.images[1].pk).update(taken_down_at=work.clock)
     sets = plan_sets(corpus.version, split="test", proposals=None)
     assert [{pair.split_idx for pair in chunk} for chunk in sets.chunks] == [{0}, {2}, {3}]
-    assert [name for name in sets.expected if task_of(name) == "retrieval"] == [
+    assert [name for name in sets.expected_counts if task_of(name) == "retrieval"] == [
         "retrieval_0", "retrieval_1", "retrieval_2",
     ]  # fmt: skip
 
@@ -307,8 +314,8 @@ def test_indistinguishable_items_are_left_out(work: Work, tmp_path: Path) -> Non
     version = services.create_sealed_version(project=work.project, name="v1", by=None)
     sets = plan_sets(version, split="test", proposals=None)
     assert sets.left_out == {"pair_with_the_text_of_another": 1}
-    assert sets.expected["localization"] == 9
-    assert sets.expected["retrieval_0"] == 16, "retrieval asks about copies, whose ranks tie"
+    assert sets.expected_counts["localization"] == 9
+    assert sets.expected_counts["retrieval_0"] == 16, "retrieval asks about copies, whose ranks tie"
 
 
 def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, tmp_path: Path) -> None:
@@ -326,7 +333,7 @@ def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, 
     version = services.create_sealed_version(project=work.project, name="v1", by=None)
     sets = plan_sets(version, split="test", proposals=run)
     assert sets.left_out == {"pair_with_the_text_of_another": 2, "image_with_too_few_pairs_to_match": 1}
-    assert sets.expected["localization"] == 4 * len(boxes) + 9 + 3 * len(boxes)
+    assert sets.expected_counts["localization"] == 4 * len(boxes) + 9 + 3 * len(boxes)
     found = write_evaluation_sets(version, split="test", out=tmp_path / "out", proposals=run)
     entries = read(
         tmp_path / "out" / "held" / "test_localization" / "test_localization_answer_key.json"
@@ -343,18 +350,18 @@ def test_proposed_boxes_are_asked_about_with_every_pair_however_few(work: Work, 
         "images_with_proposed_boxes": 2,
         "inferences_with_proposed_boxes": 7,
     }
-    scores = {"localization": gold(sets.raw("localization"))}
+    scores = {"localization": gold(sets.raw_key("localization"))}
     figures = compute_figures(
         scores, AnswerKeyFolder(tmp_path / "out" / "held"), rng=np.random.default_rng(0)
     )
     assert (figures["localization"]["gt_images"], figures["localization"]["auto_images"]) == (1, 2)
     assert figures["localization"]["gt_accuracy"]["value"] == 100
-    assert found.expected == sets.expected
+    assert found.expected_counts == sets.expected_counts
 
 
 def test_clues_have_no_comparison(corpus: Corpus, tmp_path: Path) -> None:
-    found = written(corpus, tmp_path / "out", options=SetOptions(texts="clue", chunk=100))
-    assert set(found.expected) == {"localization", "retrieval_0"}
+    found = written(corpus, tmp_path / "out", options=EvaluationSetOptions(texts="clue", chunk=100))
+    assert set(found.expected_counts) == {"localization", "retrieval_0"}
     (path,) = (tmp_path / "out").rglob("*retrieval_0_instances.json")
     assert {row["inference"] for row in read(path)} == {pair.clue for pair in corpus.pairs}
 

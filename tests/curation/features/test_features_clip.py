@@ -59,7 +59,7 @@ def test_pixels_equal_the_model_processor_within_two_grey_levels(
     )
     expected = processor(images=views, return_tensors="pt")["pixel_values"]
     found = to_pixels(shots, crop, norm, torch.float32)
-    assert found.shape == expected.shape == (len(shots) * crop.views, 3, 224, 224)
+    assert found.shape == expected.shape == (len(shots) * crop.view_count, 3, 224, 224)
     levels = (found - expected).abs() * torch.tensor(norm.std).view(1, 3, 1, 1) * 255
     assert levels.max() < 2.01
     assert levels.mean() < 0.05

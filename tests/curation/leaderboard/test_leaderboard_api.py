@@ -26,7 +26,7 @@ ZIP = "test_set_predictions.zip"
 @pytest.fixture
 def board(project: Project) -> Leaderboard:
     """Return an open leaderboard that members alone see."""
-    return made_board(project, limits=services.Limits(daily=2, total=3))
+    return made_board(project, limits=services.SubmissionLimits(daily=2, total=3))
 
 
 @pytest.fixture

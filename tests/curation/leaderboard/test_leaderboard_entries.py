@@ -34,7 +34,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def board(project: Project) -> Leaderboard:
     """Return an open leaderboard of two tasks, on which a team may have one submission scored."""
-    return made_board(project, limits=services.Limits(daily=1, total=1))
+    return made_board(project, limits=services.SubmissionLimits(daily=1, total=1))
 
 
 @pytest.fixture

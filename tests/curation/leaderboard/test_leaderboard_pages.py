@@ -218,7 +218,7 @@ def test_rehearsal_board_is_labelled_and_members_only(rehearsal: Project, admin:
     board = made_board(rehearsal)
     at = [rehearsal.slug, board.pk]
     browser = signed_in(admin)
-    assert "it can never be public" in browser.get(reverse("leaderboard-manage", args=at)).text
+    assert "the leaderboard can never be public" in browser.get(reverse("leaderboard-manage", args=at)).text
     reply = browser.post(reverse("leaderboard-publish", args=at), {"public": "1"}, follow=True)
     assert "is based on a rehearsal" in reply.text
     board.refresh_from_db()
@@ -346,7 +346,7 @@ def test_form_errors_are_shown_at_fields(
 
 def test_limits_answer_429(submit: Callable[..., Any], board: Leaderboard) -> None:
     services.change_leaderboard(
-        board=board, wording=services.Wording("T"), limits=services.Limits(1, 1), by=None
+        board=board, wording=services.Wording("T"), limits=services.SubmissionLimits(1, 1), by=None
     )
     assert submit().status_code == 302
     full = submit(predictions(HALF))

@@ -17,7 +17,7 @@ from curation.leaderboard.models import EntryState, Leaderboard
 from curation.leaderboard.selectors.boards import board_folder, count_taken_down_photos
 from curation.leaderboard.services import boards as services
 from curation.models import ImageProposals, Pair, ProposalRun
-from curation.versions.photos import allows_copies
+from curation.versions.photos import allows_redistribution
 from hits.domain.states import JobState
 from hits.models import Image
 from hits.services.errors import Conflict
@@ -327,7 +327,7 @@ def test_a_team_loads_every_photo_of_the_instances_with_its_key(work: Work, caps
     [("CC BY-NC 2.0", True), ("cc0", True), ("Public Domain", True), ("", False), ("© Getty", False)],
 )
 def test_licence_decides_whether_copies_are_allowed(licence: str, given: bool) -> None:
-    assert allows_copies(licence) is given
+    assert allows_redistribution(licence) is given
 
 
 def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(

@@ -113,7 +113,7 @@ def test_the_same_zip_of_a_team_is_one_entry(board: Leaderboard, team: Leaderboa
 
 
 def test_limits_are_of_a_team_and_of_24_hours_and_in_all(project: Project) -> None:
-    board = made_board(project, limits=services.Limits(daily=2, total=3))
+    board = made_board(project, limits=services.SubmissionLimits(daily=2, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     first = scored(team, variant(1))
     submitted_entry(team, variant(2))  # one that waits counts as well
@@ -131,7 +131,7 @@ def test_limits_are_of_a_team_and_of_24_hours_and_in_all(project: Project) -> No
 
 
 def test_time_of_next_submission_is_shown(project: Project) -> None:
-    board = made_board(project, limits=services.Limits(daily=1, total=3))
+    board = made_board(project, limits=services.SubmissionLimits(daily=1, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     entry = submitted_entry(team, variant(1))
     due = entry.created_at + timedelta(hours=24)
@@ -140,7 +140,7 @@ def test_time_of_next_submission_is_shown(project: Project) -> None:
 
 
 def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project) -> None:
-    board = made_board(project, limits=services.Limits(daily=1, total=1))
+    board = made_board(project, limits=services.SubmissionLimits(daily=1, total=1))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     for number in range(entries.MAX_REFUSED_PER_DAY):
         assert scored(team, f"broken {number}".encode()).state == EntryState.REFUSED
@@ -152,7 +152,7 @@ def test_refused_ones_count_against_no_limit_but_have_their_own(project: Project
 
 @pytest.mark.django_db(transaction=True)
 def test_two_at_once_cannot_both_be_the_last(project: Project) -> None:
-    board = made_board(project, limits=services.Limits(daily=3, total=3))
+    board = made_board(project, limits=services.SubmissionLimits(daily=3, total=3))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     submitted_entry(team, variant(0))
 
@@ -170,7 +170,7 @@ def test_two_at_once_cannot_both_be_the_last(project: Project) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_the_same_zip_sent_twice_at_once_is_one_entry(project: Project) -> None:
-    board = made_board(project, limits=services.Limits(daily=1, total=1))
+    board = made_board(project, limits=services.SubmissionLimits(daily=1, total=1))
     team = services.add_team(board=board, name="Baker Street", by=None)[0]
     found = together(
         [lambda: submitted_entry(LeaderboardTeam.objects.get(pk=team.pk), predictions()) for _ in range(4)]
@@ -397,7 +397,7 @@ def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam)
     assert [dot.kind for dot in plot.dots] == ["", "", "other", ""]
     heights = [float(dot.y) for dot in plot.dots]
     assert heights[3] < heights[1] < heights[2] < heights[0], "higher is better"
-    assert all(TOP <= y <= float(plot.base) for y in heights)
+    assert all(TOP <= y <= float(plot.plot_bottom) for y in heights)
     assert all(0 < float(dot.x[:-1]) < 100 for dot in plot.dots)
     assert [label.text for label in plot.labels] == ["Best 31.0"]
     corners = [tuple(map(float, place.split())) for place in plot.curves[0].shape[1:].split("L")]
@@ -429,7 +429,7 @@ def test_one_entry_and_equal_entries_are_drawn_too(team: LeaderboardTeam) -> Non
 
 def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam) -> None:
     found = [entry_at(team, n, 10.0 * n, 5.0 * n) for n in range(1, 6)]
-    human = tables.Reference("human", "People", [tables.EMPTY_FIGURE, tables.Figure(42.3)])
+    human = tables.ReferenceFigures("human", "People", [tables.EMPTY_FIGURE, tables.Figure(42.3)])
     plot = charts.human_agreement_plot(found, [human], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
     assert plot.note == "Pearson’s r = 1.00"
@@ -450,7 +450,7 @@ def test_names_in_the_plot_never_lie_on_one_another(team: LeaderboardTeam) -> No
     assert plot is not None
     boxes = [words_box(dot) for dot in plot.dots if dot.name]
     assert {dot.name.dy for dot in plot.dots if dot.name} == {4, -9, 17}, "beside, above and below"
-    across, down = charts.MIN_WIDTH, float(plot.base)
+    across, down = charts.MIN_WIDTH, float(plot.plot_bottom)
     assert all(box[0] >= 0 and box[1] >= 0 and box[2] <= across and box[3] <= down for box in boxes)
     assert not any(meet(one, other) for n, one in enumerate(boxes) for other in boxes[n + 1 :])
     assert not any(meet(one, dot_box(dot)) for one in boxes for dot in plot.dots)

@@ -17,16 +17,16 @@ from curation.negatives.comparison_sets import ComparisonSetResult, build_compar
 from curation.negatives.filters import cap_verbatim, make_mask, mask_above_gold, soft_deduplicate_texts
 from curation.negatives.options import (
     ComparisonSetOptions,
-    Disqualification,
-    Diversity,
+    DisqualificationScope,
+    DiversityMeasure,
     ExecutionOptions,
     FloorTiming,
+    GoldStrictness,
     KeepRule,
     LengthPreference,
-    Order,
     SameImageRule,
     SpeedShortcut,
-    Strictness,
+    TurnOrder,
     parse_choice,
 )
 from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix
@@ -214,7 +214,7 @@ def oracle(
                     0.0
                     if not near
                     else max(near)
-                    if options.diversity is Diversity.MAX
+                    if options.diversity is DiversityMeasure.MAX
                     else sum(near) / len(near)
                 )
                 return options.weight * scores[instance, j] - closeness
@@ -241,12 +241,12 @@ def made_up(n: int, distinct: int, seed: int) -> tuple[np.ndarray, list[str], np
     n=st.integers(20, 90),
     copies=st.integers(1, 6),
     seed=st.integers(0, 10**6),
-    diversity=st.sampled_from(Diversity),
+    diversity=st.sampled_from(DiversityMeasure),
     size=st.integers(1, 6),
     floor=st.integers(1, 9),
 )
 def test_rules_and_invariants_with_many_verbatim_copies(
-    n: int, copies: int, seed: int, diversity: Diversity, size: int, floor: int
+    n: int, copies: int, seed: int, diversity: DiversityMeasure, size: int, floor: int
 ) -> None:
     scores, texts, vectors = made_up(n, max(1, n // copies), seed)
     options = ComparisonSetOptions(size=size, min_candidates=floor, diversity=diversity)
@@ -274,8 +274,8 @@ def check_invariants(
     assert all(draft.available >= options.min_candidates for draft in result.drafts)
 
 
-@pytest.mark.parametrize("diversity", list(Diversity))
-def test_invariants_of_the_stored_cases(case: dict[str, Any], diversity: Diversity) -> None:
+@pytest.mark.parametrize("diversity", list(DiversityMeasure))
+def test_invariants_of_the_stored_cases(case: dict[str, Any], diversity: DiversityMeasure) -> None:
     result = build(case, diversity=diversity)
     assert result.sets
     check_invariants(result, np.array(case["plausibility"]), case["texts"], ComparisonSetOptions())
@@ -343,17 +343,17 @@ def test_set_order_can_prefer_longer_or_shorter_sets() -> None:
 
 
 def test_parse_choice_error_lists_all_options() -> None:
-    assert parse_choice(Order, "random", "order") is Order.RANDOM
+    assert parse_choice(TurnOrder, "random", "order") is TurnOrder.RANDOM
     with pytest.raises(InvalidInput, match="strictness: 'strict'; use above or at_least"):
-        parse_choice(Strictness, "strict", "strictness")
+        parse_choice(GoldStrictness, "strict", "strictness")
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
         ({"same_image": SameImageRule.FORBIDDEN}, "image ids: these rules need"),
-        ({"disqualification": Disqualification.PER_IMAGE}, "image ids: these rules need"),
-        ({"order": Order.RANDOM}, "order: random needs a seed"),
+        ({"disqualification": DisqualificationScope.PER_IMAGE}, "image ids: these rules need"),
+        ({"order": TurnOrder.RANDOM}, "order: random needs a seed"),
     ],
 )
 def test_rules_with_missing_inputs_are_refused(option: dict[str, Any], message: str) -> None:

@@ -20,18 +20,18 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
 from curation.negatives.kernels import dots
-from curation.negatives.matmul_backends import matmul_margin
+from curation.negatives.matmul_backends import matmul_error_bound
 from curation.negatives.options import (
     ComparisonSetOptions,
-    Disqualification,
-    Diversity,
+    DisqualificationScope,
+    DiversityMeasure,
     ExecutionOptions,
     FloorTiming,
-    Order,
+    GoldStrictness,
     SameImageRule,
     SpeedShortcut,
-    Strictness,
-    VerbatimCap,
+    TurnOrder,
+    VerbatimCapTiming,
 )
 from curation.negatives.plausibility import EmbeddingPlausibility, PlausibilityMatrix
 from curation.records import InvalidInput, SkipReason
@@ -90,7 +90,7 @@ class Plain:
             self.turn(i)
 
     def after_cap(self) -> set[int]:
-        if self.options.verbatim_cap is VerbatimCap.AT_SAMPLING:
+        if self.options.verbatim_cap is VerbatimCapTiming.AT_SAMPLING:
             return set(self.given.kept)
         seen: Counter[str] = Counter()
         stays = set()
@@ -105,15 +105,15 @@ class Plain:
         if j == i or (same and self.options.same_image is SameImageRule.FORBIDDEN):
             return False
         above, gold = self.scores[i, j], self.scores[i, i]
-        return above > gold or (self.options.strictness is Strictness.AT_LEAST and above == gold)
+        return above > gold or (self.options.strictness is GoldStrictness.AT_LEAST and above == gold)
 
     def turns(self, seed: int) -> list[int]:
         given = list(range(len(self.scores)))
-        if self.options.order is Order.RANDOM:
+        if self.options.order is TurnOrder.RANDOM:
             return np.random.default_rng(seed).permutation(len(given)).tolist()
-        if self.options.order is Order.GIVEN:
+        if self.options.order is TurnOrder.GIVEN:
             return given
-        sign = -1 if self.options.order is Order.MOST_CANDIDATES else 1
+        sign = -1 if self.options.order is TurnOrder.MOST_CANDIDATES else 1
         return sorted(given, key=lambda i: (sign * self.eligible[i], i))
 
     def turn(self, i: int) -> None:
@@ -135,19 +135,19 @@ class Plain:
             return
         self.sets.append((i, list(figures), list(figures.values()), len(pool)))
         self.sampled = sampled
-        if self.options.disqualification is Disqualification.GLOBAL:
+        if self.options.disqualification is DisqualificationScope.GLOBAL:
             self.free -= set(figures)
         else:
             used |= set(figures)
         self.free = {j for j in self.free if self.under_cap(j, sampled)}
 
     def under_cap(self, j: int, sampled: Counter[str]) -> bool:
-        before = self.options.verbatim_cap is VerbatimCap.BEFORE_FLOOR
+        before = self.options.verbatim_cap is VerbatimCapTiming.BEFORE_FLOOR
         return before or sampled[self.given.texts[j]] < self.options.max_verbatim
 
     def value(self, i: int, j: int, chosen: list[int]) -> tuple[float, float, float]:
         near = [float(self.unit[j] @ self.unit[c]) for c in chosen]
-        mean = self.options.diversity is Diversity.MEAN
+        mean = self.options.diversity is DiversityMeasure.MEAN
         similarity = 0.0 if not near else sum(near) / len(near) if mean else max(near)
         return self.scores[i, j], similarity, self.options.weight * self.scores[i, j] - similarity
 
@@ -165,14 +165,14 @@ OPTIONS = st.builds(
     size=st.integers(1, 5),
     min_candidates=st.integers(1, 8),
     max_verbatim=st.integers(1, 3),
-    diversity=st.sampled_from(Diversity),
+    diversity=st.sampled_from(DiversityMeasure),
     weight=st.sampled_from([0.0, 0.5, 5.0]),
-    strictness=st.sampled_from(Strictness),
+    strictness=st.sampled_from(GoldStrictness),
     same_image=st.sampled_from(SameImageRule),
     floor_when=st.sampled_from(FloorTiming),
-    order=st.sampled_from(Order),
-    disqualification=st.sampled_from(Disqualification),
-    verbatim_cap=st.sampled_from(VerbatimCap),
+    order=st.sampled_from(TurnOrder),
+    disqualification=st.sampled_from(DisqualificationScope),
+    verbatim_cap=st.sampled_from(VerbatimCapTiming),
 )
 CORPORA = st.builds(
     lambda n, instances, copies, seed: corpus(max(1, n * instances // 4), n, max(1, n // copies), seed),
@@ -251,7 +251,7 @@ def test_results_do_not_depend_on_blocks_or_threads(
 ) -> None:
     corpus_data = corpus(150, 200, 80, 3)
     rules = {"size": 3, "min_candidates": 4, "shortcut": shortcut}
-    options = ComparisonSetOptions(**rules, disqualification=Disqualification.GLOBAL)
+    options = ComparisonSetOptions(**rules, disqualification=DisqualificationScope.GLOBAL)
     expected = build(corpus_data, options)
     assert expected.sets
     for rows, threads in ((1, 1), (7, 3), (64, 2), (150, 4)):
@@ -273,8 +273,10 @@ def noisy(m: int, n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, np
     return images, inferences, vectors, [f"text {i}" for i in which]
 
 
-@pytest.mark.parametrize("diversity", list(Diversity))
-def test_block_rounding_does_not_change_sets(monkeypatch: pytest.MonkeyPatch, diversity: Diversity) -> None:
+@pytest.mark.parametrize("diversity", list(DiversityMeasure))
+def test_block_rounding_does_not_change_sets(
+    monkeypatch: pytest.MonkeyPatch, diversity: DiversityMeasure
+) -> None:
     images, inferences, vectors, texts = noisy(170, 260, 93, 5)
     options = ComparisonSetOptions(size=4, min_candidates=5, diversity=diversity)
     found = []
@@ -308,8 +310,8 @@ def test_products_stay_within_the_margin(d: int, kind: type[np.floating]) -> Non
     product = (unit[0] @ unit[1].T).astype(np.float64)
     exact = np.array([dots(np.tile(row, (60, 1)), unit[1]) for row in unit[0]])
     longest = np.array([[np.longdouble(a) @ np.longdouble(b) for b in unit[1]] for a in unit[0]])
-    assert np.abs(product - exact).max() <= matmul_margin(unit[0])
-    assert np.abs(exact - longest).max() <= matmul_margin(unit[0].astype(np.float64))
+    assert np.abs(product - exact).max() <= matmul_error_bound(unit[0])
+    assert np.abs(exact - longest).max() <= matmul_error_bound(unit[0].astype(np.float64))
 
 
 def test_copy_of_gold_never_scores_above_gold() -> None:
@@ -336,7 +338,9 @@ def test_progress_is_reported_and_can_cancel(monkeypatch: pytest.MonkeyPatch) ->
     assert reported == [(min(16 * k, 100), 100) for k in range(1, 8)]
     reported.clear()
     build(
-        corpus_data, replace(options, order=Order.MOST_CANDIDATES), progress=lambda *at: reported.append(at)
+        corpus_data,
+        replace(options, order=TurnOrder.MOST_CANDIDATES),
+        progress=lambda *at: reported.append(at),
     )
     assert reported[-1] == (200, 200)
     reported.clear()

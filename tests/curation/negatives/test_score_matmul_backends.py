@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import build_comparison_sets
-from curation.negatives.kernels import dots, order_bfloat16
+from curation.negatives.kernels import dots, to_ordered_integers
 from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
-from curation.negatives.options import ComparisonSetOptions, Diversity, SpeedShortcut, Strictness
+from curation.negatives.options import ComparisonSetOptions, DiversityMeasure, GoldStrictness, SpeedShortcut
 from curation.negatives.plausibility import EmbeddingPlausibility
 
 torch = pytest.importorskip("torch")
@@ -46,7 +46,7 @@ def exact(images: np.ndarray, inferences: np.ndarray) -> np.ndarray:
 def test_float_words_sort_like_their_numbers(numbers: list[float]) -> None:
     rounded = torch.tensor([*numbers, 0.0, -0.0]).to(torch.bfloat16)
     words = rounded.view(torch.int16).numpy().copy()[None]
-    order_bfloat16(words)
+    to_ordered_integers(words)
     values = rounded.double().numpy()
     assert np.array_equal(
         np.sign(np.subtract.outer(values, values)), np.sign(np.subtract.outer(*[words[0].astype(int)] * 2))
@@ -75,19 +75,19 @@ def test_bounds_hold(product: ScoreBackend, kind: Any, d: int, shift: float) -> 
     truth = exact(images, inferences)
     assert (truth <= scores.upper_bounds(words.ravel()).reshape(truth.shape)).all()
     for gold in np.concatenate([truth[:, 41], [-1.0, -1e-9, 0.0, 1e-9, 1.0]]):
-        low, high = scores.band(np.full(40, gold))
+        low, high = scores.uncertain_range(np.full(40, gold))
         assert (truth[words < low[:, None]] < gold).all()
         assert (truth[words > high[:, None]] > gold).all()
 
 
-@pytest.mark.parametrize("diversity", list(Diversity))
-@pytest.mark.parametrize("strictness", list(Strictness))
+@pytest.mark.parametrize("diversity", list(DiversityMeasure))
+@pytest.mark.parametrize("strictness", list(GoldStrictness))
 @pytest.mark.parametrize("shortcut", [SpeedShortcut.NONE, SpeedShortcut.DROP_USED])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_no_matmul_backend_changes_a_result(
     monkeypatch: pytest.MonkeyPatch,
-    diversity: Diversity,
-    strictness: Strictness,
+    diversity: DiversityMeasure,
+    strictness: GoldStrictness,
     shortcut: SpeedShortcut,
     kind: Any,
 ) -> None:

@@ -16,7 +16,7 @@ from PIL import Image as Pillow
 
 from curation.evaluation.answer_keys import AnswerKeyFolder
 from curation.evaluation.submission import ZIP_NAME, read_submission, score_submission
-from curation.families.sherlock.evaluation_plan import SetOptions
+from curation.families.sherlock.evaluation_plan import EvaluationSetOptions
 from curation.families.sherlock.evaluation_sets import write_evaluation_sets
 from curation.models import Evaluation, Scorer
 from curation.pipelines.encoders import get_feature_encoder
@@ -47,7 +47,7 @@ from tests.support.curation.fakes import save_tiny_clip
 from tests.support.judging.work import Work
 
 pytestmark = pytest.mark.django_db
-OPTIONS = EvaluationOptions(sets=SetOptions(chunk=6))
+OPTIONS = EvaluationOptions(sets=EvaluationSetOptions(chunk=6))
 
 
 class Knowing:
@@ -169,11 +169,12 @@ def test_exported_predictions_score_equally_on_the_leaderboard(
     assert path is not None
     assert path.name == ZIP_NAME
     held = tmp_path / "board" / "held"
-    read = read_submission(path, file_name=ZIP_NAME, expected=written.expected, keys=held)
+    read = read_submission(path, file_name=ZIP_NAME, expected=written.expected_counts, keys=held)
     assert score_submission(read, held, rng=np.random.default_rng(0)) == row.figures
-    for name, count in written.expected.items():
+    for name, count in written.expected_counts.items():
         assert (
-            len(AnswerKeyFolder(held).raw(name).get("test_id_map", AnswerKeyFolder(held).raw(name))) == count
+            len(AnswerKeyFolder(held).raw_key(name).get("test_id_map", AnswerKeyFolder(held).raw_key(name)))
+            == count
         )
         with zipfile.ZipFile(path) as archive, archive.open(f"test_set_predictions/{name}.npy") as file:
             assert np.load(file).dtype == np.float32
@@ -399,7 +400,7 @@ def test_invalid_evaluations_are_refused(corpus: Corpus, work: Work) -> None:
             asked(corpus, **more)
     with pytest.raises(Refused, match="seal it first"):
         request_judgments_evaluation(project=work.project, by=None, version=draft, split="", queue=False)
-    clues = EvaluationOptions(sets=SetOptions(texts="clue"))
+    clues = EvaluationOptions(sets=EvaluationSetOptions(texts="clue"))
     with pytest.raises(Refused, match="people judged inferences"):
         request_judgments_evaluation(
             project=work.project, by=None, version=corpus.version, split="test", options=clues, queue=False

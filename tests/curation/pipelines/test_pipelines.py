@@ -51,7 +51,7 @@ def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) ->
         encoder=Colours(),
     )
     assert found.groups == {images[2].pk: [twin.pk]}
-    assert (found.images, found.clusters, found.marked, found.kept) == (5, 4, 1, 4)
+    assert (found.images, found.clusters, found.marked, found.kept_count) == (5, 4, 1, 4)
     assert list_usable_images(work.project) == images
     assert [(kept.pk, [m.pk for m in members]) for kept, members in duplicate_groups(work.project)] == [
         (images[2].pk, [twin.pk])
@@ -333,7 +333,7 @@ def test_jobs_run_and_report_results(work: Work, monkeypatch: pytest.MonkeyPatch
     assert job.result["round"] == ComparisonRound.objects.get().pk
     version = services.create_version(project=work.project, name="v1", by=None)
     job = services.request_seal(version=version, by=None)
-    tasks.seal(job.pk)
+    tasks.seal_version(job.pk)
     job.refresh_from_db()
     version.refresh_from_db()
     assert job.state == JobState.DONE
@@ -348,15 +348,15 @@ def test_stopped_round_resumes_with_its_encoder_and_vectors(
     from curation.pipelines import comparison
 
     class Broken(Letters):
-        def sentences(self, texts: Any) -> Any:
+        def encode_sentences(self, texts: Any) -> Any:
             raise Refused("sentences: no weights")
 
     class Counted(Letters):
         regions_made = 0
 
-        def regions(self, items: Any) -> Any:
+        def encode_regions(self, items: Any) -> Any:
             self.regions_made += len(items)
-            return super().regions(items)
+            return super().encode_regions(items)
 
     asked: list[str] = []
     at_hand: list[Any] = [Broken(), made := Counted()]

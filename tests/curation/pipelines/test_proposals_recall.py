@@ -74,7 +74,7 @@ class TestOverlaps:
         assert proposal_selectors.count_unmeasured_pairs(run) == 0
         work.observed(image, worker="W2")
         assert proposal_selectors.count_unmeasured_pairs(run) == 3
-        job = run_job(services.request_overlaps(run=run, by=None, queue=False))
+        job = run_job(services.request_proposals_measurement(run=run, by=None, queue=False))
         assert job.state == JobState.DONE
         assert (job.result["pairs"], proposal_selectors.count_unmeasured_pairs(run)) == (6, 0)
         assert list(ProposalOverlap.objects.values_list("pk", "ious"))[:3] == before
@@ -93,7 +93,7 @@ class TestOverlaps:
         work.image(1)
         run = ProposalRun.objects.create(project=work.project, detector="classical")
         with pytest.raises(Conflict, match="is not complete"):
-            services.request_overlaps(run=run, by=None)
+            services.request_proposals_measurement(run=run, by=None)
 
     def test_photos_are_sorted_by_coverage(self, work: Work) -> None:
         far, near, bare = work.image(1), work.image(2), work.image(3)
@@ -326,9 +326,9 @@ class TestPages:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({"detector": "model", "limit": 10}, "Enter its hub id"),
-            ({"detector": "model", "model": "/srv/weights", "limit": 10}, "Enter its hub id"),
-            ({"detector": "model", "model": "./weights", "limit": 10}, "Enter its hub id"),
+            ({"detector": "model", "limit": 10}, "Enter the model’s hub id"),
+            ({"detector": "model", "model": "/srv/weights", "limit": 10}, "Enter the model’s hub id"),
+            ({"detector": "model", "model": "./weights", "limit": 10}, "Enter the model’s hub id"),
             ({"detector": "classical", "limit": 0}, "greater than or equal to 1"),
             ({"detector": "file", "limit": 10}, "not one of the available choices"),
         ],

@@ -200,7 +200,7 @@ def test_pages_link_version_scorer_and_round(
     of_round = squeezed(client.get(reverse("comparison-round", args=[slug, found.pk])))
     assert reverse("scorer", args=[slug, scorer.pk]) in of_round
     assert "The judgments of this round are sealed in v1.1." in of_round
-    assert "was trained on it" in squeezed(client.get(reverse("version", args=[sealed.pk])))
+    assert "was trained on this version" in squeezed(client.get(reverse("version", args=[sealed.pk])))
     of_version = squeezed(client.get(reverse("version", args=[version.pk])))
     assert f'chosen in <a href="{reverse("comparison-round", args=[slug, found.pk])}">' in of_version
     assert "the scorer <b>first</b>" in of_version

@@ -23,7 +23,7 @@ from curation.services.texts import (
     DuplicateOptions,
     TopicOptions,
     ToxicityOptions,
-    record_review,
+    record_text_review,
     request_analysis,
     store_uploaded_file,
 )
@@ -225,26 +225,26 @@ def test_newest_reading_is_valid_and_all_are_stored(work: Work, admin: Any, rese
     row = found(work, ToxicityOptions())
     first = toxicity_queue(row)[0].score
     key = {"observation": first.observation, "field": first.field}
-    record_review(**key, is_concern=False, by=admin)
-    record_review(**key, is_concern=True, note="  an insult\n", by=researcher)
-    again = record_review(**key, is_concern=True, note="an insult", by=researcher)
+    record_text_review(**key, is_concern=False, by=admin)
+    record_text_review(**key, is_concern=True, note="  an insult\n", by=researcher)
+    again = record_text_review(**key, is_concern=True, note="an insult", by=researcher)
     queue = toxicity_queue(row)
     assert queue[0].review == again
     assert first.observation.text_reviews.count() == 2, "all are kept, the same one once"
     counts = count_reviews(queue)
-    assert (counts.total, counts.read, counts.remaining, counts.concerns, counts.harmless) == (
+    assert (counts.total, counts.read, counts.remaining, counts.concerns, counts.harmless_share) == (
         3,
         1,
         2,
         1,
         0.0,
     )
-    assert counts.interval is not None
-    assert counts.interval.high == pytest.approx(0.793, abs=1e-3)  # Wilson's of 0 in 1
+    assert counts.harmless_interval is not None
+    assert counts.harmless_interval.high == pytest.approx(0.793, abs=1e-3)  # Wilson's of 0 in 1
     with pytest.raises(Refused, match="note: 401 characters"):
-        record_review(**key, is_concern=True, note="x" * 401, by=admin)
+        record_text_review(**key, is_concern=True, note="x" * 401, by=admin)
     with pytest.raises(Refused, match="field: 'title'"):
-        record_review(observation=first.observation, field="title", is_concern=True, by=admin)
+        record_text_review(observation=first.observation, field="title", is_concern=True, by=admin)
     later = found(work, ToxicityOptions())
     assert toxicity_queue(later)[0].review == again, "a reading is of the text, not of the analysis"
 

@@ -28,7 +28,7 @@ from curation.proposals.boxes import (
 from curation.proposals.detector import DetectedBoxes, DetectorUnavailable
 from curation.proposals.factory import get_detector
 from curation.proposals.grouping import SimilarityRule, describe_superpixels, group_superpixels
-from curation.proposals.overlap import Coverage, best_overlaps
+from curation.proposals.overlap import RecallAccumulator, best_overlaps
 from curation.proposals.selective_search import SelectiveSearch, edge_fit, pick_covering_boxes
 from curation.views.recall_charts import recall_chart, recall_spark
 
@@ -57,13 +57,13 @@ class TestOverlaps:
     def test_iou_of_exactly_half_does_not_count(self) -> None:
         half = best_overlaps(np.array([[0, 0, 10, 10]]), np.array([[0, 0, 10, 5]]))
         more = best_overlaps(np.array([[0, 0, 1000, 1000]]), np.array([[0, 0, 1000, 501]]))
-        coverage = Coverage(limit=1)
+        coverage = RecallAccumulator(limit=1)
         coverage.add_image([half.tolist(), more.tolist()])
         assert half.tolist() == [0.5]
         assert coverage.recall().solvable == 0.5
 
     def test_recall_by_number_of_proposals(self) -> None:
-        coverage = Coverage(limit=4)
+        coverage = RecallAccumulator(limit=4)
         coverage.add_image([[0.2, 0.6, 0.95, 0.1], [0.0, 0.0, 0.0, 0.71]])
         coverage.add_image([[0.4, 0.5]])  # fewer boxes than the limit
         coverage.add_image([])
@@ -77,7 +77,7 @@ class TestOverlaps:
         assert recall.share_covered(10, 0.5) == 2 / 3
 
     def test_coverage_without_pairs_is_none(self) -> None:
-        recall = Coverage(limit=2).recall()
+        recall = RecallAccumulator(limit=2).recall()
         assert (recall.pairs, recall.solvable, recall.by_image, recall.share_covered(1, 0.5)) == (
             0,
             None,
@@ -86,7 +86,7 @@ class TestOverlaps:
         )
 
     def test_a_photo_without_proposals_leaves_its_pairs_uncovered(self) -> None:
-        coverage = Coverage(limit=2)
+        coverage = RecallAccumulator(limit=2)
         coverage.add_image([[]])
         assert coverage.recall().curves[0.5] == [0, 0]
 
@@ -397,7 +397,7 @@ class TestModels:
 
 class TestRecallChart:
     def test_chart_lines_end_at_their_values_and_labels_do_not_overlap(self) -> None:
-        coverage = Coverage(limit=100)
+        coverage = RecallAccumulator(limit=100)
         coverage.add_image([[0.0] * 40 + [0.95] * 60, [0.6] * 100])
         chart = recall_chart(coverage.recall())
         assert [label.text for label in chart.labels] == [
@@ -411,11 +411,11 @@ class TestRecallChart:
         assert [tick.text for tick in chart.x_ticks] == ["1", "25", "50", "75", "100"]
 
     def test_chart_of_one_proposal(self) -> None:
-        coverage = Coverage(limit=1)
+        coverage = RecallAccumulator(limit=1)
         coverage.add_image([[0.0]])
         chart = recall_chart(coverage.recall())
         heights = [float(label.y) for label in chart.labels]
-        assert max(heights) <= float(chart.base)
+        assert max(heights) <= float(chart.plot_bottom)
         assert len(set(heights)) == 3
         assert recall_spark([0.5]).curves[0].shape == "M0.0 12.0L1.0 12.0"
 
@@ -441,7 +441,11 @@ def test_detector_covers_objects_of_real_photographs(
     for box in coco["annotations"]:
         gold.setdefault(box["image_id"], []).append(box["bbox"])
     detector = SelectiveSearch()
-    ours, blind, large = Coverage(limit=100), Coverage(limit=100), Coverage(limit=100)
+    ours, blind, large = (
+        RecallAccumulator(limit=100),
+        RecallAccumulator(limit=100),
+        RecallAccumulator(limit=100),
+    )
     seconds = 0.0
     for image in coco["images"]:
         with Pillow.open(photos / image["file_name"]) as file:

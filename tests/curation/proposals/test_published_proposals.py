@@ -9,7 +9,7 @@ import pytest
 
 from curation.proposals.published import (
     LAYOUT_SAMPLE_SIZE,
-    Layout,
+    BoxLayout,
     entry_boxes,
     read_entries,
     recognise_layout,
@@ -31,7 +31,7 @@ def write(tmp_path: Path) -> Callable[[Any], Path]:
     return write
 
 
-def read(path: Path, layout: Layout | None = None, *, limit: int = 100) -> dict[str, list[Any]]:
+def read(path: Path, layout: BoxLayout | None = None, *, limit: int = 100) -> dict[str, list[Any]]:
     layout = layout or recognise_layout(path, SIZES.get)
     return {
         entry.url: entry_boxes(entry, layout, SIZES[entry.url], limit=limit).rows()
@@ -43,17 +43,17 @@ class TestPublished:
     @pytest.mark.parametrize(
         ("content", "layout"),
         [
-            ({"a.jpg": [[10, 20, 90, 70]]}, Layout.CORNERS),
-            ({"a.jpg": [[10, 20, 80, 50]], "b.jpg": [[30, 30, 10, 10]]}, Layout.SIZES),
-            ({"a.jpg": [{"left": 10, "top": 20, "width": 80, "height": 50}]}, Layout.SIZES),
-            ({"a.jpg": [{"x": 10, "y": 20, "w": 80, "h": 50}]}, Layout.SIZES),
-            ({"a.jpg": [{"x1": 10, "y1": 20, "x2": 90, "y2": 70}]}, Layout.SIZES),
-            ({"a.jpg": {"boxes": [[10, 20, 90, 70]]}}, Layout.CORNERS),
-            ({"a.jpg": {"bboxes": [[10.2, 19.8, 89.9, 70.4]]}}, Layout.CORNERS),
+            ({"a.jpg": [[10, 20, 90, 70]]}, BoxLayout.CORNERS),
+            ({"a.jpg": [[10, 20, 80, 50]], "b.jpg": [[30, 30, 10, 10]]}, BoxLayout.SIZES),
+            ({"a.jpg": [{"left": 10, "top": 20, "width": 80, "height": 50}]}, BoxLayout.SIZES),
+            ({"a.jpg": [{"x": 10, "y": 20, "w": 80, "h": 50}]}, BoxLayout.SIZES),
+            ({"a.jpg": [{"x1": 10, "y1": 20, "x2": 90, "y2": 70}]}, BoxLayout.SIZES),
+            ({"a.jpg": {"boxes": [[10, 20, 90, 70]]}}, BoxLayout.CORNERS),
+            ({"a.jpg": {"bboxes": [[10.2, 19.8, 89.9, 70.4]]}}, BoxLayout.CORNERS),
         ],
     )
     def test_each_layout_is_recognised(
-        self, write: Callable[[Any], Path], content: Any, layout: Layout
+        self, write: Callable[[Any], Path], content: Any, layout: BoxLayout
     ) -> None:
         path = write(content)
         assert recognise_layout(path, SIZES.get) is layout
@@ -63,8 +63,8 @@ class TestPublished:
         self, write: Callable[[Any], Path]
     ) -> None:
         others = {f"other-{n}.jpg": [[50, 20, 10, 10]] for n in range(LAYOUT_SAMPLE_SIZE + 1)}
-        assert recognise_layout(write(others | {"a.jpg": [[10, 20, 95, 70]]}), SIZES.get) is Layout.CORNERS
-        assert recognise_layout(write(others | {"a.jpg": [[50, 20, 10, 10]]}), SIZES.get) is Layout.SIZES
+        assert recognise_layout(write(others | {"a.jpg": [[10, 20, 95, 70]]}), SIZES.get) is BoxLayout.CORNERS
+        assert recognise_layout(write(others | {"a.jpg": [[50, 20, 10, 10]]}), SIZES.get) is BoxLayout.SIZES
 
     def test_contradicting_boxes_name_both_records(self, write: Callable[[Any], Path]) -> None:
         path = write({"a.jpg": [[50, 20, 10, 10]], "b.jpg": [[30, 30, 50, 50]]})
@@ -91,7 +91,7 @@ class TestPublished:
 
     def test_byte_order_mark_is_skipped(self, write: Callable[[Any], Path]) -> None:
         path = write("\ufeff" + json.dumps({"a.jpg": [[0, 0, 90, 70]]}))
-        assert read(path, Layout.CORNERS)["a.jpg"]
+        assert read(path, BoxLayout.CORNERS)["a.jpg"]
 
     def test_long_file_is_read_in_chunks(self, write: Callable[[Any], Path]) -> None:
         content = {f"photo {n}.jpg": [[n % 50, 1, 90, 70]] * 100 for n in range(1200)}
@@ -139,7 +139,7 @@ class TestPublished:
 
     def test_box_of_another_image_is_refused(self, write: Callable[[Any], Path]) -> None:
         with pytest.raises(InvalidInput, match=r"box \[300.*\], read as left, top, width, height, is not in"):
-            read(write({"a.jpg": [[300, 20, 30, 40]]}), Layout.SIZES)
+            read(write({"a.jpg": [[300, 20, 30, 40]]}), BoxLayout.SIZES)
 
     def test_unreadable_files_are_named(self, tmp_path: Path, write: Callable[[Any], Path]) -> None:
         with pytest.raises(InvalidInput, match=r"nothing\.json: cannot be read"):

@@ -164,7 +164,7 @@ class TestModifiedResNet:
         with torch.no_grad():
             expected = plain_resnet(weights, pixels, (2, 1, 1, 2))
             assert expected.abs().max() > 0.1
-            torch.testing.assert_close(model.view_vectors(pixels), expected, atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(model.encode_views(pixels), expected, atol=1e-5, rtol=1e-4)
 
     @pytest.mark.parametrize(
         ("name", "width", "blocks", "side", "dim"),
@@ -228,7 +228,7 @@ class TestEveryTower:
         pixels = self.pixels(model)
         pixels[:, 1] = pixels[:, 1] * 8 + 3  # so that both views have vectors of unlike lengths
         with torch.no_grad():
-            views = torch.stack([model.view_vectors(pixels[:, view]) for view in range(2)], dim=1)
+            views = torch.stack([model.encode_views(pixels[:, view]) for view in range(2)], dim=1)
             lengths = views.norm(dim=-1)
             assert (lengths[:, 0] / lengths[:, 1]).log().abs().max() > 0.05
             mean = views.mean(dim=1)

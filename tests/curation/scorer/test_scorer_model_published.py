@@ -54,7 +54,7 @@ class TestConverting:
         assert made["sha256"] == found.sha256
         assert found.card.made["sha256"] == made["checkpoint_sha256"]
         assert (found.card.region_mode, found.card.text_mode) == ("highlight", "inference")
-        assert found.card.crop.views == 2
+        assert found.card.crop.view_count == 2
         direct = build_from_openai(unwrap_names(random_weights(TINY_RESNET)))
         pixels = torch.randn(1, 2, 3, 64, 64)
         with torch.no_grad():
@@ -82,7 +82,7 @@ class TestConverting:
         pixels = torch.randn(2, 1, 3, 16, 16)
         with torch.no_grad():
             expected = clip.get_image_features(pixel_values=pixels[:, 0]).pooler_output
-            found = load_scorer(tmp_path / "s").model.view_vectors(pixels[:, 0])
+            found = load_scorer(tmp_path / "s").model.encode_views(pixels[:, 0])
         torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-5)
 
     def test_half_precision_and_old_files_are_read(self, tmp_path: Path, clip_folder: Path) -> None:

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from curation.families.sherlock.evaluation_plan import SetOptions
+from curation.families.sherlock.evaluation_plan import EvaluationSetOptions
 from curation.management.ablation_report import table_lines
 from curation.models import DatasetVersion, Evaluation, ProposalRun, Scorer
 from curation.scorer import recipes
@@ -61,13 +61,13 @@ def proposals(version: DatasetVersion) -> ProposalRun:
 
 
 def test_default_options_are_unchanged_sets_and_trained_region_mode(version: DatasetVersion) -> None:
-    assert asdict(SetOptions()) == {"texts": "inference", **DEFAULT_SETS}
+    assert asdict(EvaluationSetOptions()) == {"texts": "inference", **DEFAULT_SETS}
     hidden = scorer_of(version, "hidden", config("only-context"))
     plain = scorer_of(version, "plain", config("vit-b-16"))
     for scorer, options, unlike in (
         (plain, {}, {}),
-        (plain, {"sets": asdict(SetOptions(texts="clue")), "region_mode": ""}, {}),
-        (plain, {"sets": asdict(SetOptions(chunk=2, seed=3))}, {"chunk": 2, "seed": 3}),
+        (plain, {"sets": asdict(EvaluationSetOptions(texts="clue")), "region_mode": ""}, {}),
+        (plain, {"sets": asdict(EvaluationSetOptions(chunk=2, seed=3))}, {"chunk": 2, "seed": 3}),
         (plain, {"region_mode": "hide"}, {"region_mode": "hide"}),
         (plain, {"region_mode": "highlight", "proposals": None}, {}),
         (hidden, {"region_mode": "hide"}, {}),
@@ -82,7 +82,11 @@ def test_default_options_are_unchanged_sets_and_trained_region_mode(version: Dat
 
 @pytest.mark.parametrize(
     "options",
-    [{"region_mode": "none"}, {"sets": asdict(SetOptions(chunk=2))}, {"sets": asdict(SetOptions(seed=1))}],
+    [
+        {"region_mode": "none"},
+        {"sets": asdict(EvaluationSetOptions(chunk=2))},
+        {"sets": asdict(EvaluationSetOptions(seed=1))},
+    ],
 )
 def test_row_shows_default_evaluation_before_newer_ones(
     version: DatasetVersion, options: dict[str, Any]
@@ -100,12 +104,14 @@ def test_chance_on_other_sets_or_texts_is_not_the_row(version: DatasetVersion) -
     options = {"shortcut": "random", "seed": 0}
     drawn: dict[str, Any] = {"source": "baseline", "options": options}
     measured(version, 1.5, **drawn)
-    measured(version, 50, **drawn | {"options": options | {"sets": asdict(SetOptions(chunk=2))}})
+    measured(version, 50, **drawn | {"options": options | {"sets": asdict(EvaluationSetOptions(chunk=2))}})
     measured(version, 99, **drawn, texts="clue")
     assert p_at_1(version, "random") == 1.5
 
 
-@pytest.mark.parametrize("options", [{"region_mode": "hide"}, {"sets": asdict(SetOptions(chunk=2))}])
+@pytest.mark.parametrize(
+    "options", [{"region_mode": "hide"}, {"sets": asdict(EvaluationSetOptions(chunk=2))}]
+)
 def test_evaluation_with_other_options_is_not_reused(
     version: DatasetVersion, runner: Runner, options: dict[str, Any]
 ) -> None:
@@ -308,7 +314,7 @@ def bounds(human: float | None, gt: float | None, oracle: float | None) -> dict[
 
 def test_each_bound_is_of_the_newest_evaluation_that_has_it(version: DatasetVersion) -> None:
     scorer = scorer_of(version, "first", config("vit-b-16"))
-    other = {"sets": asdict(SetOptions(boxes=10, min_inferences=4))}
+    other = {"sets": asdict(EvaluationSetOptions(boxes=10, min_inferences=4))}
     measured(version, 0, scorer, figures=bounds(40, 70, 95))
     people = measured(version, 0, source="judgments", figures=bounds(42, 91, None))
     measured(version, 0, source="judgments", figures=bounds(1, 1, None), options=other)
@@ -382,7 +388,7 @@ def test_group_has_only_comparable_evaluations(version: DatasetVersion) -> None:
     scorer = scorer_of(version, "first", config("vit-b-16"))
     hidden = scorer_of(version, "second", config("only-context"))
     default = [measured(version, 50, scorer), measured(version, 40, hidden, options={"region_mode": "hide"})]
-    chunked = measured(version, 99, scorer, options={"sets": asdict(SetOptions(chunk=2))})
+    chunked = measured(version, 99, scorer, options={"sets": asdict(EvaluationSetOptions(chunk=2))})
     covered = measured(version, 7, scorer, options={"region_mode": "hide"})
     groups = parts.group_evaluations([covered, chunked, *default])
     assert [group.rows for group in groups] == [(covered,), (chunked,), tuple(default)]

@@ -15,7 +15,7 @@ from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.pipelines import ablations
 from curation.pipelines.inner_jobs import run_inner_job
 from curation.scorer import recipes
-from curation.selectors.ablations import is_same_run
+from curation.selectors.ablations import is_equivalent_config
 from curation.selectors.jobs import ABLATIONS, EVALUATE, TRAIN_SCORER
 from curation.services.ablation_tables import RowState, ablation_table, batch_size_curve
 from curation.services.ablations import AblationOptions, request_ablations, selected_recipes, training_config
@@ -75,8 +75,8 @@ def test_other_settings_are_another_scorer_but_more_memory_is_not(
     assert Scorer.objects.count() == 1
     made(version, "vit-b-16", steps=10)
     assert Scorer.objects.count() == 2
-    assert is_same_run({"seed": 1, "chunk_size": 4}, {"seed": 1, "device": "cpu"})
-    assert not is_same_run({"seed": 1}, {"seed": 2})
+    assert is_equivalent_config({"seed": 1, "chunk_size": 4}, {"seed": 1, "device": "cpu"})
+    assert not is_equivalent_config({"seed": 1}, {"seed": 2})
 
 
 def test_clues_are_ranked_by_the_scorer_of_another_row(version: DatasetVersion, runner: Runner) -> None:

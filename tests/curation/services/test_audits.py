@@ -125,7 +125,7 @@ class TestReading:
         assert AuditLabel.objects.count() == 1
         keep(audit, 1, admin, yes("age"), "Their hands")
         (item, *_) = selectors.load_labelled_audit(audit).items
-        assert item.labels.counted["A"].codes == {"person": "yes", "which": ["age"]}
+        assert item.labels.counted["A"].code_answers == {"person": "yes", "which": ["age"]}
         assert AuditLabel.objects.count() == 2
 
     def test_agreement_is_of_labels_before_others_were_visible(
@@ -135,7 +135,7 @@ class TestReading:
         keep(audit, 1, researcher, yes("age"))
         keep(audit, 1, researcher, NO)
         (item, *_) = selectors.load_labelled_audit(audit).items
-        assert item.labels.blind["B"].codes["person"] == "yes"
+        assert item.labels.blind["B"].code_answers["person"] == "yes"
         assert states(audit)[0] is ItemState.AGREED
         (person, _) = selectors.audit_figures(audit, selectors.load_labelled_audit(audit))
         assert person.agreement[0].percent.value == 0
@@ -201,7 +201,7 @@ class TestReading:
         audits.settle_disagreement(audit=audit, position=1, by=admin, posted=yes("work"), note="The apron")
         read = selectors.load_labelled_audit(audit)
         assert states(audit)[0] is ItemState.SETTLED
-        assert read.items[0].labels.agreed(small()) == {"person": "yes", "which": ["work"]}
+        assert read.items[0].labels.agreed_answers(small()) == {"person": "yes", "which": ["work"]}
         assert read.letters == ["A", "B"]
         (person, which) = selectors.audit_figures(audit, read)
         assert (person.agreed, person.differing, person.values[0].overall.count) == (1, 0, 1)

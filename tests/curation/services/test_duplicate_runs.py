@@ -20,7 +20,7 @@ from curation.pipelines import deduplicate
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.selectors import duplicates as read
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services.dedup import MAX_GROUP_SIZE, DedupOptions, keep_group, near_copy_distance
+from curation.services.dedup import MAX_GROUP_SIZE, DedupOptions, mark_group_as_different, near_copy_distance
 from curation.views.forms import DedupForm
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
@@ -208,8 +208,8 @@ def test_a_group_that_is_kept_leaves_the_preview_and_later_runs(
 ) -> None:
     a, b, c, d, *_ = keys
     run = found(work.project, *ANGLES)
-    keep_group(project=work.project, images=[c, d], by=researcher)
-    keep_group(project=work.project, images=[d, c], by=researcher)
+    mark_group_as_different(project=work.project, images=[c, d], by=researcher)
+    mark_group_as_different(project=work.project, images=[d, c], by=researcher)
     assert LeakReview.objects.count() == 1, "the same decision is written once"
     assert [group.kept for group in read.preview_run(run).groups] == [a]
     services.set_aside_duplicates(run=run)
@@ -225,7 +225,7 @@ def test_a_group_that_was_set_aside_is_offered_again_and_stays_so(
     a, b, c, *_ = keys
     found(work.project, 0, 5, 10, 100, 190, 260, set_aside=True)
     assert marks(work.project) == {b: a, c: a}
-    keep_group(project=work.project, images=[a, b, c], by=researcher)
+    mark_group_as_different(project=work.project, images=[a, b, c], by=researcher)
     assert marks(work.project) == {}
     found(work.project, 0, 5, 10, 100, 190, 260, set_aside=True)
     assert marks(work.project) == {}
@@ -246,12 +246,12 @@ def test_groups_that_cannot_be_kept_are_refused(
     work: Work, keys: list[int], researcher: User, rehearsal: Project
 ) -> None:
     with pytest.raises(Refused, match="a group has two or more"):
-        keep_group(project=work.project, images=keys[:1], by=researcher)
+        mark_group_as_different(project=work.project, images=keys[:1], by=researcher)
     with pytest.raises(Refused, match="at most 60 can be kept together; run again with a smaller distance"):
-        keep_group(project=work.project, images=list(range(MAX_GROUP_SIZE + 1)), by=researcher)
+        mark_group_as_different(project=work.project, images=list(range(MAX_GROUP_SIZE + 1)), by=researcher)
     foreign = Work(rehearsal).image(9)
     with pytest.raises(Refused, match=f"image {foreign.pk} is not in this project"):
-        keep_group(project=work.project, images=[keys[0], foreign.pk], by=researcher)
+        mark_group_as_different(project=work.project, images=[keys[0], foreign.pk], by=researcher)
     assert not LeakReview.objects.exists()
 
 

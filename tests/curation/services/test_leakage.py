@@ -290,7 +290,7 @@ def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
     duplicates.mark_duplicates(project=project, groups={kept.pk: [other.pk]})
     pair = find(project, threshold=0.9).pairs.first()
     assert pair is not None
-    away = services.set_pair_aside(pair=pair, by=researcher)
+    away = services.set_leaked_image_aside(pair=pair, by=researcher)
     assert away.name == "near.png"
     assert away.duplicate_of == photographs["near-test"]
     other.refresh_from_db()

@@ -224,7 +224,7 @@ def test_photos_of_one_collection_are_clustered_alone(work: Work, photos: list[I
     encoder = Colours()
     options = DedupOptions(set_aside=True, clusters=2, keep="first", source="visual_genome")
     found = deduplicate_images(project=work.project, options=options, encoder=encoder)
-    assert (found.images, found.clusters, found.marked, found.kept) == (3, 2, 1, 2)
+    assert (found.images, found.clusters, found.marked, found.kept_count) == (3, 2, 1, 2)
     assert found.groups == {a.pk: [near_a.pk]}
     assert found.summary()["options"]["source"] == "visual_genome"
     assert encoder.pictures == 3, "no other photo was looked at"

@@ -15,7 +15,12 @@ from curation.pipelines.training.training_files import load_or_write_run
 from curation.scorer.config import TINY, TrainingConfig
 from curation.scorer.model.folder import save_scorer
 from curation.scorer.training.starting_weights import load_starting_model
-from curation.selectors.scorers import SplitCount, known_pair_counts, scorer_folder, weights_folder
+from curation.selectors.scorers import (
+    SplitCount,
+    count_known_and_accepted_pairs,
+    scorer_folder,
+    weights_folder,
+)
 from curation.services.scorer_splits import TrainingSplits, choose_splits, validation_images
 from curation.services.scorers import next_free_name, request_training
 from hits.domain.states import JobState
@@ -314,9 +319,9 @@ def test_a_scorer_knows_the_pairs_that_it_and_its_parents_learned_from(
     sealed: DatasetVersion, work: Work
 ) -> None:
     scorer = ask(sealed)
-    assert known_pair_counts(scorer) == (12, 12)
+    assert count_known_and_accepted_pairs(scorer) == (12, 12)
     work.observed(work.image(9), worker="W9")
-    assert known_pair_counts(scorer) == (12, 15)
+    assert count_known_and_accepted_pairs(scorer) == (12, 15)
 
 
 # --- commands

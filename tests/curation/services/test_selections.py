@@ -20,7 +20,13 @@ from curation.services.versions import plan_version
 from curation.versions.export import export_version, seal_file_lines
 from curation.versions.families import family_of
 from curation.versions.seal import seal_sha256
-from curation.versions.selection import AuditChoice, DecisionChoice, Reason, Selection, split_main_reason
+from curation.versions.selection import (
+    AuditChoice,
+    DecisionChoice,
+    ExclusionReason,
+    Selection,
+    split_main_reason,
+)
 from hits.domain.states import AssignmentStatus
 from hits.models import Hit
 from hits.services.errors import Refused
@@ -258,8 +264,13 @@ def test_a_selection_is_read_as_it_was_written() -> None:
 
 
 def test_the_first_reason_counts() -> None:
-    found = split_main_reason([Reason.UNDECIDED, Reason.JUDGED_AGAINST, Reason.AUDIT_CONCERN])
-    assert found == (Reason.AUDIT_CONCERN, (Reason.JUDGED_AGAINST, Reason.UNDECIDED))
+    found = split_main_reason(
+        [ExclusionReason.UNDECIDED, ExclusionReason.JUDGED_AGAINST, ExclusionReason.AUDIT_CONCERN]
+    )
+    assert found == (
+        ExclusionReason.AUDIT_CONCERN,
+        (ExclusionReason.JUDGED_AGAINST, ExclusionReason.UNDECIDED),
+    )
 
 
 def test_draft_from_decision_run_is_created_on_page(

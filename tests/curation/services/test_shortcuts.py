@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from curation import services
 from curation.evaluation.shortcuts import LABELS, Shortcut
-from curation.families.sherlock.evaluation_plan import SetOptions
+from curation.families.sherlock.evaluation_plan import EvaluationSetOptions
 from curation.models import DatasetVersion, Evaluation, EvaluationSource
 from curation.pipelines.evaluation import evaluate_shortcuts
 from curation.selectors.evaluations import predictions_file, read_comparison_scores
@@ -170,7 +170,7 @@ def test_answer_prior_does_not_rank_clues(work: Work) -> None:
     with pytest.raises(Refused, match="ranks inferences only; use inference"):
         request_baseline_evaluation(
             project=work.project, by=None, version=version, split="test", shortcut=Shortcut.TEXT_ONLY,
-            options=EvaluationOptions(sets=SetOptions(texts="clue")), queue=False,
+            options=EvaluationOptions(sets=EvaluationSetOptions(texts="clue")), queue=False,
         )  # fmt: skip
 
 

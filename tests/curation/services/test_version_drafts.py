@@ -48,7 +48,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
     with pytest.raises(Conflict):
         services.request_plan(version=draft, by=None)
 
-    tasks.plan(job.pk)
+    tasks.plan_version(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert job.result["summary"] == drafts.summarise_draft(draft)
@@ -66,7 +66,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
 def test_draft_that_cannot_be_counted_shows_error(draft: DatasetVersion, admin_client: Client) -> None:
     Image.objects.filter(pk=Image.objects.earliest("pk").pk).update(split="everything")
     job = services.request_plan(version=draft, by=None)
-    tasks.plan(job.pk)
+    tasks.plan_version(job.pk)
     shown = admin_client.get(reverse("version", args=[draft.pk])).content.decode()
     assert "Not counted: split" in shown
     assert COUNT in shown

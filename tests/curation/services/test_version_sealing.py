@@ -66,7 +66,7 @@ def test_changes_between_planning_and_writing_are_replanned(
 def test_sealing_gives_up_when_rows_keep_changing(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     work.observed(work.image(1), worker="A1")
     changes = iter(range(100))
-    monkeypatch.setattr(versions, "project_content_totals", lambda project: next(changes))
+    monkeypatch.setattr(versions, "project_content_fingerprint", lambda project: next(changes))
     with pytest.raises(Conflict, match="changed 3 times during sealing; seal it again"):
         services.create_sealed_version(project=work.project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()

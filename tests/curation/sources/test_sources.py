@@ -14,9 +14,9 @@ from curation.sources import json_stream
 from curation.sources.boxes import check_size, fit_regions
 from curation.sources.identity import find_identities
 from curation.sources.json_stream import iterate_lines, iterate_list, read_record
-from curation.sources.records import MissingPolicy, SourceRegion
+from curation.sources.records import MissingImagePolicy, SourceRegion
 from curation.sources.splits import read_allowed_names, read_splits
-from curation.sources.vcr import URL_PREFIX, EntityCount, VcrSource, read_vcr
+from curation.sources.vcr import URL_PREFIX, EntityCountRule, VcrSource, read_vcr
 from curation.sources.visual_genome import VisualGenomeSource, read_visual_genome
 from tests.support import made_up_sources as made
 
@@ -306,7 +306,7 @@ def test_missing_images_are_refused_or_skipped_and_counted(tmp_path: Path) -> No
         InvalidInput, match=r"record 3 \(image_id 3\): VG_100K/3.jpg is not in .* \(2 missing"
     ):
         vg(tmp_path)
-    plan = vg(tmp_path, missing=MissingPolicy.SKIP)
+    plan = vg(tmp_path, missing=MissingImagePolicy.SKIP)
     assert [image.source_id for image in plan.images] == ["1", "2", "4", "6"]
     assert plan.left_out == {"the image is missing": 2}
     assert len(plan.notes) == 2
@@ -384,7 +384,7 @@ def test_lists_of_another_release_are_refused_or_counted(tmp_path: Path) -> None
     train = made.write(tmp_path / "train.json", [1, 2, 77])
     with pytest.raises(InvalidInput, match="the lists of splits name image 77"):
         vg(tmp_path, splits={"train": str(train)})
-    plan = vg(tmp_path, splits={"train": str(train)}, missing=MissingPolicy.SKIP)
+    plan = vg(tmp_path, splits={"train": str(train)}, missing=MissingImagePolicy.SKIP)
     assert len(plan.images) == 2
     assert plan.left_out["in the lists of splits and not in the image data"] == 1
 
@@ -436,7 +436,7 @@ def test_vcr_keeps_images_with_three_entities_and_published_splits(tmp_path: Pat
 
 def test_the_two_readings_of_unique_entities(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
-    names = read(images, tmp_path, count=EntityCount.NAMES, min_entities=2)
+    names = read(images, tmp_path, count=EntityCountRule.NAMES, min_entities=2)
     assert [(image.source_id[-7:], image.entities) for image in names.images] == [
         ("a@0.jpg", 2),
         ("c@1.jpg", 2),
@@ -530,7 +530,7 @@ def test_missing_vcr_images_can_be_skipped(tmp_path: Path) -> None:
     images = made.vcr(tmp_path, FRAMES, splits=SPLITS)
     (images / made.MOVIE / "a@0.jpg").unlink()
     (images / made.MOVIE / "c@1.json").unlink()
-    plan = read(images, tmp_path, missing=MissingPolicy.SKIP)
+    plan = read(images, tmp_path, missing=MissingImagePolicy.SKIP)
     assert [image.split for image in plan.images] == ["test"]
     assert plan.left_out["the image or its metadata is missing"] == 2
 

@@ -176,10 +176,10 @@ def test_single_split_is_warned_about(tmp_path: Path) -> None:
     made.visual_genome(tmp_path)
     remedy = "give --splits, or --train, --val and --test"
     assert read_visual_genome(VisualGenomeSource(str(tmp_path))).warning == (
-        f"No list of splits was given: all 6 images become train; {remedy}"
+        f"No list of splits was given: all 6 images are put into train; {remedy}"
     )
     assert read_visual_genome(VisualGenomeSource(str(tmp_path), rest="val", limit=1)).warning == (
-        f"No list of splits was given: the only image becomes val; {remedy}"
+        f"No list of splits was given: the only image is put into val; {remedy}"
     )
     lists = made.write(tmp_path / "test.json", [1])
     assert not read_visual_genome(VisualGenomeSource(str(tmp_path), splits={"test": str(lists)})).warning
@@ -188,8 +188,8 @@ def test_single_split_is_warned_about(tmp_path: Path) -> None:
 def test_vcr_without_annotation_files_is_warned_about(tmp_path: Path) -> None:
     made.vcr(tmp_path, FRAMES)
     assert read_vcr(find_vcr_source(tmp_path, {})).warning == (
-        "No annotation file was given: all 2 images become train; put train.jsonl, val.jsonl, test.jsonl beside "
-        "vcr1images, or give --train, --val and --test"
+        "No annotation file was given: all 2 images are put into train; put train.jsonl, val.jsonl, test.jsonl "
+        "beside vcr1images, or give --train, --val and --test"
     )
     made.vcr(tmp_path, FRAMES, splits={"train": ["a@0"]})
     assert not read_vcr(find_vcr_source(tmp_path, {})).warning
@@ -198,8 +198,8 @@ def test_vcr_without_annotation_files_is_warned_about(tmp_path: Path) -> None:
 def test_large_counts_have_thousands_separators() -> None:
     from curation.sources.visual_genome import split_warning
 
-    assert "all 108,077 images become train" in split_warning(VisualGenomeSource("vg"), 108_077)
-    assert "all images become train" in split_warning(VisualGenomeSource("vg"))
+    assert "all 108,077 images are put into train" in split_warning(VisualGenomeSource("vg"), 108_077)
+    assert "all images are put into train" in split_warning(VisualGenomeSource("vg"))
 
 
 # -- JSON piece by piece

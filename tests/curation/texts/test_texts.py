@@ -11,11 +11,11 @@ from curation.records import InvalidInput
 from curation.texts import topics
 from curation.texts.captions import (
     BINS,
-    Measure,
+    CaptionMeasure,
     box_iou,
     caption_similarity,
     describe_spread,
-    nearest_regions,
+    overlapping_regions,
     similarity_among_captions,
 )
 from curation.texts.files import read_captions, read_scores
@@ -136,10 +136,10 @@ def test_a_sample_takes_so_many_of_each_split_and_repeats() -> None:
 def test_likeness_to_captions() -> None:
     text = np.array([1.0, 0.0])
     captions = np.array([[1.0, 0.0], [0.0, 1.0]])
-    assert caption_similarity(text, captions, Measure.MEAN) == 0.5
-    assert caption_similarity(text, captions, Measure.MAX) == 1.0
-    assert similarity_among_captions(captions, Measure.MEAN) == [0.0, 0.0]
-    assert similarity_among_captions(captions[:1], Measure.MEAN) == []
+    assert caption_similarity(text, captions, CaptionMeasure.MEAN) == 0.5
+    assert caption_similarity(text, captions, CaptionMeasure.MAX) == 1.0
+    assert similarity_among_captions(captions, CaptionMeasure.MEAN) == [0.0, 0.0]
+    assert similarity_among_captions(captions[:1], CaptionMeasure.MEAN) == []
 
 
 def test_a_spread_counts_every_cosine() -> None:
@@ -160,9 +160,9 @@ def test_regions_near_a_pair_s_boxes_come_by_overlap() -> None:
     assert box_iou(box(0, 0, 10, 10), box(5, 0, 10, 10)) == pytest.approx(50 / 150)
     assert box_iou(box(0, 0, 10, 10), box(10, 0, 10, 10)) == 0
     regions = [box(100, 100, 5, 5), box(0, 0, 20, 20), box(0, 0, 10, 10), box(49, 49, 10, 10)]
-    assert nearest_regions([box(0, 0, 10, 10), box(50, 50, 10, 10)], regions, 5) == [2, 3, 1]
-    assert nearest_regions([box(0, 0, 10, 10)], regions, 1) == [2]
-    assert nearest_regions([], regions, 5) == []
+    assert overlapping_regions([box(0, 0, 10, 10), box(50, 50, 10, 10)], regions, 5) == [2, 3, 1]
+    assert overlapping_regions([box(0, 0, 10, 10)], regions, 1) == [2]
+    assert overlapping_regions([], regions, 5) == []
 
 
 def written(path: Path, text: str) -> Path:

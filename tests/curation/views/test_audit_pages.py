@@ -179,7 +179,7 @@ class TestBeginning:
         client.force_login(researcher)
         many = FORM | {"n": "250"}
         page = squeezed(client.post(self.url(work.project), many | {"step": "look"}))
-        assert "There are 247 pairs fewer than requested" in page
+        assert "There are 247 fewer pairs than requested" in page
         reply = client.post(self.url(work.project), many | {"step": "create"}, follow=True)
         assert "It has all available pairs, 247 fewer than requested" in squeezed(reply)
 
@@ -319,10 +319,10 @@ class TestReading:
         projects.set_role(project=differing.project, user=theo, role=Role.RESEARCHER, by=None)
         client.force_login(theo)
         shown = squeezed(client.get(self.at(differing, 1)))
-        assert "This pair has its 2 readers" in shown
+        assert "This pair has been labelled by 2 readers" in shown
         assert '<form class="card reading-form"' not in shown
         reply = client.post(self.at(differing, 1), ANSWER, follow=True)
-        assert "Your label is stored as surplus" in squeezed(reply)
+        assert "Your label is stored, but no figure counts it" in squeezed(reply)
         assert AuditLabel.objects.filter(reader=theo).count() == 1
         assert selectors.load_labelled_audit(differing).items[0].labels.surplus
 

@@ -346,8 +346,8 @@ def test_results_of_last_run_are_shown(client: Client, work: Work, researcher: U
     Job.objects.filter(title="Done").update(result=result)
     page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
     assert "<dd>108,077 of Visual Genome</dd>" in page
-    assert "<dd>1,200, by decisions under Splits</dd>" in page
-    assert "<dt>Set aside although offered again before</dt><dd>7</dd>" in page
+    assert "<dd>1,200, because of decisions on the page Splits</dd>" in page
+    assert "<dt>Set aside although people had offered them again</dt><dd>7</dd>" in page
 
 
 def test_the_archive_holds_the_export(

@@ -216,7 +216,7 @@ def test_people_have_their_own_figure_and_one_label_stays_two_rows(
     assert f"Trained here, {evaluation.pk}" not in plots
     shown = page(client, "evaluation", evaluation.project.slug, people.pk)
     assert "Analyse errors" not in shown
-    assert "against these judgments" in shown
+    assert "by comparison with these judgments" in shown
 
 
 def test_evaluation_shows_counts_provenance_and_missing_measures(
@@ -332,7 +332,7 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     assert "Gold inference: somebody left number 0 here" in shown
     assert "rank <b>1</b> of 6" in shown
     assert "region marked" in shown
-    assert "None: no candidate differs that much" in shown
+    assert "None: for no candidate does the model’s rank differ that much" in shown
     Image.objects.update(taken_down_at=analysis.created_at)
     gone = page(client, "error-analysis", slug, analysis.pk)
     assert "Photo taken down" in gone

@@ -27,9 +27,7 @@ from tests.support import made_up_sources as made
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FRAMES = {"a@0": ["person", "person", "dog"], "b@0": ["person"], "c@0": ["car", "person", "tie", "tie"]}
-UNSPLIT = (
-    "No list of splits was given: all 6 images become train; give --splits, or --train, --val and --test"
-)
+UNSPLIT = "No list of splits was given: all 6 images are put into train; give --splits, or --train, --val and --test"
 
 
 @pytest.fixture
@@ -255,7 +253,7 @@ def test_form_offers_existing_files_with_published_names_preselected(root: Path,
     text = page.sources()
     assert '<option value="genome">genome</option>' in text
     assert '<option value="genome/region_descriptions.json" selected>' in text
-    assert "Without a list of splits, all images become train." in text
+    assert "Without a list of splits, all images are put into train." in text
     assert '<option value="genome/image_data.json">' not in text
     made.write(root / "densecap_splits.json", {"train": [1]})
     text = page.sources()
@@ -264,7 +262,7 @@ def test_form_offers_existing_files_with_published_names_preselected(root: Path,
     made.vcr(root / "bare", FRAMES)
     text = page.sources("vcr")
     assert '<option value="vcr1">vcr1 (splits train, val)</option>' in text
-    assert '<option value="bare">bare (no annotation files: all images become train)</option>' in text
+    assert '<option value="bare">bare (no annotation files: all images are put into train)</option>' in text
     ticks = re.findall(r'name="allowed" value="([^"]+)"[^>]*checked', text)
     assert ticks == ["lists/train_annots.json"]
 
@@ -359,7 +357,9 @@ def test_command_warns_on_stderr_that_all_are_train(root: Path, project: Project
 
     assert f"Warning: {UNSPLIT}" in import_stderr("--dry-run")
     assert "Warning" not in import_stderr("--dry-run", "--splits", root / "lists" / "ids.json")
-    assert "Warning: No list of splits was given: all images become train" in import_stderr("--background")
+    assert "Warning: No list of splits was given: all images are put into train" in import_stderr(
+        "--background"
+    )
 
 
 def test_an_import_of_an_earlier_release_is_read(root: Path, project: Project) -> None:

@@ -17,7 +17,7 @@ from curation.models import ComparisonRound, ProposalRun
 from curation.selectors import jobs as tasks
 from curation.services import FeatureOptions, RoundOptions
 from curation.services.leakage import LeakageOptions, request_leakage_check
-from curation.services.proposals import ProposalOptions, request_overlaps, request_proposals
+from curation.services.proposals import ProposalOptions, request_proposals, request_proposals_measurement
 from curation.services.proposals import request_proposals_import as request_proposal_file
 from curation.services.source_images import AcceptedSizes, BadImageAction, ImportOptions
 from curation.services.sources import request_source_import as request_source
@@ -28,8 +28,8 @@ from curation.services.texts import (
     ToxicityOptions,
     request_analysis,
 )
-from curation.sources.records import MissingPolicy
-from curation.sources.vcr import EntityCount, VcrSource
+from curation.sources.records import MissingImagePolicy
+from curation.sources.vcr import EntityCountRule, VcrSource
 from curation.sources.visual_genome import VisualGenomeSource
 from curation.views import jobs as views
 from curation.views.command_lines import command_lines
@@ -241,7 +241,7 @@ def test_a_line_imports_the_same_file_of_boxes(work: Work, tmp_path: Path) -> No
 
 def test_a_line_measures_the_same_run(work: Work) -> None:
     run = ProposalRun.objects.create(project=work.project, detector="classical", is_complete=True)
-    job = request_overlaps(run=run, by=None)
+    job = request_proposals_measurement(run=run, by=None)
     assert again(job).args == job.args
 
 
@@ -271,7 +271,7 @@ def test_a_line_imports_the_same_collection(project: Project, tmp_path: Path) ->
         splits={"": "/lists/all.json", "val": "/lists/val.txt"},
         rest="train",
         allowed=("/lists/a b.json", "/lists/c.json"),
-        missing=MissingPolicy.SKIP,
+        missing=MissingImagePolicy.SKIP,
         limit=9,
     )
     options = ImportOptions(
@@ -286,7 +286,7 @@ def test_a_line_imports_the_same_copy_of_vcr(project: Project, tmp_path: Path) -
         folder=str(tmp_path),
         annotations={"train": "/vcr/train.jsonl"},
         min_entities=1,
-        count=EntityCount.NAMES,
+        count=EntityCountRule.NAMES,
     )
     job = request_source(project=project, spec=spec)
     assert again(job).args == job.args

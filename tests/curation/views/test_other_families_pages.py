@@ -73,7 +73,7 @@ def test_difference_shows_rows_of_each_part() -> None:
 def test_empty_versions_page_names_all_parts(client: Client, tiny: Project, researcher: User) -> None:
     client.force_login(researcher)
     text = client.get(reverse("versions", args=[tiny.slug])).content.decode()
-    assert "approved differences, likenesss and words at the moment" in text
+    assert "the differences, likenesss and words that are approved when" in text
 
 
 def test_draft_and_sealed_version_show_changes_of_every_part(

@@ -240,7 +240,7 @@ def test_a_set_shows_its_gold_its_candidates_and_why_they_survived(
     assert "5 × plausibility − mean similarity" in first
     assert first.count("Occurs 2 times") == 1
     assert f"Represents 2 similar: “{pairs[8].inference}”; “{pairs[9].inference}”" in first
-    assert "7.5 words each (rank 1.5)" in first
+    assert "7.5 words per text (rank 1.5)" in first
     stages = ("12</b>", "10</b>", "44</b>", "40</b>", "3</b>")
     places = [first.index(f'<b class="num">{stage}') for stage in stages]
     assert places == sorted(places), "the funnel stands in the order of the rules"

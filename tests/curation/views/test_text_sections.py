@@ -25,7 +25,7 @@ def test_negative_coherence_has_a_minus_sign() -> None:
     }
     row = TextAnalysis(kind=AnalysisKind.TOPICS, result=result)
     project = Project(pk=1)
-    summary = text_sections.summary(project, row, "Topics")
+    summary = text_sections.summary_section(project, row, "Topics")
     assert ("Coherence", "−0.725 and 0.200") in summary.facts
     sections, (fit,) = text_sections.topic_sections(project, row, [])  # type: ignore[arg-type]
     assert ("Coherence, clues", "−0.725") in fit.facts

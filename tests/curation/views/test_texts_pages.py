@@ -25,7 +25,7 @@ from curation.services.texts import (
     DuplicateOptions,
     TopicOptions,
     ToxicityOptions,
-    record_review,
+    record_text_review,
     request_analysis,
     stored_file_path,
 )
@@ -325,7 +325,7 @@ def test_the_queue_s_file_names_readers_by_letters_only(
 ) -> None:
     insult, spoon = (item.score for item in toxicity_queue(rows["toxicity"]))
     for score, by in ((spoon, researcher), (insult, admin), (spoon, admin), (insult, researcher)):
-        record_review(observation=score.observation, field=score.field, is_concern=by == admin, by=by)
+        record_text_review(observation=score.observation, field=score.field, is_concern=by == admin, by=by)
     type(project).objects.filter(pk=project.pk).update(is_rehearsal=True)
     client.force_login(researcher)
     reply = client.get(reverse("curation-texts-export", args=[project.slug, rows["toxicity"].pk]))

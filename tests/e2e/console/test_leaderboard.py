@@ -29,7 +29,7 @@ LONG = "ViT-B/16 with regions highlighted and an_unbrokenwordthatgoesonandonando
 def board(site: str, project: Project) -> Leaderboard:
     """Return a public leaderboard with the entries of three teams."""
     Heartbeat.objects.create(name="worker", at=timezone.now() + timezone.timedelta(hours=1))
-    board = made_board(project, limits=services.Limits(9, 50))
+    board = made_board(project, limits=services.SubmissionLimits(9, 50))
     services.set_public(board=board, is_public=True, by=None)
     for name in ("Baker Street", "Scotland Yard", "W" * 60):
         team, _ = services.add_team(board=board, name=name, by=None)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Project
 from hits.mturk.boto import marketplace
 from hits.services.batches.compensation import approve_submitted_compensations
@@ -93,7 +93,7 @@ def test_lost_work_is_compensated_by_a_task_for_its_worker_alone(
     assignment_sync.sync_batch(batch=compensation, marketplace=marketplace())
     assert approve_submitted_compensations(marketplace=marketplace()) == 1
     paid = Assignment.objects.get(hit__unit__batch=compensation)
-    assert (paid.match, paid.status) == (Match.MATCHED, AssignmentStatus.APPROVED)
+    assert (paid.match, paid.status) == (SubmissionMatch.MATCHED, AssignmentStatus.APPROVED)
 
 
 def _carry_out() -> None:

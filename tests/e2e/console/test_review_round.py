@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from curation.models import Pair
-from hits.domain.states import BatchState, Match, WorkerAction
+from hits.domain.states import BatchState, SubmissionMatch, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Worker as MarketWorker
@@ -141,7 +141,7 @@ def test_round_is_launched_and_judged_by_keyboard(
     sign_in(work, "wilma")
     judge_by_keys(work)
     (assignment,) = loop.collected(batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     submission = Submission.objects.get(kind="observation_review")
     assert submission.answer == {"boxes": "mostly", "reasonable": "highly", "interesting": "not_at_all"}
     assert 0 < submission.active_seconds < 120
@@ -239,7 +239,7 @@ def test_pair_is_judged_by_touch_on_a_phone(
     page.get_by_text("Submitted", exact=False).first.wait_for()
     assert Submission.objects.get(kind="observation_review").answer["interesting"] == "very"
     (assignment,) = loop.collected(hit.unit.batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
 
 
 def test_author_and_unqualified_worker_cannot_judge(

@@ -34,7 +34,7 @@ def test_a_large_draft_is_counted_by_a_job(
     page.get_by_role("button", name="Count its contents").click()
     expect(page.get_by_role("link", name="Count the contents of v1")).to_be_visible()
     check_sizes(page, "while it is counted", SIZES)
-    tasks.plan(Job.objects.get(task="curation.plan_version").pk)
+    tasks.plan_version(Job.objects.get(task="curation.plan_version").pk)
     # The page follows its job and reloads itself, which would break off a navigation of ours.
     expect(page.get_by_text(f"+{drafts.MAX_INLINE_PAIRS + 1} added")).to_be_visible()
     check_sizes(page, "counted", SIZES)

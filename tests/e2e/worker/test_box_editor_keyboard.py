@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.models import Batch, Submission
 from tests.support.box_editor import Task, rows_of
 from tests.support.loop import collected
@@ -66,7 +66,7 @@ def test_a_whole_task_by_keys_alone(open_task: OpenTask) -> None:
     keys.press("Control+Enter")
     task.page.wait_for_url("**/mturk/externalSubmit")
     (assignment,) = collected(Batch.objects.get())
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     assert [len(row["boxes"]) for row in rows_of(Submission.objects.get())] == [1, 1, 1]
 
 

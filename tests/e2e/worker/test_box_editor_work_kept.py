@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import Route
 
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Attempt, Clock
 from hits.marketplace.services.attempts import return_task
@@ -74,8 +74,8 @@ def test_a_second_tab_follows_silently_and_another_device_is_asked_about(
     bar = _bar(other, "changed in another window")
     bar.wait_for()
     text = bar.inner_text()
-    assert re.search(r"Here: 0 of 3 complete, 1 box, changed \d\d:\d\d", text)
-    assert re.search(r"There: 0 of 3 complete, 1 box, changed \d\d:\d\d", text)
+    assert re.search(r"In this window: 0 of 3 complete, 1 box, changed \d\d:\d\d", text)
+    assert re.search(r"In the other window: 0 of 3 complete, 1 box, changed \d\d:\d\d", text)
     assert "Observation 1 differs" in text
     bar.get_by_role("button", name="Use the other version").click()
     assert _clue(other) == "the open red umbrella"
@@ -191,7 +191,7 @@ def test_a_failed_submission_can_be_repeated_and_a_completed_one_is_forgotten(
     bar.get_by_role("button", name="Finish submitting").click()
     page.wait_for_url("**/mturk/externalSubmit")
     (assignment,) = collected(Batch.objects.get())
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     assert Submission.objects.count() == 1
 
     done = _again(task, page)
@@ -242,7 +242,7 @@ def test_two_devices_give_one_submission_and_a_late_one_a_clear_word(
     other.page.wait_for_url("**/mturk/externalSubmit")
     assert "Submitted" in other.page.inner_text("body")
     (assignment,) = collected(Batch.objects.get())
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     assert assignment.submission.answer["observations"][0]["clue"] == "the thing number 1 at the window"
 
 

@@ -128,7 +128,7 @@ def test_inferences_are_matched_by_keyboard(hit: Hit, open_page: OpenPage) -> No
     }
     assert submission.active_seconds > 0
     collected(hit.unit.batch)
-    assert selectors.load_baseline(hit.unit.batch.project)[1].accuracy == 100.0
+    assert selectors.load_human_baseline(hit.unit.batch.project)[1].accuracy == 100.0
 
 
 def test_single_keys_can_be_turned_off(hit: Hit, open_page: OpenPage) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.models import Batch, Hit, Image, Project, Submission
 from tests.support import box_editor, market
 from tests.support.axe import check_sizes
@@ -75,7 +75,7 @@ def _write_photo_by_keys(page: Any, frame: Any, photo: int) -> None:
 
 def _check_answer(batch: Batch) -> None:
     (assignment,) = collected(batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     answer = Submission.objects.get().answer
     assert [photo["image"] for photo in answer["images"]] == Hit.objects.get().unit.payload["images"]
     for place, photo in enumerate(answer["images"], start=1):

@@ -40,7 +40,7 @@ LONG = form_xml(
 @pytest.fixture
 def types(site: str) -> dict[str, QualificationType]:
     """Types of another requester: scored at once, read by hand, given at once, and without a test."""
-    requester = accounts.create_requester(name="Abduction lab").requester
+    requester = accounts.create_key_pair(name="Abduction lab").requester
 
     def make(name: str, description: str, **terms: Any) -> QualificationType:
         return qualifications.create_qualification_type(

@@ -82,7 +82,7 @@ def old_page(**parts: str) -> str:
 @pytest.fixture
 def requester(site: str) -> Any:
     """A requester's boto3 client, in process."""
-    pair = accounts.create_requester(name="Abduction lab", funds_cents=10_000)
+    pair = accounts.create_key_pair(name="Abduction lab", funds_cents=10_000)
     client = boto3.client(
         "mturk",
         region_name="us-east-1",

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT, frame_url
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.domain.task_template.rows import parse_rows
 from hits.marketplace.models import HIT
 from hits.models import Draft, Project, Submission
@@ -107,7 +107,7 @@ def test_an_old_page_is_filled_in_and_comes_back_as_results(
         ["seen", settings.PUBLIC_URL],
     ]
     (assignment,) = collected(accepted.hit.unit.batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     heading, row = list(result_rows(accepted.hit.unit.batch))
     cells = dict(zip(heading, row, strict=True))
     assert cells["WorkerId"] == accepted.worker.worker_id

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.models import Hit, Image, Project, Submission
 from tests.support import market
 from tests.support.loop import collected, published
@@ -72,7 +72,7 @@ def test_a_worker_draws_writes_and_submits(
     frame.get_by_role("button", name="Submit for $1.10").click()
     page.get_by_text("Submitted", exact=False).first.wait_for()
     (assignment,) = collected(batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     submission = Submission.objects.get()
     rows = submission.answer["observations"]
     assert [len(row["boxes"]) for row in rows] == [2, 1, 1]

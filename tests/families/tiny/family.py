@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from curation.models import DatasetVersion
 from curation.versions.family import Family, Part
 from curation.versions.plan import Plan, PlannedRow, image_url, worker_hash
-from curation.versions.selection import Reason
+from curation.versions.selection import ExclusionReason
 from curation.versions.selection_filter import SelectionFilter
 from curation.versions.splits import parse_split
 from hits.models import Image, Record
@@ -41,13 +41,13 @@ class TinyFamily(Family):
                 follow(number)
                 why = choices.exclusion_reason(record)
                 if is_simulated(record) and not version.rehearsal:
-                    plan.exclude_row(part.name, record.instance_id, Reason.SIMULATED)
+                    plan.exclude_row(part.name, record.instance_id, ExclusionReason.SIMULATED)
                 elif why is not None:
                     plan.exclude_row(part.name, record.instance_id, *why)
                 else:
                     self._add(plan, part.name, record, [known[pk] for pk in images[record.pk]])
             for record in approved_records_on_taken_down_images(version.project, part.name):
-                plan.exclude_row(part.name, record.instance_id, Reason.IMAGE_TAKEN_DOWN)
+                plan.exclude_row(part.name, record.instance_id, ExclusionReason.IMAGE_TAKEN_DOWN)
 
     def _add(self, plan: Plan, part: str, record: Record, images: Sequence[Image]) -> None:
         for image in images:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.charts.chart import Chart, PlotArea, Table
-from hits.charts.coefficients import coefficient, coefficient_axis, heat_table
+from hits.charts.coefficients import coefficient_axis, coefficient_strip, heat_table
 from hits.charts.flows import FlowSide, flow_chart
 from hits.charts.histograms import bar_chart, histogram, overlaid_histograms
 from hits.charts.pay import PayPoint, pay_chart, pay_histogram, pay_ranges
-from hits.charts.scale import Scale, decimal_text, quarter_scale, scale_over, spread_labels
+from hits.charts.scale import Scale, decimal_text, scale_over, scale_with_round_quarters, spread_labels
 from hits.charts.strips import share_strip, stacked_strip
-from hits.domain.binning import bin_counts, round_up
+from hits.domain.binning import bin_counts, next_round_number
 from hits.domain.money.pay import rate_spread
 
 
@@ -31,7 +31,7 @@ def label_texts(chart: Chart) -> list[str]:
 def test_scale_has_round_values_and_holds_every_value() -> None:
     scale = scale_over([3.0, 41.0, -2.0])
     assert all(0 < scale.position(value) < 100 for value in (3.0, 41.0, -2.0))
-    assert scale.round_values()[0] == [0, 10, 20, 30, 40]
+    assert scale.round_tick_values()[0] == [0, 10, 20, 30, 40]
     assert scale_over([5.0, 5.0]).position(5.0) == pytest.approx(50)
     assert Scale(4, 512, is_log=True).position(45.2548) == pytest.approx(50, abs=0.01)
     assert Scale(10, 0).position(10) == 0, "a scale may run from high to low"
@@ -39,7 +39,7 @@ def test_scale_has_round_values_and_holds_every_value() -> None:
 
 @given(value=st.floats(0.1, 1e7), unit=st.sampled_from([1.0, 100.0]))
 def test_quarter_scale_has_whole_units_and_reaches_the_value(value: float, unit: float) -> None:
-    scale = quarter_scale(value, unit=unit)
+    scale = scale_with_round_quarters(value, unit=unit)
     step = scale.high / 4
     assert scale.high >= value * (1 - 1e-9)
     assert step / unit == pytest.approx(round(step / unit))
@@ -63,7 +63,7 @@ def test_pay_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
     chart = pay_chart([PayPoint("14 Nov", 1160, 1590), PayPoint("15 Nov", 1530, 1540)], target=1500, by="day")
     assert chart is not None
     assert [tick.text for tick in chart.y_ticks] == ["0", "5", "10", "15", "20"]
-    assert chart.y_ticks[0].position == chart.base == "164.0"
+    assert chart.y_ticks[0].position == chart.plot_bottom == "164.0"
     assert chart.reference_lines[0].y == "51.5"  # 14 + 150 × (1 − 15 / 20)
     heights = sorted(number(label.y) for label in chart.labels)
     assert all(lower - upper >= 15 for upper, lower in pairwise(heights))
@@ -169,7 +169,7 @@ def test_histogram_counts_every_value_and_names_its_ranges() -> None:
 
 
 def test_round_up_gives_the_next_round_number() -> None:
-    assert [round_up(step) for step in (0.9, 1, 1.1, 2.1, 26, 0.03)] == [1, 1, 2, 2.5, 50, 0.05]
+    assert [next_round_number(step) for step in (0.9, 1, 1.1, 2.1, 26, 0.03)] == [1, 1, 2, 2.5, 50, 0.05]
 
 
 def test_overlaid_histograms_are_shares_of_their_own_whole() -> None:
@@ -229,14 +229,14 @@ def test_share_strip_draws_its_interval_and_the_papers_mark() -> None:
 
 
 def test_coefficient_has_a_band_and_stays_on_its_axis() -> None:
-    found = coefficient(0.7, 0.6, 0.8)
+    found = coefficient_strip(0.7, 0.6, 0.8)
     assert found is not None
     assert found.band == "substantial"
     assert found.strip.dots[0].x == "75.00%"
-    low = coefficient(-0.9, None, None)
+    low = coefficient_strip(-0.9, None, None)
     assert low is not None
     assert (low.band, low.strip.dots[0].x, low.strip.bars) == ("poor", "0.00%", [])
-    assert coefficient(None, None, None) is coefficient(float("nan"), None, None) is None
+    assert coefficient_strip(None, None, None) is coefficient_strip(float("nan"), None, None) is None
     assert [tick.text for tick in coefficient_axis().x_ticks] == ["0", "0.4", ".667", ".800", "1"]
 
 

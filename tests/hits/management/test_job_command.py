@@ -11,7 +11,7 @@ from celery import current_app, shared_task
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 
 from hits.domain.states import JobState
-from hits.management.jobs import JobCommand, absolute_model, absolute_path
+from hits.management.jobs import JobCommand, absolute_model_folder, absolute_path
 from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
@@ -26,7 +26,7 @@ class Count(JobCommand):
     task = "hits.test_count"
     tasks = (task,)
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Ask for it."""
         return jobs.enqueue(task=self.task, title="Count", resumable=True, queue=queue)
 
@@ -166,12 +166,12 @@ def test_paths_and_models_are_stored_as_absolute_paths(
     assert absolute_path("vg") == str(tmp_path / "vg")
     assert absolute_path("/data/vg") == "/data/vg"
     assert absolute_path("") == ""
-    assert absolute_model("clip:tiny") == f"clip:{tmp_path}/tiny"
-    assert absolute_model("hf:/no/such") == "hf:/no/such"
+    assert absolute_model_folder("clip:tiny") == f"clip:{tmp_path}/tiny"
+    assert absolute_model_folder("hf:/no/such") == "hf:/no/such"
     for place in ("./later", "../later", ".later/tiny", "."):  # no hub id begins so, there or not
-        assert absolute_model(f"hf:{place}") == f"hf:{(tmp_path / place).absolute()}"
+        assert absolute_model_folder(f"hf:{place}") == f"hf:{(tmp_path / place).absolute()}"
     for name in ("clip:openai/clip-vit-base-patch32", "label-sentence", "tiny", "clip:", ""):
-        assert absolute_model(name) == name
+        assert absolute_model_folder(name) == name
 
 
 @pytest.mark.parametrize("command", [Count(), CountByParts()])

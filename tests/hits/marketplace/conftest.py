@@ -29,7 +29,7 @@ def local_market(transactional_db: None) -> Market:
 @pytest.fixture
 def requester(transactional_db: None) -> accounts.KeyPair:
     """A requester with $10,000."""
-    return accounts.create_requester(name="Abduction lab", funds_cents=FUNDS)
+    return accounts.create_key_pair(name="Abduction lab", funds_cents=FUNDS)
 
 
 @pytest.fixture

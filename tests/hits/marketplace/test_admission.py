@@ -196,7 +196,7 @@ def test_exclusion_closes_work_for_holders(local_client: Any, worker: Worker, ot
 def test_decided_work_counts_over_all_requesters(
     local_market: Market, local_client: Any, worker: Worker, browser: Browser
 ) -> None:
-    other_client = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    other_client = local_market.client(accounts.create_key_pair(name="Other lab", funds_cents=10_000))
     closed = publish(
         local_client, need(APPROVED, "GreaterThanOrEqualTo", 2), need(PERCENT, "GreaterThan", 66)
     )
@@ -307,7 +307,7 @@ class TestBlocks:
         self, local_market: Market, local_client: Any, worker: Worker, browser: Browser
     ) -> None:
         hit = local_client.create_hit(**hit_params())["HIT"]
-        other_client = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+        other_client = local_market.client(accounts.create_key_pair(name="Other lab", funds_cents=10_000))
         free = other_client.create_hit(**hit_params(Title="Free to all"))["HIT"]
         slot = accept(worker, hit)
         local_client.create_hit(**hit_params())

@@ -98,7 +98,7 @@ def test_one_token_makes_one_hit(local_market: Market, requester: accounts.KeyPa
     "InsufficientFunds.",
 )
 def test_concurrent_hits_do_not_hold_same_money_twice(local_market: Market) -> None:
-    pair = accounts.create_requester(name="Poor lab", funds_cents=220)
+    pair = accounts.create_key_pair(name="Poor lab", funds_cents=220)
     clients = [local_market.client(pair) for _ in range(4)]
     params = hit_params(MaxAssignments=1)
     results = together([lambda client=client: client.create_hit(**params) for client in clients])

@@ -68,7 +68,7 @@ class TestChangeOfHitType:
         assert balance(local_client) == ("10000.00", "0.00")
 
     def test_balance_one_cent_short_is_refused(self, local_market: Market) -> None:
-        client = local_market.client(accounts.create_requester(name="Poor lab", funds_cents=221))
+        client = local_market.client(accounts.create_key_pair(name="Poor lab", funds_cents=221))
         hit = client.create_hit(**hit_params(MaxAssignments=2))["HIT"]
         with pytest.raises(ClientError) as failure:
             client.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(client, Reward="1.11"))
@@ -99,7 +99,7 @@ class TestChangeOfHitType:
         self, local_client: Any, local_market: Market
     ) -> None:
         hit = local_client.create_hit(**hit_params())["HIT"]
-        stranger = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+        stranger = local_market.client(accounts.create_key_pair(name="Other lab", funds_cents=10_000))
         with pytest.raises(ClientError) as failure:
             local_client.update_hit_type_of_hit(HITId=hit["HITId"], HITTypeId=type_of(stranger))
         assert code_of(failure)[1] == "HITTypeDoesNotExist"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.domain.money.fees import AMAZON_FEES, LOCAL_FEES, fee_schedule
-from hits.domain.money.usd import format_dollars, format_usd, parse_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars, parse_usd
 from hits.domain.mturk_formats import answer_xml, external_question
 from hits.domain.mturk_formats.access_keys import derive_secret, new_access_key_id
 
@@ -50,11 +50,11 @@ def test_parse_refuses(text: str) -> None:
 
 @given(st.integers(0, 10**11 - 1))
 def test_format_and_parse_are_inverse(cents: int) -> None:
-    assert parse_usd(format_usd(cents)) == cents
+    assert parse_usd(format_bare_usd(cents)) == cents
 
 
 def test_format_usd() -> None:
-    assert [format_usd(-5), format_usd(110)] == ["-0.05", "1.10"]
+    assert [format_bare_usd(-5), format_bare_usd(110)] == ["-0.05", "1.10"]
     assert [format_dollars(123_456), format_dollars(-5)] == ["$1,234.56", "−$0.05"]
 
 

@@ -189,7 +189,7 @@ def test_another_requesters_layout_does_not_exist(
     local_client: Any, local_market: Market, tmp_path: Path
 ) -> None:
     layout_id = make(tmp_path / "page.html")
-    stranger = local_market.client(accounts.create_requester(name="Other lab", funds_cents=10_000))
+    stranger = local_market.client(accounts.create_key_pair(name="Other lab", funds_cents=10_000))
     with pytest.raises(ClientError) as failure:
         create(stranger, layout_id, VALUES)
     assert code_of(failure)[1] == "HITLayoutDoesNotExist"

@@ -96,7 +96,7 @@ def test_work_for_another_requester_does_not_count(
     slot = work(worker, local_client.create_hit(**hit_params())["HIT"])
     local_client.approve_assignment(AssignmentId=slot.assignment_id)
     grant(local_client, worker)
-    stranger = local_market.client(accounts.create_requester(name="Other lab"))
+    stranger = local_market.client(accounts.create_key_pair(name="Other lab"))
     assert notify(stranger, worker.worker_id) == {worker.worker_id: "SoftFailure"}
     assert not Message.objects.exists()
 

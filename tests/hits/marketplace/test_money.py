@@ -75,7 +75,7 @@ def test_ten_assignments_cost_higher_fee(local_client: Any, amazon_fees: None) -
     text="CreateHIT gets InsufficientFunds if one cent is missing, and creates nothing.",
 )
 def test_balance_one_cent_short_is_refused(local_market: Market, amazon_fees: None) -> None:
-    pair = accounts.create_requester(name="Poor lab", funds_cents=107)
+    pair = accounts.create_key_pair(name="Poor lab", funds_cents=107)
     client = local_market.client(pair)
     with pytest.raises(ClientError) as failure:
         client.create_hit(**hit_params(Reward="0.45", MaxAssignments=2))
@@ -93,7 +93,7 @@ def test_balance_one_cent_short_is_refused(local_market: Market, amazon_fees: No
     text="A bonus above the available balance is refused, and so is a bonus of zero.",
 )
 def test_bonus_above_balance_is_refused(local_market: Market, worker: Worker) -> None:
-    client = local_market.client(accounts.create_requester(name="Poor lab", funds_cents=110))
+    client = local_market.client(accounts.create_key_pair(name="Poor lab", funds_cents=110))
     slot = work(worker, client.create_hit(**hit_params(MaxAssignments=1))["HIT"])
     bonus = {"WorkerId": worker.worker_id, "AssignmentId": slot.assignment_id, "Reason": "r"}
     with pytest.raises(ClientError) as failure:
@@ -169,8 +169,10 @@ def test_balances_never_go_below_zero(requester: accounts.KeyPair) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Requester.objects.filter(pk=requester.requester.pk).update(available_cents=-1)
     with pytest.raises(ledger.InsufficientFunds):
-        ledger.adjust_requester(requester=requester.requester, cents=-FUNDS - 1, at=Clock.now(), note="typo")
-    ledger.adjust_requester(requester=requester.requester, cents=-1, at=Clock.now(), note="typo")
+        ledger.adjust_requester_balance(
+            requester=requester.requester, cents=-FUNDS - 1, at=Clock.now(), note="typo"
+        )
+    ledger.adjust_requester_balance(requester=requester.requester, cents=-1, at=Clock.now(), note="typo")
     assert find_unbalanced_requesters() == []
 
 

@@ -210,7 +210,7 @@ def test_switching_without_setting_is_refused(local_client: Any) -> None:
 def test_setting_on_foreign_hit_type_is_refused(
     local_market: Market, local_client: Any, mailbox: Mailbox
 ) -> None:
-    stranger = local_market.client(accounts.create_requester(name="Other lab", funds_cents=100))
+    stranger = local_market.client(accounts.create_key_pair(name="Other lab", funds_cents=100))
     with pytest.raises(ClientError) as failure:
         stranger.update_notification_settings(
             HITTypeId=hit_type(local_client), Notification=specification(mailbox.url)
@@ -529,6 +529,6 @@ def test_sweep_makes_two_queries_when_nothing_is_due(
     work(worker, local_client.create_hit(**hit_params())["HIT"])
     now = Clock.now()
     with django_assert_num_queries(2):
-        lifecycle.sweep_due(now=now)
+        lifecycle.sweep_due_slots(now=now)
     with django_assert_num_queries(1):
         events.record_expiries(now=now)

@@ -17,7 +17,7 @@ from hits.marketplace.models import (
     Worker,
 )
 from hits.marketplace.selectors.qualification_overview import load_qualification_overview
-from hits.marketplace.selectors.requestable import Availability, get_requestable_type
+from hits.marketplace.selectors.requestable import Availability, get_type_availability
 from hits.marketplace.services import accounts, qualification_requests
 from tests.hits.marketplace.support import Market, accept, advance_time, hit_params, work
 from tests.hits.marketplace.test_conformance import code_of
@@ -57,7 +57,7 @@ def submit_task(request: QualificationRequest, answers: list[FormAnswer]) -> Qua
 
 
 def availability(worker: Worker, type_id: str) -> Availability:
-    return get_requestable_type(worker, kind_of(type_id), Clock.now()).availability
+    return get_type_availability(worker, kind_of(type_id), Clock.now()).availability
 
 
 def held(worker: Worker, type_id: str) -> int | None:
@@ -183,7 +183,7 @@ class TestQualificationTypes:
         text="Workers may request any active type; the platform's pools only with a test or automatic grant.",
     )
     def test_platform_pools_accept_no_requests(self, local_market: Market, worker: Worker) -> None:
-        own = local_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
+        own = local_market.client(accounts.create_key_pair(name=accounts.PLATFORM_NAME))
         pool = make_type(own)
         assert (
             own.get_qualification_type(QualificationTypeId=pool)["QualificationType"]["IsRequestable"]
@@ -214,7 +214,7 @@ class TestQualificationTypes:
         )
         assert [row["HITId"] for page in pages for row in page["HITs"]] == hits[::-1]
         assert mturk.list_hits_for_qualification_type(QualificationTypeId=unused)["HITs"] == []
-        theirs = market.client(accounts.create_requester(name="Other lab"))
+        theirs = market.client(accounts.create_key_pair(name="Other lab"))
         with pytest.raises(ClientError) as failure:
             theirs.list_hits_for_qualification_type(QualificationTypeId=type_id)
         assert code_of(failure)[1] == "QualificationTypeDoesNotExist"
@@ -257,7 +257,7 @@ class TestRequests:
         self, market: Market, mturk: Any, worker: Worker
     ) -> None:
         waiting = ask(worker, make_type(mturk))
-        theirs = market.client(accounts.create_requester(name="Other lab"))
+        theirs = market.client(accounts.create_key_pair(name="Other lab"))
         assert theirs.list_qualification_requests()["NumResults"] == 0
         for call in (theirs.accept_qualification_request, theirs.reject_qualification_request):
             for request_id in (waiting.request_id, "nonsense ☃"):

@@ -63,7 +63,7 @@ def test_type_name_is_unique_per_requester(mturk: Any, market: Market) -> None:
         make_type(mturk)
     assert code_of(failure) == ("RequestError", "QualificationTypeAlreadyExists")
     assert "You have already created a QualificationType with this name." in str(failure.value)
-    assert make_type(market.client(accounts.create_requester(name="Other lab")))
+    assert make_type(market.client(accounts.create_key_pair(name="Other lab")))
 
 
 @pytest.mark.rule(
@@ -72,7 +72,7 @@ def test_type_name_is_unique_per_requester(mturk: Any, market: Market) -> None:
     text="Qualification types, grants and blocks of other requesters are neither shown nor changed.",
 )
 def test_another_requesters_types_and_blocks_are_invisible(local_market: Market, worker: Worker) -> None:
-    mine, theirs = (local_market.client(accounts.create_requester(name=name)) for name in ("A lab", "B lab"))
+    mine, theirs = (local_market.client(accounts.create_key_pair(name=name)) for name in ("A lab", "B lab"))
     type_id = make_type(mine)
     mine.associate_qualification_with_worker(QualificationTypeId=type_id, WorkerId=worker.worker_id)
     mine.create_worker_block(WorkerId=worker.worker_id, Reason="r")

@@ -255,7 +255,7 @@ def test_unsigned_calls_are_refused(transactional_db: None, target: str, body: b
 )
 def test_requesters_see_only_own_rows(local_market: Market, requester: accounts.KeyPair) -> None:
     mine = local_market.client(requester)
-    theirs = local_market.client(accounts.create_requester(name="Other lab", funds_cents=500))
+    theirs = local_market.client(accounts.create_key_pair(name="Other lab", funds_cents=500))
     hit = mine.create_hit(**hit_params())["HIT"]
     assert theirs.list_hits()["HITs"] == []
     assert theirs.get_account_balance()["AvailableBalance"] == "5.00"

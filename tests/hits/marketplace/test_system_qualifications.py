@@ -170,7 +170,7 @@ class TestMasters:
     def test_grant_of_one_masters_id_holds_both(
         self, local_market: Any, local_client: Any, worker: Worker
     ) -> None:
-        platform = local_market.client(accounts.create_requester(name=accounts.PLATFORM_NAME))
+        platform = local_market.client(accounts.create_key_pair(name=accounts.PLATFORM_NAME))
         platform.associate_qualification_with_worker(
             QualificationTypeId=MASTERS_SANDBOX, WorkerId=worker.worker_id
         )

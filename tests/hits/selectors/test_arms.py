@@ -25,7 +25,7 @@ from hits.marketplace.services import attempts, lifecycle
 from hits.marketplace.services.attempts import ActionRefused as MarketRefused
 from hits.models import Assignment, Attempt, Batch, Hit, Project, Submission, Unit
 from hits.mturk.boto import marketplace
-from hits.selectors.eligibility.arms import arm_counts
+from hits.selectors.eligibility.arms import count_answers_by_arm
 from hits.services.collecting import notifications, submit
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
@@ -212,7 +212,7 @@ def two_orders(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_orders_are_balanced_despite_late_or_lost_notifications(project: Project) -> None:
     day, ends = simulate(project, 20, 7)
     assert ends == {(2, 2): 20}
-    assert arm_counts([day.batch]) == [(1, 40), (2, 40)]
+    assert count_answers_by_arm([day.batch]) == [(1, 40), (2, 40)]
     assert Attempt.objects.count() > 85, "some were returned or lapsed"
 
 
@@ -233,7 +233,7 @@ def test_orders_are_unbalanced_if_older_attempts_stay_open(
 ) -> None:
     """The rule that the balance rests on: without it the simulation above shows what goes wrong."""
     monkeypatch.setattr(submit, "_release_older_attempts", lambda attempt: None)
-    monkeypatch.setattr("hits.selectors.eligibility.arms.newest_attempts", lambda rows: list(rows))
+    monkeypatch.setattr("hits.selectors.eligibility.arms.newest_attempt_per_slot", lambda rows: list(rows))
     _, ends = simulate(project, 20, 7)
     assert ends != {(2, 2): 20}
 
@@ -268,7 +268,7 @@ def test_three_workers_see_three_orders_that_survive_a_reload(project: Project) 
     assert len(set(seen)) == 3
     assert {words[0] for words in seen} == {"rain", "wind", "snow 0"}
     collected(batch)
-    assert arm_counts([batch]) == [(1, 1), (2, 1), (3, 1)]
+    assert count_answers_by_arm([batch]) == [(1, 1), (2, 1), (3, 1)]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -307,7 +307,7 @@ def test_rejected_work_frees_its_order(project: Project) -> None:
     collected(batch)
     _, other = taken(batch, "walter")
     assert submit.open_attempt(other).arm == first
-    assert arm_counts([batch]) == []
+    assert count_answers_by_arm([batch]) == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.states import Match, UnitScope, WorkerAction
+from hits.domain.states import SubmissionMatch, UnitScope, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import HIT, Clock
@@ -105,7 +105,7 @@ def test_second_slot_of_a_hit_is_allowed_after_a_return(project: Project, make_i
     assert second.slot.assignment_id != first.slot.assignment_id
     assert _page(second).status_code == 200
     market.submit_form(second, store(_key(second), observations(salt="again")))
-    assert {row.match for row in collected(batch)} == {Match.MATCHED}
+    assert {row.match for row in collected(batch)} == {SubmissionMatch.MATCHED}
 
 
 @pytest.mark.parametrize(("scope", "open_again"), [(UnitScope.BATCH, True), (UnitScope.PROJECT, False)])
@@ -278,7 +278,7 @@ def test_returned_assignment_of_another_worker_is_separate(project: Project, mak
     theirs = store(_key(taken), observations(salt="done"))
     market.submit_form(taken, theirs)
     (assignment,) = collected(batch)
-    assert (assignment.match, assignment.submission) == (Match.MATCHED, theirs)
+    assert (assignment.match, assignment.submission) == (SubmissionMatch.MATCHED, theirs)
     assert assignment.worker.worker_id == second.worker_id
     assert Attempt.objects.values("assignment_id").distinct().count() == 1
     assert Attempt.objects.count() == 2

@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from hits.domain.money.pay import HOUR_SECONDS, RateSpread, gap_cents, is_under_target, rate_spread
-from hits.domain.quantiles import lower_quantile, median_ranks, quantile
+from hits.domain.quantiles import lower_quantile, median_interval_ranks, quantile
 from hits.models import Batch, Hit, Image, Project, Worker
 from hits.mturk.boto import marketplace
 from hits.selectors.money import pay, pay_card
@@ -45,7 +45,11 @@ def test_rate_spread_worked_example() -> None:
         cents=500,
         seconds=1500,
     )
-    assert (found.shortfall_cents, found.under_percent, found.overall) == (300, 60, 1200)
+    assert (found.shortfall_cents, found.under_target_percent, found.overall_cents_per_hour) == (
+        300,
+        60,
+        1200,
+    )
     assert rate_spread([(100, 0)], 1500) is None
 
 
@@ -55,12 +59,12 @@ def test_rate_spread_worked_example() -> None:
     [(1, None), (5, None), (6, (1, 6)), (8, (1, 8)), (9, (2, 8)), (10, (2, 9)), (15, (4, 12)), (20, (6, 15))],
 )
 def test_ranks_of_the_interval_for_a_median(n: int, ranks: tuple[int, int] | None) -> None:
-    assert median_ranks(n) == ranks
+    assert median_interval_ranks(n) == ranks
 
 
 def test_exact_and_approximate_ranks_agree() -> None:
-    low, high = median_ranks(1_000) or (0, 0)
-    after = median_ranks(1_001) or (0, 0)
+    low, high = median_interval_ranks(1_000) or (0, 0)
+    after = median_interval_ranks(1_001) or (0, 0)
     assert abs(after[0] - low) <= 1
     assert low + high == 1_001
     assert sum(after) == 1_002
@@ -71,7 +75,7 @@ def test_median_interval_has_95_percent_coverage() -> None:
     held = 0
     for _ in range(2_000):
         times = sorted(generator.lognormvariate(0, 1) for _ in range(21))  # its median is 1
-        low, high = median_ranks(21) or (1, 1)
+        low, high = median_interval_ranks(21) or (1, 1)
         held += times[low - 1] <= 1 <= times[high - 1]
     assert held / 2_000 >= 0.945
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from hits import tasks
 from hits.domain.money.pay import approval_cost
-from hits.domain.states import AssignmentStatus, BatchState, CallState, JobState, Match
+from hits.domain.states import AssignmentStatus, BatchState, CallState, JobState, SubmissionMatch
 from hits.models import Assignment, Batch, Decision, Heartbeat, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
 from hits.mturk.port import Failure, MarketplaceError
@@ -176,7 +176,7 @@ def test_sync_collects_submissions(
     market.work(Hit.objects.get(), market.market_worker())
     researcher_client.post(reverse("batch-sync", args=[batch.pk]))
     tasks.sync_batch(Job.objects.order_by("-pk")[0].pk)
-    assert Assignment.objects.get().match == Match.MATCHED
+    assert Assignment.objects.get().match == SubmissionMatch.MATCHED
     assert Job.objects.order_by("-pk")[0].result == {"new": 1, "unmatched": 0}
 
 
@@ -317,7 +317,7 @@ def test_many_approvals_become_a_job(
     researcher_client.post(reverse("batch-approve-all", args=[batch.pk]), {"last": rows[1].pk})
     job = Job.objects.order_by("-pk")[0]
     assert not Decision.objects.exists()
-    tasks.approve_waiting(job.pk)
+    tasks.approve_waiting_assignments(job.pk)
     job.refresh_from_db()
     assert job.result == {"approved": 2, "outstanding": 0}
     assert set(Decision.objects.values_list("decided_by", flat=True)) == {researcher.pk}

@@ -13,7 +13,7 @@ from curation.models import Pair
 from hits import registry
 from hits.domain.answers.exam import ExamScore
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.models import Hit, Image, Project, Unit
 from tests.support import market
 from tests.support.learning import QUESTIONS, qualification, qualification_answer
@@ -63,7 +63,7 @@ def test_an_answer_is_confirmed_graded_and_kept_out_of_the_dataset(hit: Hit) -> 
     answer["exam"][0]["choice"] = 0
     submission = market.work(hit, market.market_worker("wilma"), answer)
     (assignment,) = collected(hit.unit.batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     kind = registry.get_kind(submission.kind)
     pairs = kind.gradable_items(hit.unit.payload, submission.answer)
     assert [pair.item for pair in pairs] == list(range(9))

@@ -34,13 +34,13 @@ class Letters:
     sentence_revision = "1"
     sentence_preprocessing: ClassVar = {"letters": 32}
 
-    def regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
+    def encode_regions(self, items: Sequence[MarkedImage]) -> NDArray[np.floating]:
         return np.stack([self._seeded(sum(b["left"] + b["top"] for b in boxes)) for _, boxes in items])
 
-    def texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
+    def encode_texts(self, texts: Sequence[str]) -> NDArray[np.floating]:
         return np.stack([self._count(text, 26) for text in texts])
 
-    def sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
+    def encode_sentences(self, texts: Sequence[str]) -> NDArray[np.floating]:
         return np.stack([self._count(text[::-1] + text, 32) for text in texts])
 
     def _seeded(self, seed: int) -> NDArray[np.floating]:

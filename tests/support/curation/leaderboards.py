@@ -57,7 +57,7 @@ def made_board(
     project: Project,
     *,
     title: str = "Street scenes",
-    limits: boards.Limits | None = None,
+    limits: boards.SubmissionLimits | None = None,
     is_open: bool = True,
     version: DatasetVersion | None = None,
 ) -> Leaderboard:
@@ -66,7 +66,7 @@ def made_board(
         version=version or project.versions.first() or sealed_version(project),
         split="",
         wording=boards.Wording(title, "Ask the organisers for a key."),
-        limits=limits or boards.Limits(daily=5, total=9),
+        limits=limits or boards.SubmissionLimits(daily=5, total=9),
         by=None,
         queue=False,
     )

@@ -68,5 +68,5 @@ class LetterSentences:
     revision = "1"
 
     def encode_texts(self, texts: Any) -> NDArray[np.floating]:
-        rows = Letters().texts(list(texts)) - 0.5
+        rows = Letters().encode_texts(list(texts)) - 0.5
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)

@@ -8,7 +8,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.domain.states import AssignmentStatus, HitState, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Project, Submission, Worker
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
@@ -157,7 +157,7 @@ def _assignment(submission: Submission, n: int) -> Assignment:
         assignment_id=attempt.assignment_id,
         worker=attempt.worker,
         status=AssignmentStatus.SUBMITTED,
-        match=Match.MATCHED,
+        match=SubmissionMatch.MATCHED,
         submission=submission,
         answer_xml="<Answer/>",
         submitted_at=datetime(2026, 11, 20, 9, 0, tzinfo=UTC) + timedelta(minutes=n),

@@ -4,7 +4,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 from curation.models import Pair
-from hits.domain.states import AssignmentStatus, HitState, Match
+from hits.domain.states import AssignmentStatus, HitState, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Participation, Project, Submission, Worker
 from tests.support.answers import observations
 from tests.support.loop import launched
@@ -82,7 +82,7 @@ def _assignment(submission: Submission, n: int, *, refused: bool) -> Assignment:
         assignment_id=attempt.assignment_id,
         worker=attempt.worker,
         status=AssignmentStatus.REJECTED if refused else AssignmentStatus.APPROVED,
-        match=Match.MATCHED,
+        match=SubmissionMatch.MATCHED,
         submission=submission,
         answer_xml="",
         accepted_at=at,

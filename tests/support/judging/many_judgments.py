@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match
+from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Hit, Image, Job, Project, Submission, Unit, Worker
 from tests.support.loop import launched
 from validation.kinds.observation_review.scales import SCALES
@@ -182,7 +182,7 @@ def _assignment(submission: Submission, n: int) -> Assignment:
         assignment_id=attempt.assignment_id,
         worker=attempt.worker,
         status=AssignmentStatus.APPROVED,
-        match=Match.MATCHED,
+        match=SubmissionMatch.MATCHED,
         submission=submission,
         answer_xml="",
         accepted_at=at,

@@ -320,17 +320,17 @@ def test_a_page_finds_near_copies_of_others(
     written(work, "OTHER", 4, "A short one", clue="a boat")
     worker = Worker.objects.get(worker_id="LATER")
     with django_assert_num_queries(1):
-        found = quality.worker_copies(worker, work.project)
+        found = quality.worker_pair_copies(worker, work.project)
     (pair,) = found.pairs
     assert (found.total, found.near_copies_compared, pair.is_own) == (6, True, False)
     earlier = Assignment.objects.get(worker__worker_id="FIRST")
     later = Pair.objects.get(fields__inference=text.replace("breakfast", "lunch"))
     assert (pair.assignment, pair.earlier_assignment) == (later.submission.assignment.pk, earlier.pk)
     for name in ("FIRST", "OTHER"):
-        other = quality.worker_copies(Worker.objects.get(worker_id=name), work.project)
+        other = quality.worker_pair_copies(Worker.objects.get(worker_id=name), work.project)
         assert (other.pairs, other.total) == ((), 3), name
     written(work, "LAST", 5, text.upper(), clue="a door")
-    last = quality.worker_copies(Worker.objects.get(worker_id="LAST"), work.project)
+    last = quality.worker_pair_copies(Worker.objects.get(worker_id="LAST"), work.project)
     assert len(last.pairs) == 1, "what was kept is not told of later work"
 
 
@@ -347,14 +347,14 @@ def test_in_a_large_project_a_page_finds_own_copies_and_others_word_for_word(
     written(work, "LAST", 5, text, clue="a door")
     worker = Worker.objects.get(worker_id="LATER")
     with django_assert_num_queries(3):
-        found = quality.worker_copies(worker, work.project)
+        found = quality.worker_pair_copies(worker, work.project)
     assert (found.total, found.near_copies_compared) == (9, False)
     assert [(pair.is_own, pair.inference) for pair in found.pairs] == [
         (False, text),
         (False, text.replace("breakfast", "lunch")),
     ]
     first = Worker.objects.get(worker_id="FIRST")
-    assert quality.worker_copies(first, work.project).pairs == ()
+    assert quality.worker_pair_copies(first, work.project).pairs == ()
 
 
 @pytest.mark.django_db

@@ -17,7 +17,7 @@ from validation.domain.qualification.outcome import PassRule
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import Grade, GradingOutcome, QualificationRound, StatusChange
 from validation.selectors.grading import MAX_CARDS, PairKey, grading_queue
-from validation.selectors.rounds import count_unanswered, round_overview, round_rows
+from validation.selectors.rounds import count_waiting_applicants, round_overview, round_rows
 from validation.services.applicant_decisions import _decide_chunk, _ready_applicants
 from validation.services.grading import GradeInput, save_grade, save_grades
 from validation.services.rounds import Admission, launch_qualification_round, launch_training_round
@@ -120,10 +120,12 @@ def test_parallel_processes_record_applicants_once(work: Work, found: Qualificat
     work.answered(chosen, "UNCONFIRMED", application(chosen.unit.payload), confirmed=False)
     from validation.services import applicants
 
-    written = applicants._record_workers(
+    written = applicants._grant_to_workers(
         work.project.pk, Worker.objects.values_list("pk", flat=True), "local"
     )
-    again = applicants._record_workers(work.project.pk, Worker.objects.values_list("pk", flat=True), "local")
+    again = applicants._grant_to_workers(
+        work.project.pk, Worker.objects.values_list("pk", flat=True), "local"
+    )
     assert (len(written), again) == (2, [])
     names = Worker.objects.filter(pk__in=pool_worker_ids(work.project, Pool.APPLIED)).values_list(
         "worker_id", flat=True
@@ -136,7 +138,7 @@ def test_applicant_with_revoked_grant_is_not_recorded_again(work: Work, found: Q
     from validation.services import applicants
 
     worker = applied(work, found, "A").attempt.worker
-    applicants._record_workers(work.project.pk, [worker.pk], "local")
+    applicants._grant_to_workers(work.project.pk, [worker.pk], "local")
     qualifications.decide_on_worker(
         project=work.project,
         worker=worker,
@@ -145,7 +147,7 @@ def test_applicant_with_revoked_grant_is_not_recorded_again(work: Work, found: Q
         reason="Try again, please.",
         by=None,
     )
-    assert applicants._record_workers(work.project.pk, [worker.pk], "local") == []
+    assert applicants._grant_to_workers(work.project.pk, [worker.pk], "local") == []
     assert pool_worker_ids(work.project, Pool.APPLIED) == set()
 
 
@@ -211,7 +213,7 @@ def test_second_grader_grades_blind(work: Work, six: list[Image], researcher: Us
     look = grading_queue(found, admin)
     assert look.waiting == 9
     assert all(card.own_grade is None and card.other_grades == () for card in look.cards)
-    assert "not in the photo" not in str([card.as_page() for card in look.cards])
+    assert "not in the photo" not in str([card.as_page_dict() for card in look.cards])
     (row,) = round_overview(found, admin).submissions
     assert not row.score.is_complete
     save_grade(qualification_round=found, grade=GradeInput(PairKey(submission.pk, 0), True), by=admin)
@@ -337,7 +339,7 @@ def test_grades_are_fixed_after_the_decision(work: Work, found: QualificationRou
         )
     assert answered(found) == []
     assert grading_queue(found, researcher).cards == []
-    assert count_unanswered(work.project) == 0
+    assert count_waiting_applicants(work.project) == 0
 
 
 def test_rejected_work_is_neither_graded_nor_decided(
@@ -348,7 +350,7 @@ def test_rejected_work_is_neither_graded_nor_decided(
     with pytest.raises(Refused, match="no such pair"):
         grade(found, submission, researcher)
     assert [a.state for a in round_overview(found, researcher).submissions] == ["rejected"]
-    assert [(line.submitted, line.unanswered) for line in round_rows(work.project)] == [(0, 0)]
+    assert [(line.submitted, line.without_decision) for line in round_rows(work.project)] == [(0, 0)]
 
 
 def test_auto_approved_submission_is_not_paid_twice(

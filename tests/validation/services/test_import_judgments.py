@@ -22,7 +22,7 @@ from validation.registry import spec_of
 from validation.selectors.ratings import read_judgments
 from validation.services.judging import launch_comparison, launch_review
 from validation.services.judgment_imports import import_judgments
-from validation.services.leaderboard import build_leaderboard_key
+from validation.services.leaderboard import build_leaderboard_answer_key
 from validation.services.rater_rows import write_rater_rows
 
 pytestmark = pytest.mark.django_db
@@ -187,7 +187,7 @@ def test_parquet_rows_are_parsed(project: Project, tmp_path: Path) -> None:
     ]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
     import_judgments(project=project, kind=KIND, path=tmp_path / "rows.parquet")
-    key = build_leaderboard_key(project)
+    key = build_leaderboard_answer_key(project)
     assert key.key["annotations"] == [
         {
             "Input_iid": "s1",
@@ -330,7 +330,7 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
         )
     assert error.value.returncode == 2
     work.answered(hit, "J2", ratings(hit, 1, 2, 3))
-    made = build_leaderboard_key(work.project)
+    made = build_leaderboard_answer_key(work.project)
     same_region = [o for o in mine if o.boxes == mine[0].boxes]
     assert made.sets == 1
     [entry] = made.key["annotations"]
@@ -347,7 +347,7 @@ def test_collected_ratings_are_exported_under_their_pair(work: Work, tmp_path: P
     )
     (tmp_path / "key.json").write_text(json.dumps(key))
     import_judgments(project=work.project, kind=KIND, path=tmp_path / "key.json")
-    names = [entry["Input_iid"] for entry in build_leaderboard_key(work.project).key["annotations"]]
+    names = [entry["Input_iid"] for entry in build_leaderboard_answer_key(work.project).key["annotations"]]
     assert sorted(names) == sorted([mine[0].instance_id, "1"])
 
 

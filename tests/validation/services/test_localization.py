@@ -18,7 +18,7 @@ from hits.services.errors import Refused
 from hits.services.launching.terms import LaunchTerms
 from tests.support.answers import observations
 from tests.support.judging.work import Work
-from validation.domain.reports.localization import BaselineScore, Matching, score_matchings
+from validation.domain.reports.localization import HumanBaseline, Matching, score_matchings
 from validation.models import JudgingRound
 from validation.selectors import localization as selectors
 from validation.services.localization import launch_localization, matching_set_id
@@ -27,7 +27,7 @@ RNG = np.random.default_rng
 Sets = list[tuple[list[int], list[list[int]]]]
 
 
-def _score(answers: list[Matching], truths: dict[str, dict[str, str]]) -> BaselineScore:
+def _score(answers: list[Matching], truths: dict[str, dict[str, str]]) -> HumanBaseline:
     return score_matchings(answers, truths, rng=RNG(7))
 
 
@@ -58,7 +58,7 @@ def test_accuracy_is_the_mean_over_raters_then_over_images() -> None:
 
 
 def test_accuracy_without_images_and_interval_of_one_image_are_none() -> None:
-    assert _score([], {}) == BaselineScore(None, None, None, 0, 0, 0, None, ())
+    assert _score([], {}) == HumanBaseline(None, None, None, 0, 0, 0, None, ())
     one = _score([Matching("a", "w", _truth(3))], {"a": _truth(3)})
     assert (one.accuracy, one.low, one.high) == (100.0, None, None)
     assert _score([Matching("elsewhere", "w", _truth(3))], {"a": _truth(3)}).images == 0
@@ -67,7 +67,7 @@ def test_accuracy_without_images_and_interval_of_one_image_are_none() -> None:
 def test_the_interval_is_drawn_by_the_generator_and_covers_the_known_share() -> None:
     truths = {str(n): _truth(3) for n in range(40)}
 
-    def sample(rng: np.random.Generator) -> BaselineScore:
+    def sample(rng: np.random.Generator) -> HumanBaseline:
         answers = [
             Matching(key, "w", truth if rng.random() < 0.8 else {"f0": "r1", "f1": "r0", "f2": "r2"})
             for key, truth in truths.items()
@@ -279,9 +279,9 @@ def test_answers_are_collected_scored_and_kept_with_what_was_shown(work: Work, i
         assert row.shown == {"arm": arm, **kind.shown(unit, row.attempt.assignment_id, arm)}
     assert {first.attempt.arm, second.attempt.arm} == {0, 1}
     assert first.shown["regions"] == second.shown["regions"][::-1]
-    found = selectors.load_baseline(work.project)[1]
+    found = selectors.load_human_baseline(work.project)[1]
     assert (found.accuracy, found.images, found.matchings) == (75.0, 1, 2)
-    rows, _ = selectors.load_baseline(work.project)
+    rows, _ = selectors.load_human_baseline(work.project)
     inferences = selectors.inference_rows(unit, rows)
     assert [row.correct for row in inferences].count(1) == 2
     assert [row.letter for row in inferences] == ["A", "B", "C", "D"]
@@ -301,6 +301,6 @@ def test_photos_taken_down_are_left_out(work: Work, image: Image) -> None:
     hit = Hit.objects.get(unit__batch=batch)
     rows = [{"inference": one, "region": region} for one, region in hit.unit.payload["truth"].items()]
     work.answered(hit, "J1", {"matches": rows})
-    assert selectors.load_baseline(work.project)[1].images == 1
+    assert selectors.load_human_baseline(work.project)[1].images == 1
     Image.objects.update(taken_down_at="2026-01-01T00:00Z")
-    assert selectors.load_baseline(work.project)[1].images == 0
+    assert selectors.load_human_baseline(work.project)[1].images == 0

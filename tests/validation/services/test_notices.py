@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from hits.domain.states import CallState, WorkerAction
-from hits.domain.workers.notices import decision_notice
+from hits.domain.workers.notices import worker_decision_notice
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import Message, Qualification
 from hits.marketplace.models import Worker as MarketWorker
@@ -176,7 +176,7 @@ def test_longest_reason_fits_into_a_message() -> None:
     assert longest
     for action in (WorkerAction.GRANT, WorkerAction.REVOKE, WorkerAction.UNBLOCK):
         pool = None if action is WorkerAction.UNBLOCK else Pool.EXCLUDED
-        notice = decision_notice(action, pool, "n" * longest, "r" * qualifications.MAX_REASON)
+        notice = worker_decision_notice(action, pool, "n" * longest, "r" * qualifications.MAX_REASON)
         assert notice is not None
         assert len(notice.subject) <= 200
         assert len(notice.text) <= 4096

@@ -84,7 +84,7 @@ class ApplicantScenario:
             hit = hits[n // hits[0].max_assignments]
             market.work(hit, person, application(hit.unit.payload, salt=f"no {n}", right=right(n)))
         collected(found.batch)
-        tasks.note_applicants()
+        tasks.grant_applied_qualification()
 
     def grade(self, found: QualificationRound, *, reasonable: Callable[[int], int]) -> None:
         """Let the grader go through everybody."""
@@ -99,7 +99,7 @@ class ApplicantScenario:
     def answer(self, found: QualificationRound) -> Job:
         """Answer everybody as the worker process does, and let it settle what is queued."""
         job = applicant_decisions.request_applicant_decisions(qualification_round=found, by=self.grader)
-        tasks.answer_applicants(job.pk)
+        tasks.decide_applicants(job.pk)
         qualifications.settle_outstanding_decisions(marketplace=marketplace())
         job.refresh_from_db()
         return job
@@ -297,7 +297,7 @@ def test_cancelled_job_leaves_complete_decisions_and_resumes(
         return real(*args)
 
     monkeypatch.setattr(applicant_decisions, "_settle_payment", pay)
-    tasks.answer_applicants(job.pk)
+    tasks.decide_applicants(job.pk)
     job.refresh_from_db()
     assert (job.state, GradingOutcome.objects.count()) == ("cancelled", 2)
     monkeypatch.setattr(applicant_decisions, "_settle_payment", real)
@@ -356,7 +356,7 @@ def test_parallel_processes_record_and_decide_once(scenario: ApplicantScenario) 
         hit = hits[n // hits[0].max_assignments]
         market.work(hit, person, application(hit.unit.payload, salt=f"no {n}"))
     collected(found.batch)
-    assert at_once(*[tasks.note_applicants] * 3) == []
+    assert at_once(*[tasks.grant_applied_qualification] * 3) == []
     granted = WorkerDecision.objects.filter(qualification__slug=Pool.APPLIED)
     assert granted.count() == 4
 

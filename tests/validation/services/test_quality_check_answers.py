@@ -14,10 +14,10 @@ from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.models import JudgingRound, QualityCheck
 from validation.selectors.judging import (
     is_fully_judged,
-    item_units,
     likert_judgments,
     pair_tallies,
-    unsent_pairs,
+    pairs_not_sent_to_judges,
+    units_without_quality_checks,
 )
 from validation.selectors.judging_overview import judged_pair_ids, round_rows
 from validation.selectors.ratings import read_judgments
@@ -56,7 +56,7 @@ def test_quality_checks_count_in_no_tally(work: Work) -> None:
     tallies = pair_tallies(project=work.project)
     assert {key: pair.judge_count for key, pair in tallies.pairs.items()} == {own[0].unit.key: 1}
     assert judged_pair_ids(work.project) == [own[0].unit.key]
-    assert {row.pk for row in unsent_pairs(work.project)} == {row.pk for row in later}
+    assert {row.pk for row in pairs_not_sent_to_judges(work.project)} == {row.pk for row in later}
     both = list(read_judgments(project=work.project, kind=batch.kind, roles=None))
     assert len(both) == 7, "whoever asks for checks gets them"
 
@@ -67,8 +67,8 @@ def test_pair_used_only_as_check_is_still_unsent(work: Work) -> None:
     batch, _ = launch_review(project=work.project, observations=[first], by=None)
     unit = batch.units.get()
     QualityCheck.objects.create(unit=unit, role=CheckRole.GOLD, expected={})
-    assert first.pk in set(unsent_pairs(work.project).values_list("pk", flat=True))
-    assert second.pk in set(unsent_pairs(work.project).values_list("pk", flat=True))
+    assert first.pk in set(pairs_not_sent_to_judges(work.project).values_list("pk", flat=True))
+    assert second.pk in set(pairs_not_sent_to_judges(work.project).values_list("pk", flat=True))
 
 
 def comparison_round(work: Work, pairs: list[Pair]) -> ComparisonRound:
@@ -113,7 +113,7 @@ def test_sealing_ignores_quality_checks(work: Work) -> None:
     for judge in ("J1", "J2"):
         work.answered(check, judge, ratings(check, 1))
     assert likert_judgments(batch=batch) == {}
-    assert [unit.pk for unit in item_units(batch)] == [own.unit_id]
+    assert [unit.pk for unit in units_without_quality_checks(batch)] == [own.unit_id]
     found.refresh_from_db()
     assert not is_judged(found), "answers to a check complete nothing"
 

@@ -160,7 +160,7 @@ def test_a_job_computes_and_only_one_at_a_time(work: Work, image: Image, researc
     job = request_report(project=work.project, kind=REVIEW, by=researcher)
     with pytest.raises(Conflict):
         request_report(project=work.project, kind=REVIEW, by=researcher)
-    tasks.compute_report(job.pk)
+    tasks.compute_judging_report(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error, job.result["judgments"]) == (JobState.DONE, "", 2)
     assert JudgingReport.objects.get().computed_by == researcher
@@ -170,7 +170,7 @@ def test_a_cancelled_job_leaves_no_report(work: Work, image: Image) -> None:
     reviewed(work, image, [review(), review("un")])
     job = request_report(project=work.project, kind=REVIEW, by=None)
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
-    tasks.compute_report(job.pk)
+    tasks.compute_judging_report(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED
     assert not JudgingReport.objects.exists()
@@ -182,7 +182,7 @@ def test_refresh_queues_outdated_reports(work: Work, image: Image) -> None:
     hits = reviewed(work, image, [review(), review("un")])
     assert refresh_reports() == 1
     assert refresh_reports() == 0  # one is under way
-    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE_TASK).pk)
+    tasks.compute_judging_report(Job.objects.get(task=selectors.COMPUTE_TASK).pk)
     assert refresh_reports() == 0
     work.answered(hits[0], "JUDGE7", review())
     assert refresh_reports() == 1
@@ -221,7 +221,7 @@ def test_second_answer_of_one_rater_does_not_keep_the_report_outdated(work: Work
     work.publish(batch)
     work.answered(Hit.objects.get(unit__batch=batch), "JUDGE0", review("un"))
     assert refresh_reports() == 1
-    tasks.compute_report(Job.objects.get(task=selectors.COMPUTE_TASK).pk)
+    tasks.compute_judging_report(Job.objects.get(task=selectors.COMPUTE_TASK).pk)
     assert JudgingReport.objects.get().judgments == 2
     assert refresh_reports() == 0
 
@@ -262,12 +262,12 @@ def test_report_is_recomputed_after_a_kill_before_saving(
     job = request_report(project=work.project, kind=REVIEW, by=None)
     with monkeypatch.context() as patch:
         patch.setattr(WorkerQuality.objects, "bulk_create", lambda *_, **__: children.leave(9))
-        assert children.forked(lambda: tasks.compute_report(job.pk)) == 9
+        assert children.forked(lambda: tasks.compute_judging_report(job.pk)) == 9
     assert not JudgingReport.objects.exists()
-    tasks.compute_report(job.pk)
+    tasks.compute_judging_report(job.pk)
     assert not JudgingReport.objects.exists()  # the lease still runs
     Job.objects.filter(pk=job.pk).update(lease_until=timezone.now())
-    tasks.compute_report(job.pk)
+    tasks.compute_judging_report(job.pk)
     job.refresh_from_db()
     assert (job.state, JudgingReport.objects.count(), WorkerQuality.objects.count()) == (JobState.DONE, 1, 2)
 

@@ -12,7 +12,12 @@ from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.kinds.observation_review.scales import Dimension
-from validation.selectors.judging import is_fully_judged, likert_judgments, pair_tallies, unsent_pairs
+from validation.selectors.judging import (
+    is_fully_judged,
+    likert_judgments,
+    pair_tallies,
+    pairs_not_sent_to_judges,
+)
 from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +95,7 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
 def test_unsent_pairs_exclude_launched_pairs(work: Work) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     launch_review(project=work.project, observations=[pairs[1].instance_id], by=None)
-    assert [row.pk for row in unsent_pairs(work.project)] == [pairs[0].pk, pairs[2].pk]
+    assert [row.pk for row in pairs_not_sent_to_judges(work.project)] == [pairs[0].pk, pairs[2].pk]
 
 
 def test_comparison_excludes_the_authors_of_the_region_and_of_its_candidates(work: Work) -> None:

@@ -53,8 +53,8 @@ def save(project: Project, **changes: Any) -> WorkerRule:
 def test_rule_proposes_once_and_changes_no_status(
     project: Project, careless: Worker, rule: WorkerRule
 ) -> None:
-    tasks.evaluate_rules()
-    tasks.evaluate_rules()
+    tasks.evaluate_worker_rules()
+    tasks.evaluate_worker_rules()
     proposal = RuleProposal.objects.get()
     assert (proposal.worker, proposal.figures["count"], proposal.figures["n"]) == (careless, 1, 5)
     assert current_status(careless, project).status is WorkerStatus.ACTIVE

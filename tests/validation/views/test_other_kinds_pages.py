@@ -108,9 +108,9 @@ def test_pages_about_items_show_all_their_images(
 def test_best_first_reverses_only_ordered_scales() -> None:
     about = spec_of(VERDICT).dimensions_by_name["about"]
     assert about.scale is Scale.NOMINAL
-    assert about.best_first == ("people", "things", "place")
+    assert about.labels_best_first == ("people", "things", "place")
     ordered = spec_of("observation_review").dimensions[0]
-    assert ordered.best_first == tuple(reversed(ordered.labels))
+    assert ordered.labels_best_first == tuple(reversed(ordered.labels))
 
 
 def test_report_and_decisions_open_with_the_first_judged_kind(

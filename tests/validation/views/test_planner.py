@@ -18,7 +18,7 @@ from tests.support.pages import squeezed
 from validation.domain.reports.planner import (
     PlanError,
     PrecisionTarget,
-    coefficient_width,
+    expected_interval_width,
     find_sample_size,
     width_curve,
     wilson_interval,
@@ -104,7 +104,7 @@ def test_unreachable_width_is_refused() -> None:
 
 @given(pilot=st.integers(1, 5_000), items=st.integers(1, 5_000), width=st.floats(0.01, 1))
 def test_coefficient_width_falls_with_the_root_of_items(pilot: int, items: int, width: float) -> None:
-    found = coefficient_width(pilot_width=width, pilot_items=pilot, items=items)
+    found = expected_interval_width(pilot_width=width, pilot_items=pilot, items=items)
     assert found == pytest.approx(width * math.sqrt(pilot / items))
     needed = math.ceil(pilot * (width / found) ** 2)
     assert abs(needed - items) <= 1

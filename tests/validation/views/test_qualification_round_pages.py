@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from hits.domain.money.usd import format_dollars, format_usd
+from hits.domain.money.usd import format_bare_usd, format_dollars
 from hits.models import Batch, Hit, Image, Job, Project
 from tests.support import market
 from tests.support.judging.applicants import application, bulk_applicants, grade, qualification
@@ -253,7 +253,7 @@ def test_refused_round_shows_reason_and_keeps_input(
     market.fund(1)
     Project.objects.update(confirm_above_cents=cents - 1)
     page = squeezed(client.post(url, values | {"step": "launch", "typed_cost": less}))
-    assert f"{less} is another sum; type the maximum cost, {format_usd(cents)}." in page
+    assert f"{less} is another sum; type the maximum cost, {format_bare_usd(cents)}." in page
     assert f'value="{less}" aria-invalid="true"' in page
     assert page.count('name="photos"') == len(images)
     assert not Batch.objects.exists()

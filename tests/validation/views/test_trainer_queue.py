@@ -90,7 +90,7 @@ def test_try_once_more_pays_without_granting(
     assert (written.outcome, written.remarks, written.written_by) == ("again", [REMARK], researcher)
     assert Decision.objects.get().feedback == "Say more of what you cannot see."
     assert pool_worker_ids(project, Pool.TRAINED) == set()
-    assert not training.unanswered_attempts(project).exists()
+    assert not training.attempts_without_feedback(project).exists()
 
 
 def test_ready_grants_the_qualification_and_changes_the_status(
@@ -178,7 +178,7 @@ def test_attempt_approved_on_the_marketplace_can_be_answered(
 ) -> None:
     row = attempt()
     approve(row)
-    assert training.unanswered_attempts(project).count() == 1
+    assert training.attempts_without_feedback(project).count() == 1
     row.refresh_from_db()
     answer(row, researcher, TrainingOutcome.COMPLETE)
     assert Decision.objects.count() == 1

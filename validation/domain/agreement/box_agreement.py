@@ -116,7 +116,7 @@ def match_boxes(first: Region, second: Region) -> BoxMatch:
 
 def region_iou(first: Region, second: Region) -> float:
     """Return the IoU of two areas; 1 for two empty regions."""
-    return float(1 - _DisjointRegions([first, second]).distances(np.array([0]), np.array([1]))[0])
+    return float(1 - _RegionRectangles([first, second]).distances(np.array([0]), np.array([1]))[0])
 
 
 def box_agreement(
@@ -137,7 +137,7 @@ def box_agreement(
         level: confidence level of the interval, 0 to 1.
     """
     distances = _RegionDistances(ratings, rng, max_exact_regions)
-    matches = [_average_unit_matches([ratings[index].region for index in rows]) for rows in distances.units]
+    matches = [_mean_iou_and_f1([ratings[index].region for index in rows]) for rows in distances.units]
     alpha = _alpha(distances)
     low = high = None
     if alpha is not None and len(distances.units) > 1:
@@ -155,12 +155,13 @@ def box_agreement(
     )
 
 
-class _DisjointRegions:
+class _RegionRectangles:
     """Regions as disjoint rectangles, so that intersection areas are plain sums."""
 
     def __init__(self, regions: Sequence[Region]) -> None:
         parts = [
-            _split_disjoint(region.boxes) if len(region.boxes) else np.zeros((1, 4)) for region in regions
+            _split_into_disjoint_boxes(region.boxes) if len(region.boxes) else np.zeros((1, 4))
+            for region in regions
         ]
         self.counts = np.array([len(part) for part in parts], dtype=np.int64)
         self.starts = np.cumsum(self.counts) - self.counts
@@ -174,7 +175,7 @@ class _DisjointRegions:
         shared = _intersection_areas(self.rectangles[first:last, None, :], self.rectangles[None, :, :])
         shared = np.add.reduceat(shared, self.starts, axis=1)
         shared = np.add.reduceat(shared, self.starts[start:stop] - first, axis=0)
-        return _distance(shared, self.areas[start:stop, None] + self.areas[None, :])
+        return _iou_distance(shared, self.areas[start:stop, None] + self.areas[None, :])
 
     def distances(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return 1 - IoU of the regions with indexes ``first[i]`` and ``second[i]`` for each i: (n,) of two (n,)."""
@@ -194,7 +195,7 @@ class _DisjointRegions:
         left = self.rectangles[self.starts[first][pair] + step // second_counts[pair]]
         right = self.rectangles[self.starts[second][pair] + step % second_counts[pair]]
         shared = _sum_by_group(pair, _intersection_areas(left, right), first.size)
-        return _distance(shared, self.areas[first] + self.areas[second])
+        return _iou_distance(shared, self.areas[first] + self.areas[second])
 
 
 class _RegionDistances:
@@ -209,7 +210,7 @@ class _RegionDistances:
         self.units = [rows for rows in by_unit.values() if len(rows) >= MIN_RATERS]
         self.sizes = np.array([len(rows) for rows in self.units], dtype=np.int64)
         self.unit_of_region = np.repeat(np.arange(self.sizes.size), self.sizes)
-        disjoint = _DisjointRegions([ratings[index].region for rows in self.units for index in rows])
+        disjoint = _RegionRectangles([ratings[index].region for rows in self.units for index in rows])
         self.estimated = self.unit_of_region.size > max_exact_regions
         self.within = self._sum_within(disjoint)
         self.between: FloatArray | None = None  # (units, units) summed distances of ordered pairs of regions
@@ -222,7 +223,7 @@ class _RegionDistances:
         else:
             self.expected = 0.0
 
-    def _sum_within(self, regions: _DisjointRegions) -> FloatArray:
+    def _sum_within(self, regions: _RegionRectangles) -> FloatArray:
         """Return each unit's summed distances of ordered pairs / (its number of regions - 1): (units,)."""
         starts = np.cumsum(self.sizes) - self.sizes
         pair_counts = self.sizes**2
@@ -234,7 +235,7 @@ class _RegionDistances:
         distances = regions.distances(first[upper], second[upper])
         return 2 * _sum_by_group(unit[upper], distances, self.sizes.size) / (self.sizes - 1)
 
-    def _sum_between(self, regions: _DisjointRegions) -> FloatArray:
+    def _sum_between(self, regions: _RegionRectangles) -> FloatArray:
         starts = np.cumsum(self.sizes) - self.sizes
         summed = np.zeros((self.sizes.size, self.sizes.size))
         rows = max(1, _CHUNK_SIZE // regions.rectangles.shape[0] // int(regions.counts.max()))
@@ -245,7 +246,7 @@ class _RegionDistances:
             )
         return summed
 
-    def _estimate_expected(self, disjoint: _DisjointRegions, rng: np.random.Generator) -> float:
+    def _estimate_expected(self, disjoint: _RegionRectangles, rng: np.random.Generator) -> float:
         regions = self.unit_of_region.size
         first = rng.integers(regions, size=SAMPLED_PAIRS)
         second = (first + rng.integers(1, regions, size=SAMPLED_PAIRS)) % regions
@@ -289,7 +290,7 @@ def _bootstrap_alphas(distances: _RegionDistances, draws: IntArray) -> FloatArra
     return 1 - within / regions[defined] / expected[defined]
 
 
-def _average_unit_matches(regions: Sequence[Region]) -> tuple[float | None, float | None]:
+def _mean_iou_and_f1(regions: Sequence[Region]) -> tuple[float | None, float | None]:
     """Return mean IoU and F1 over the pairs of people of one unit."""
     pairs = [match_boxes(a, b) for index, a in enumerate(regions) for b in regions[index + 1 :]]
     return _mean([pair.mean_iou for pair in pairs]), _mean([pair.f1 for pair in pairs])
@@ -305,7 +306,7 @@ def _sum_by_group(groups: IntArray, values: FloatArray, size: int) -> FloatArray
     return np.bincount(groups, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
-def _split_disjoint(boxes: FloatArray) -> FloatArray:
+def _split_into_disjoint_boxes(boxes: FloatArray) -> FloatArray:
     """Cut overlapping boxes into rectangles that share no area: (r, 4) of (k, 4)."""
     parts: list[FloatArray] = []
     for box in boxes:
@@ -331,7 +332,7 @@ def _subtract_box(box: FloatArray, other: FloatArray) -> list[FloatArray]:
     return [np.array(piece) for piece in pieces if piece[0] < piece[2] and piece[1] < piece[3]]
 
 
-def _distance(shared: FloatArray, total: FloatArray) -> FloatArray:
+def _iou_distance(shared: FloatArray, total: FloatArray) -> FloatArray:
     """Return 1 - IoU from intersection areas and sums of areas; 0 for two regions without area."""
     union = total - shared
     distance = np.where(union > 0, 1 - shared / np.where(union > 0, union, 1.0), 0.0)

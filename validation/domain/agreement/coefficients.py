@@ -11,7 +11,7 @@ from enum import StrEnum
 import numpy as np
 
 from validation.domain.agreement.fleiss import agreement_share_of_profiles, fleiss_of_profiles
-from validation.domain.agreement.krippendorff import alpha_interval, alpha_nominal, alpha_ordinal
+from validation.domain.agreement.krippendorff import interval_alpha, nominal_alpha, ordinal_alpha
 from validation.domain.agreement.label_profiles import (
     FloatArray,
     LabelProfiles,
@@ -36,9 +36,9 @@ class CoefficientName(StrEnum):
 
 
 _STATISTIC_FUNCTIONS: dict[CoefficientName, WeightedCoefficient] = {
-    CoefficientName.ALPHA_NOMINAL: alpha_nominal,
-    CoefficientName.ALPHA_ORDINAL: alpha_ordinal,
-    CoefficientName.ALPHA_INTERVAL: alpha_interval,
+    CoefficientName.ALPHA_NOMINAL: nominal_alpha,
+    CoefficientName.ALPHA_ORDINAL: ordinal_alpha,
+    CoefficientName.ALPHA_INTERVAL: interval_alpha,
     CoefficientName.FLEISS: fleiss_of_profiles,
     CoefficientName.PERCENT: agreement_share_of_profiles,
 }
@@ -87,7 +87,7 @@ def coefficients(
     weights = profiles.item_counts.astype(np.float64)
     pairable_items = int(weights[profiles.pairable].sum())
     replicate_values: dict[CoefficientName, list[FloatArray]] = {name: [] for name in statistics}
-    for draws in _bootstrap_draws(profiles, table.sets(), rng, replicates):
+    for draws in _bootstrap_draws(profiles, table.set_codes(), rng, replicates):
         for name in statistics:
             replicate_values[name].append(_STATISTIC_FUNCTIONS[name](profiles, draws))
     base_counts = (
@@ -158,7 +158,7 @@ def _percentile_interval(draws: Sequence[FloatArray], level: float) -> tuple[flo
 def _count_pairable_sets(table: RatingTable, profiles: LabelProfiles) -> int:
     """Count the sets (an item without a set is its own) that have a pairable item."""
     rated = profiles.profile_of_item >= 0
-    return int(np.unique(table.sets()[rated & profiles.pairable[profiles.profile_of_item]]).size)
+    return int(np.unique(table.set_codes()[rated & profiles.pairable[profiles.profile_of_item]]).size)
 
 
 def _count_pairable_raters(table: RatingTable, profiles: LabelProfiles) -> int:

@@ -31,7 +31,9 @@ def fleiss_of_profiles(profiles: LabelProfiles, weights: FloatArray) -> FloatArr
     """Return Fleiss' kappa in Gwet's form for missing ratings: (B,) for weights (B, P)."""
     items = weights.sum(axis=1)
     shares = (
-        profiles.totals(weights, cell_values=profiles.cell_count / profiles.sizes[profiles.cell_profile])
+        profiles.label_totals(
+            weights, cell_values=profiles.cell_count / profiles.sizes[profiles.cell_profile]
+        )
         / np.maximum(1, items)[:, None]
     )
     by_chance = np.where((shares > 0).sum(axis=1) > 1, (shares**2).sum(axis=1), 1.0)

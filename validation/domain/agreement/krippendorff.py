@@ -37,39 +37,39 @@ def krippendorff_alpha(table: RatingTable, metric: Metric) -> float | None:
     return coefficient_of_table(table, _WEIGHTED_ALPHA[metric])
 
 
-def alpha_nominal(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
+def nominal_alpha(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for unordered labels: (B,) for weights (B, P), NaN if no disagreement is possible."""
     disagreeing = (profiles.sizes**2 - profiles.agreeing_pairs - profiles.sizes) / np.maximum(
         1, profiles.sizes - 1
     )
     weights = weights * profiles.pairable
-    totals, ratings = profiles.totals(weights), weights @ profiles.sizes
+    totals, ratings = profiles.label_totals(weights), weights @ profiles.sizes
     return one_minus_ratio((ratings - 1) * (weights @ disagreeing), ratings**2 - (totals**2).sum(axis=1))
 
 
-def alpha_interval(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
+def interval_alpha(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha with squared differences of the labels' values: (B,) for weights (B, P)."""
     weights = weights * profiles.pairable
     return _alpha_of_values(
-        profiles, weights, profiles.totals(weights), profiles.values[profiles.given_labels][None, :]
+        profiles, weights, profiles.label_totals(weights), profiles.values[profiles.given_labels][None, :]
     )
 
 
-def alpha_ordinal(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
+def ordinal_alpha(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha for ordered labels: (B,) for weights (B, P).
 
     Krippendorff's ordinal difference counts the ratings between two labels, and half of the ratings of either label.
     That is the difference of the labels' mean ranks among all pairable ratings: the interval form over ranks.
     """
     weights = weights * profiles.pairable
-    totals = profiles.totals(weights)
+    totals = profiles.label_totals(weights)
     return _alpha_of_values(profiles, weights, totals, _midranks(totals))
 
 
 _WEIGHTED_ALPHA = {
-    Metric.NOMINAL: alpha_nominal,
-    Metric.ORDINAL: alpha_ordinal,
-    Metric.INTERVAL: alpha_interval,
+    Metric.NOMINAL: nominal_alpha,
+    Metric.ORDINAL: ordinal_alpha,
+    Metric.INTERVAL: interval_alpha,
 }
 
 
@@ -133,7 +133,7 @@ def _relative_disagreement(profiles: LabelProfiles, metric: Metric) -> FloatArra
     It is 0 if the ratings agree, if there is only one, or if all ratings in the table are equal.
     """
     weights = (profiles.item_counts * profiles.pairable).astype(np.float64)[None, :]
-    totals = profiles.totals(weights)
+    totals = profiles.label_totals(weights)
     ratings = totals.sum()
     pairs = np.maximum(1, profiles.sizes * (profiles.sizes - 1))
     if metric is Metric.NOMINAL:

@@ -53,7 +53,7 @@ class LabelProfiles:
         return np.add.reduceat(self.cell_count**2, self.first_cells) - self.sizes.astype(np.float64)
 
     @cached_property
-    def _by_label(self) -> tuple[IntArray, IntArray, IntArray]:
+    def _cells_by_label(self) -> tuple[IntArray, IntArray, IntArray]:
         order = np.argsort(self.cell_label, kind="stable")
         present, starts = np.unique(self.cell_label[order], return_index=True)
         return order, present, starts
@@ -61,14 +61,14 @@ class LabelProfiles:
     @property
     def given_labels(self) -> IntArray:
         """(K,) codes of the labels that were given, ascending."""
-        return self._by_label[1]
+        return self._cells_by_label[1]
 
-    def totals(self, weights: FloatArray, *, cell_values: FloatArray | None = None) -> FloatArray:
+    def label_totals(self, weights: FloatArray, *, cell_values: FloatArray | None = None) -> FloatArray:
         """Sum cells over profiles: (B, K) for ``weights`` (B, P) and the labels in ``given_labels``.
 
         ``cell_values`` (C,) are the summed values, by default each cell's number of ratings.
         """
-        order, _, starts = self._by_label
+        order, _, starts = self._cells_by_label
         counted = self.cell_count.astype(np.float64) if cell_values is None else cell_values
         return np.add.reduceat(weights[:, self.cell_profile[order]] * counted[order], starts, axis=1)
 
@@ -87,7 +87,7 @@ def build_label_profiles(table: RatingTable) -> LabelProfiles:
     items, codes = np.divmod(ordered, labels)
     sizes = np.bincount(items, minlength=len(table.item_ids))
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes.size else sizes
-    keys = _number_equal_items(codes, first, sizes, labels)
+    keys = _profile_keys(codes, first, sizes, labels)
     rated = np.flatnonzero(sizes)
     _, example, inverse, item_counts = np.unique(
         keys[rated], return_index=True, return_inverse=True, return_counts=True
@@ -96,7 +96,7 @@ def build_label_profiles(table: RatingTable) -> LabelProfiles:
     profile_of_item[rated] = inverse
     examples = rated[example]  # one item of each profile
     lengths = sizes[examples]
-    positions = np.repeat(first[examples], lengths) + _ranges(lengths)
+    positions = np.repeat(first[examples], lengths) + _concatenated_ranges(lengths)
     profile = np.repeat(np.arange(examples.size), lengths)
     cells, counts = np.unique(profile * labels + codes[positions], return_counts=True)
     return LabelProfiles(
@@ -110,7 +110,7 @@ def build_label_profiles(table: RatingTable) -> LabelProfiles:
     )
 
 
-def _number_equal_items(codes: IntArray, first: IntArray, sizes: IntArray, labels: int) -> IntArray:
+def _profile_keys(codes: IntArray, first: IntArray, sizes: IntArray, labels: int) -> IntArray:
     """Number items (n,) so that two items have the same number exactly if their sorted labels are equal."""
     keys = np.zeros(sizes.size, dtype=np.int64)
     used = 1
@@ -124,7 +124,7 @@ def _number_equal_items(codes: IntArray, first: IntArray, sizes: IntArray, label
     return keys
 
 
-def _ranges(lengths: IntArray) -> IntArray:
+def _concatenated_ranges(lengths: IntArray) -> IntArray:
     """Return the concatenated ranges 0, 1, 2 … of each of ``lengths``."""
     ends = np.cumsum(lengths)
     return np.arange(int(ends[-1]) if ends.size else 0) - np.repeat(ends - lengths, lengths)

@@ -50,10 +50,10 @@ def published_generator() -> np.random.RandomState:
 
 def tie_break_noise(generator: np.random.RandomState, n: int) -> FloatArray:
     """Draw the published noise for ``n`` candidates: (n,), far below any difference of ratings."""
-    return draw_published_numbers(generator, n) * TIE_BREAK_SCALE
+    return draw_like_published_scorer(generator, n) * TIE_BREAK_SCALE
 
 
-def draw_published_numbers(generator: np.random.RandomState, n: int) -> FloatArray:
+def draw_like_published_scorer(generator: np.random.RandomState, n: int) -> FloatArray:
     """Draw ``n`` numbers from 0 to 1 as the published scorer does, which always draws ten: (n,)."""
     return generator.random_sample(max(PUBLISHED_CANDIDATES, n))[:n]
 
@@ -130,7 +130,7 @@ def _agreements_by_set(table: RatingTable) -> dict[Hashable, tuple[float, int]]:
     if not table.size:
         return {}
     set_ids = list(dict.fromkeys(item[0] if isinstance(item, tuple) else item for item in table.item_ids))
-    set_of = table.sets()
+    set_of = table.set_codes()
     rank, sizes = _indexes_in_set(set_of), np.bincount(set_of)
     block_keys, block_of = np.unique(
         set_of[table.items] * max(1, len(table.rater_ids)) + table.raters, return_inverse=True
@@ -144,7 +144,9 @@ def _agreements_by_set(table: RatingTable) -> dict[Hashable, tuple[float, int]]:
         selected = row_of[block_of] >= 0
         dense = np.full((blocks.size, int(size)), np.nan)
         dense[row_of[block_of[selected]], rank[table.items[selected]]] = table.values[table.labels[selected]]
-        _add_pairs(dense, block_set[blocks], tie_break_noise(published_generator(), int(size)), total, pairs)
+        _add_pair_agreements(
+            dense, block_set[blocks], tie_break_noise(published_generator(), int(size)), total, pairs
+        )
     return {
         set_ids[index]: (float(total[index] / pairs[index]), int(pairs[index]))
         for index in np.flatnonzero(pairs)
@@ -160,7 +162,7 @@ def _indexes_in_set(sets: IntArray) -> IntArray:
     return ranks
 
 
-def _add_pairs(
+def _add_pair_agreements(
     dense: FloatArray, sets: IntArray, noise: FloatArray, total: FloatArray, pairs: IntArray
 ) -> None:
     """Add up the agreements of all ordered pairs of rows of ``dense`` (blocks, n) that belong to one set."""

@@ -21,7 +21,7 @@ class Tally:
     majority: str | None
 
     @property
-    def share(self) -> float | None:
+    def majority_share(self) -> float | None:
         """Share of votes for the majority, 0 to 1; ``None`` without a majority."""
         return None if self.majority is None else self.counts[self.majority] / self.votes
 

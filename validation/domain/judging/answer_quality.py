@@ -80,7 +80,7 @@ def extract_run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str
     parts has one label if all parts got the same one, else ``None``. Labels that come with each unit differ from unit
     to unit, and repeated free text is a copy: neither forms a run.
     """
-    dimensions = [dimension for dimension in spec.dimensions if dimension.is_fixed]
+    dimensions = [dimension for dimension in spec.dimensions if dimension.has_fixed_labels]
     if not dimensions:
         return {}
     labels: dict[str, list[Any]] = {dimension.name: [] for dimension in dimensions}
@@ -89,7 +89,7 @@ def extract_run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str
             labels[name].append(label)
     if spec.has_parts:
         return {
-            _all_parts_name(dimension, dimensions): _unanimous_label(labels[dimension.name])
+            _all_statements_name(dimension, dimensions): _unanimous_label(labels[dimension.name])
             for dimension in dimensions
         }
     single = {dimension.name: _run_label(dimension, labels[dimension.name]) for dimension in dimensions}
@@ -99,7 +99,7 @@ def extract_run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str
     return single | {ALL_QUESTIONS: ", ".join(joined) if len(joined) == len(single) else None}
 
 
-def _all_parts_name(dimension: Dimension, dimensions: Sequence[Dimension]) -> str:
+def _all_statements_name(dimension: Dimension, dimensions: Sequence[Dimension]) -> str:
     return ALL_STATEMENTS if len(dimensions) == 1 else f"{ALL_STATEMENTS}: {dimension.name}"
 
 

@@ -111,8 +111,8 @@ def _gold_checks(
             "gold: no active gold item can be adapted to the units of this round; add gold items, or use 0"
         )
     # A gold item that is also an item of the round would be shown twice.
-    round_items = {spec.item(unit.payload) for unit in units}
-    usable = [row for row in usable if spec.item(row[0].payload) not in round_items] or usable
+    round_items = {spec.item_id(unit.payload) for unit in units}
+    usable = [row for row in usable if spec.item_id(row[0].payload) not in round_items] or usable
     if target > MAX_GOLD_USES * len(usable):
         raise QualityCheckError(
             f"gold: {target} are needed, and each of the {len(usable)} usable gold items is used at most twice: add "

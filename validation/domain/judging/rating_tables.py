@@ -25,7 +25,7 @@ def build_tables(rows: Iterable[JudgmentRow], spec: JudgingSpec) -> dict[str, Ra
         RatingError: a label that is not on its scale.
     """
     dimensions = [dimension for dimension in spec.dimensions if dimension.scale is not Scale.TEXT]
-    materialised = list(rows) if any(not dimension.is_fixed for dimension in dimensions) else rows
+    materialised = list(rows) if any(not dimension.has_fixed_labels for dimension in dimensions) else rows
     builders = {
         dimension.name: RatingTableBuilder(_scale(dimension, materialised, spec)) for dimension in dimensions
     }
@@ -67,7 +67,7 @@ def _yes_no_labels(
 def _scale(dimension: Dimension, rows: Iterable[JudgmentRow], spec: JudgingSpec) -> list[Hashable]:
     if dimension.scale is Scale.MULTIPLE:
         return list(TICK_LABELS)
-    if dimension.is_fixed:
+    if dimension.has_fixed_labels:
         return list(dimension.labels)
     chosen = {label for row in rows for name, _, label in spec.labels(row.answer) if name == dimension.name}
     return sorted(chosen, key=str)

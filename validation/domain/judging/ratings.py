@@ -76,13 +76,13 @@ class RatingTable:
         """The number of ratings."""
         return int(self.items.size)
 
-    def counts(self) -> IntArray:
+    def label_counts(self) -> IntArray:
         """Return how often each label was given to each item: (items, labels)."""
         shape = (len(self.item_ids), len(self.scale))
         flat = np.bincount(self.items * shape[1] + self.labels, minlength=shape[0] * shape[1])
         return flat.astype(np.int64).reshape(shape)
 
-    def sets(self) -> IntArray:
+    def set_codes(self) -> IntArray:
         """Return which items belong together, as codes (items,) in the order in which sets first occur.
 
         An item that is a tuple, such as (set, candidate), belongs to its first element; any other item is a set of

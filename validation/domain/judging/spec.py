@@ -73,12 +73,12 @@ class Dimension:
         return self.page_order or self.labels
 
     @property
-    def best_first(self) -> tuple[Label, ...]:
+    def labels_best_first(self) -> tuple[Label, ...]:
         """The labels from high to low; in the page's order if the scale has no order."""
         return tuple(reversed(self.labels)) if self.is_ordered else self.page_labels
 
     @property
-    def is_fixed(self) -> bool:
+    def has_fixed_labels(self) -> bool:
         """Whether the labels are the same for every unit."""
         return bool(self.labels)
 
@@ -180,13 +180,13 @@ class JudgingSpec:
 
     # What is judged
 
-    def item(self, unit: Mapping[str, Any]) -> str:
+    def item_id(self, unit: Mapping[str, Any]) -> str:
         """Return the id of the item that a unit is about."""
         return str(unit[self.item_field])
 
     def key(self, unit: Mapping[str, Any]) -> str:
         """Return the key of a unit that is no quality check; unique in a round."""
-        return self.item(unit)
+        return self.item_id(unit)
 
     def subject(self, unit: Mapping[str, Any]) -> str:
         """Return an id of what the unit shows; an attention check borrows from units about another subject."""
@@ -202,7 +202,7 @@ class JudgingSpec:
 
     def shown_records(self, unit: Mapping[str, Any]) -> list[str]:
         """Return the ids of the records whose content a unit shows; their authors never judge it."""
-        return [self.item(unit)] if self.material is Material.RECORDS else []
+        return [self.item_id(unit)] if self.material is Material.RECORDS else []
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return how a unit's item looks on console pages."""
@@ -245,7 +245,7 @@ class JudgingSpec:
         return {
             dimension.name: list(dimension.page_labels)
             for dimension in dimensions
-            if dimension.is_fixed and dimension.scale != Scale.MULTIPLE
+            if dimension.has_fixed_labels and dimension.scale != Scale.MULTIPLE
         }
 
     def label_name(self, dimension: str, part: str) -> str:
@@ -322,18 +322,18 @@ class JudgingSpec:
         return {dimension.name: dimension for dimension in self.dimensions}
 
     @property
-    def decided_dimensions(self) -> tuple[Dimension, ...]:
+    def deciding_dimensions(self) -> tuple[Dimension, ...]:
         """The dimensions by which items are accepted or rejected."""
         return tuple(dimension for dimension in self.dimensions if dimension.favourable)
 
     @property
-    def ranked_dimension(self) -> Dimension | None:
+    def ranking_dimension(self) -> Dimension | None:
         """The dimension that ranks an item's parts, if there is one."""
         return next(
             (dimension for dimension in self.dimensions if self.has_parts and dimension.is_ordered), None
         )
 
-    def title_of(self, name: str) -> str:
+    def dimension_title(self, name: str) -> str:
         """Return a dimension's title; its name if the kind no longer has it."""
         dimension = self.dimensions_by_name.get(name)
         return dimension.title if dimension else name.capitalize()

@@ -50,22 +50,22 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
     per_label = np.bincount(table.labels, minlength=len(table.scale))
     labels = [[str(label), int(count)] for label, count in zip(table.scale, per_label, strict=True)]
     items, raters = int(np.unique(table.items).size), int(np.unique(table.raters).size)
-    figures = _initial_figures(labels if dimension.is_fixed else [], items, table.size, raters)
+    figures = _initial_figures(labels if dimension.has_fixed_labels else [], items, table.size, raters)
     if not table.size or len(table.item_ids) * len(table.scale) > MAX_CELLS:
         return figures
     if dimension.scale is Scale.MULTIPLE:
         return figures | {"by_label": _label_rows(dimension, table, stream)}
-    counts = table.counts()
+    counts = table.label_counts()
     if dimension.favourable and dimension.share_heading:
         figures["share"] = positive_share(counts, [label in dimension.favourable for label in table.scale])
     if dimension.is_numeric:
         figures["mean"] = float(table.values[table.labels].mean())
-    statistics = STATISTICS[dimension.scale] if dimension.is_fixed else (CoefficientName.PERCENT,)
+    statistics = STATISTICS[dimension.scale] if dimension.has_fixed_labels else (CoefficientName.PERCENT,)
     figures["coefficients"] = _coefficient_figures(table, statistics, stream)
-    if dimension.is_fixed:
+    if dimension.has_fixed_labels:
         figures["confusion"] = coincidence_matrix(table).tolist()
-        figures["examples"] = _example_items(counts, table)
-    if dimension.scale is Scale.NOMINAL and dimension.is_fixed:
+        figures["examples"] = _example_items_by_label_pair(counts, table)
+    if dimension.scale is Scale.NOMINAL and dimension.has_fixed_labels:
         figures["unanimity"] = unanimity(counts)
     figures["hardest"] = hardest_item_rows(table, counts, metric_of(dimension))
     return figures
@@ -200,7 +200,7 @@ def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> l
     return rows
 
 
-def _example_items(counts: IntArray, table: RatingTable) -> dict[str, str]:
+def _example_items_by_label_pair(counts: IntArray, table: RatingTable) -> dict[str, str]:
     """Return an example item for each ``"low,high"`` pair of scale positions: the most-judged one with both."""
     examples = {}
     votes = counts.sum(axis=1)

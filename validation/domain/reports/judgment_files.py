@@ -117,7 +117,7 @@ def _parse_label(name: str, label: str, spec: JudgingSpec, where: str) -> Any:
         ticked = [text.strip() for text in label.split(LABEL_SEPARATOR) if text.strip()]
         chosen = [_match_label(dimension, text, where) for text in ticked]
         return [text for text in dimension.labels if text in chosen]
-    if not dimension.is_fixed:
+    if not dimension.has_fixed_labels:
         return validate_id(label, f"{where}, label")
     return _match_label(dimension, label, where)
 
@@ -129,7 +129,7 @@ def _match_label(dimension: Dimension, label: str, where: str) -> str | int:
     for known in dimension.labels:
         if str(known) == label:
             return known
-    names = ", ".join(str(known) for known in dimension.best_first)
+    names = ", ".join(str(known) for known in dimension.labels_best_first)
     raise JudgmentFileError(f"{where}, label: {label!r} is not on the scale; use {names}")
 
 

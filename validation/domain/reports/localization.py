@@ -53,7 +53,7 @@ class ImageScore:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineScore:
+class HumanBaseline:
     """Human accuracy in percent; ``accuracy`` is ``None`` without images, ``low`` and ``high`` with too few.
 
     ``images``, ``matchings`` and ``raters`` are counts; ``chance`` is the expected accuracy of a random one-to-one
@@ -81,7 +81,7 @@ def score_matchings(
     *,
     rng: np.random.Generator,
     replicates: int = REPLICATES,
-) -> BaselineScore:
+) -> HumanBaseline:
     """Return the accuracy of ``answers``, averaged over images, with its bootstrap interval.
 
     Args:
@@ -101,7 +101,7 @@ def score_matchings(
     low = high = None
     if can_bootstrap(shares):
         low, high = (100 * bound for bound in mean_interval(shares, rng=rng, replicates=replicates))
-    return BaselineScore(
+    return HumanBaseline(
         accuracy=float(100 * shares.mean()) if images else None,
         low=low,
         high=high,

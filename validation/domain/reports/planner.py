@@ -112,7 +112,7 @@ def find_sample_size(target: PrecisionTarget) -> SampleSize:
     return SampleSize(high, interval, is_census=high == target.population)
 
 
-def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> float:
+def expected_interval_width(*, pilot_width: float, pilot_items: int, items: int) -> float:
     """Return the expected width of a coefficient's interval over ``items``, from a pilot's bootstrap interval.
 
     The bootstrap spread of a statistic falls with the square root of the number of items (Efron and Tibshirani 1993,
@@ -128,7 +128,7 @@ def coefficient_width(*, pilot_width: float, pilot_items: int, items: int) -> fl
 
 def width_curve(target: PrecisionTarget, sample: SampleSize) -> list[tuple[int, float]]:
     """Return the interval's width in percentage points for about 60 numbers of items around the sample size."""
-    last = _last_count(target, sample)
+    last = _max_curve_items(target, sample)
     first = max(1, sample.items // 5)
     counts = sorted({round(first + (last - first) * step / _STEPS) for step in range(_STEPS + 1)})
     return [(n, 100 * _width(n, target)) for n in counts]
@@ -145,6 +145,6 @@ def _effective_count(n: int, population: int | None) -> float:
     return inf if n >= population else n * (population - 1) / (population - n)
 
 
-def _last_count(target: PrecisionTarget, sample: SampleSize) -> int:
+def _max_curve_items(target: PrecisionTarget, sample: SampleSize) -> int:
     last_count = max(sample.items * 5 // 2, sample.items + 4)
     return last_count if target.population is None else max(sample.items, min(last_count, target.population))

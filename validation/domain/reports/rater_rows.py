@@ -61,7 +61,7 @@ def _format_label(judgment: JudgmentRow, dimension: Dimension, label: Any) -> tu
     """Return a label as the text of a cell, and its value."""
     if dimension.scale is Scale.MULTIPLE:
         return LABEL_SEPARATOR.join(str(each) for each in label) or LABEL_SEPARATOR, None
-    if dimension.scale is Scale.TEXT or not dimension.is_fixed:
+    if dimension.scale is Scale.TEXT or not dimension.has_fixed_labels:
         return str(label), None
     try:
         return str(label), dimension.values[dimension.labels.index(label)]

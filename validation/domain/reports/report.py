@@ -89,7 +89,7 @@ def reliability_by_rater(
     by_rater: dict[str, dict[str, float]] = defaultdict(dict)
     for name, table in rating_tables.items():
         dimension = spec.dimension(name)
-        if not dimension.is_fixed or dimension.scale is Scale.MULTIPLE or not table.size:
+        if not dimension.has_fixed_labels or dimension.scale is Scale.MULTIPLE or not table.size:
             continue
         fitted = dawid_skene.fit(table, smoothing=dawid_skene.SMOOTHING)
         values = dawid_skene.reliability(fitted, table)
@@ -126,7 +126,7 @@ def time_figures(rows: Iterable[JudgmentRow], target_cents_per_hour: int) -> dic
             "median": pay.median,
             "interval": list(pay.interval) if pay.interval else None,
             "mean": pay.mean,
-            "overall": pay.overall,
+            "overall": pay.overall_cents_per_hour,
             "under": pay.under_count,
             "target": target_cents_per_hour,
             "bins": bin_counts(rates),
@@ -158,13 +158,15 @@ def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, ta
 def _batch_dimension_figures(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
     favourable = dimension.favourable if dimension.share_heading else frozenset()
     counted_share = (
-        positive_share(table.counts(), [label in favourable for label in table.scale]) if favourable else None
+        positive_share(table.label_counts(), [label in favourable for label in table.scale])
+        if favourable
+        else None
     )
     metric = metric_of(dimension)
-    alpha = krippendorff_alpha(table, metric) if dimension.is_fixed else None
+    alpha = krippendorff_alpha(table, metric) if dimension.has_fixed_labels else None
     return {
         "share": counted_share,
-        ALPHA_KEYS[metric] if dimension.is_fixed else "alpha_ordinal": plain_number(alpha),
+        ALPHA_KEYS[metric] if dimension.has_fixed_labels else "alpha_ordinal": plain_number(alpha),
         "percent": plain_number(percent_agreement(table)),
         "mean": float(table.values[table.labels].mean())
         if dimension.is_numeric and dimension.scale is not Scale.MULTIPLE

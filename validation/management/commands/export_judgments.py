@@ -7,7 +7,7 @@ from typing import Any
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 from validation.selectors.judging import comparison_spec
-from validation.services.leaderboard import build_leaderboard_key, write_json
+from validation.services.leaderboard import build_leaderboard_answer_key, write_json
 
 FORMATS = ("leaderboard",)
 
@@ -37,7 +37,7 @@ class Command(DeerstalkerCommand):
         if options["kind"] != rated_kind:
             raise input_error(f"--kind {options['kind']}: the leaderboard’s key contains only {rated_kind}")
         project = find_project(options["project"])
-        made = build_leaderboard_key(project)
+        made = build_leaderboard_answer_key(project)
         write_json(options["out"], made.key)
         facts = {
             "file": str(options["out"]),

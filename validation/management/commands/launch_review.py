@@ -7,7 +7,7 @@ from typing import Any
 from hits.domain.workers.qualification_pools import Pool
 from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
-from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
+from hits.management.publishing import free_balance_cents, print_live_hit_count, publish_launched_batch
 from hits.models import Project
 from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
 from hits.services.launching.terms import LaunchTerms
@@ -102,7 +102,7 @@ class Command(DeerstalkerCommand):
         extra = {"pairs": len(found.pairs), "of": found.total, "selection": selection.as_row()}
         if not options["json"]:
             self.stdout.write(f"{len(found.pairs)} of {found.total} pairs: {selection.description}")
-        print_published(self, options, publish_launched_batch(batch), **extra)
+        print_live_hit_count(self, options, publish_launched_batch(batch), **extra)
 
 
 def _add_selection_options(parser: ArgumentParser) -> None:

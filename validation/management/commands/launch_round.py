@@ -7,7 +7,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
-from hits.management.publishing import free_balance_cents, print_published, publish_launched_batch
+from hits.management.publishing import free_balance_cents, print_live_hit_count, publish_launched_batch
 from hits.models import Batch, Project
 from hits.selectors.images.images import list_usable_images
 from hits.services.launching.terms import LaunchTerms
@@ -89,7 +89,7 @@ class Command(DeerstalkerCommand):
             batch = _launch_qualification(project, terms, countries, options)
         else:
             batch = _launch_training(project, terms, countries, options)
-        print_published(self, options, publish_launched_batch(batch))
+        print_live_hit_count(self, options, publish_launched_batch(batch))
 
 
 def _launch_qualification(

@@ -11,7 +11,7 @@ from hits.domain.units.unit_files import MAX_BYTES, MAX_PROBLEMS
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.launch_options import add_terms_options, read_terms
 from hits.management.lookups import find_project
-from hits.management.publishing import print_published, publish_launched_batch
+from hits.management.publishing import print_live_hit_count, publish_launched_batch
 from hits.services.errors import Refused
 from hits.services.launching.unit_files import BadUnitFile, build_example_file
 from validation.domain.judging.quality_check_types import CheckRates, QualityCheckError
@@ -82,4 +82,4 @@ class Command(DeerstalkerCommand):
             rates=rates,
             source={"name": replace_unstorable(path.name), "sha256": hashlib.sha256(data).hexdigest()},
         )
-        print_published(self, options, publish_launched_batch(batch), units=len(units))
+        print_live_hit_count(self, options, publish_launched_batch(batch), units=len(units))

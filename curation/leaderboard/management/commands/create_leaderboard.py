@@ -3,9 +3,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from curation.families.sherlock.evaluation_plan import ALL, resolve_proposals
+from curation.families.sherlock.evaluation_plan import ALL, resolve_proposal_run
 from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD
-from curation.leaderboard.services.boards import LeaderboardData, Limits, Wording, create_leaderboard
+from curation.leaderboard.services.boards import (
+    LeaderboardDataOptions,
+    SubmissionLimits,
+    Wording,
+    create_leaderboard,
+)
 from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import get_version, resolve_split
 from curation.versions import photos
@@ -50,7 +55,7 @@ class Command(JobCommand):
             help="percentage of photos whose figures are private until the leaderboard is closed; default: 0",
         )
 
-    def request(self, *, queue: bool, **options: Any) -> Job:
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the leaderboard and return the job that builds its files."""
         names = set(filter(None, (options["name"], options["version"])))
         if not names or not options["title"]:
@@ -60,21 +65,21 @@ class Command(JobCommand):
             raise input_error(f"{given}: {options['name']} is given too; give one version")
         version = get_version(names.pop(), find_project(options["project"]))
         with convert_input_errors():
-            proposals = resolve_proposals(version, options["proposals"])
+            proposals = resolve_proposal_run(version, options["proposals"])
         board = create_leaderboard(
             version=version,
             split=resolve_split(version, options["split"]),
             wording=Wording(options["title"], options["note"]),
-            limits=Limits(options["daily"], options["total"]),
+            limits=SubmissionLimits(options["daily"], options["total"]),
             proposals=proposals,
-            data=LeaderboardData(options["photos"], options["private_share"]),
+            data=LeaderboardDataOptions(options["photos"], options["private_share"]),
             by=None,
             queue=queue,
         )
         assert board.job is not None, "a leaderboard is created with the job that builds its files"
         return board.job
 
-    def finish(self, job: Job, options: dict[str, Any]) -> None:
+    def report_job(self, job: Job, options: dict[str, Any]) -> None:
         """Print the leaderboard's short name, which its address and other commands use."""
         board = job.leaderboard
         counts = f"{sum(board.tasks.values())} scores in {len(board.tasks)} files"

@@ -57,7 +57,7 @@ def answer() -> dict[str, Any]:
     }
 
 
-def fields(raw: Any, unit: dict[str, Any] | None = None) -> list[str]:
+def error_fields(raw: Any, unit: dict[str, Any] | None = None) -> list[str]:
     with pytest.raises(InvalidAnswer) as caught:
         KIND.parse_answer(unit or UNIT, IMAGES, raw)
     assert all(error.message for error in caught.value.errors)
@@ -172,34 +172,34 @@ def _set(*path: Any) -> Callable[[dict[str, Any]], None]:
 def test_every_error_names_its_field(change: Callable[[dict[str, Any]], None], field: str) -> None:
     raw = answer()
     change(raw)
-    assert fields(raw) == [field]
+    assert error_fields(raw) == [field]
 
 
 def test_three_pairs_of_each_photo_are_required() -> None:
     for count in (2, 4):
         raw = answer()
         raw["images"][1]["pairs"] = [pair(str(n)) for n in range(count)]
-        assert fields(raw) == ["images[1].pairs"]
+        assert error_fields(raw) == ["images[1].pairs"]
 
 
 def test_each_photo_is_required_once() -> None:
     raw = answer()
     raw["images"].pop()
-    assert fields(raw) == ["images"]
+    assert error_fields(raw) == ["images"]
     raw["images"].append(raw["images"][0])
-    assert fields(raw) == ["images[2].image", "images"]
+    assert error_fields(raw) == ["images[2].image", "images"]
     raw["images"][2] = raw["images"][1] | {"image": 1}
-    assert fields(raw) == ["images[2].image", "images"]
+    assert error_fields(raw) == ["images[2].image", "images"]
 
 
 def test_each_question_is_required_once() -> None:
     raw = answer()
     raw["exam"].pop()
-    assert fields(raw) == ["exam"]
+    assert error_fields(raw) == ["exam"]
     raw["exam"].append(raw["exam"][0])
-    assert fields(raw) == ["exam[1].question", "exam"]
+    assert error_fields(raw) == ["exam[1].question", "exam"]
     raw["exam"][1] = {"question": "age", "choice": 0}
-    assert fields(raw) == ["exam[1].question", "exam"]
+    assert error_fields(raw) == ["exam[1].question", "exam"]
     with pytest.raises(InvalidAnswer, match="1 of 2 questions have no answer"):
         KIND.parse_answer(UNIT, IMAGES, raw)
 
@@ -209,7 +209,7 @@ def test_all_errors_are_reported_together() -> None:
     raw["images"][0]["description"] = ""
     raw["images"][0]["pairs"][0]["clue"] = ""
     raw["exam"] = []
-    assert fields(raw) == ["images[0].description", "images[0].pairs[0].clue", "exam"]
+    assert error_fields(raw) == ["images[0].description", "images[0].pairs[0].clue", "exam"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ UNIT = {"image": 7}
 IMAGES = {7: ImageFacts(id=7, url="http://127.0.0.1:8000/media/7.png", width=64, height=48)}
 
 
-def fields(raw: Any) -> list[str]:
+def error_fields(raw: Any) -> list[str]:
     with pytest.raises(InvalidAnswer) as caught:
         KIND.parse_answer(UNIT, IMAGES, raw)
     return [error.field for error in caught.value.errors]
@@ -39,8 +39,8 @@ def test_three_observations_are_accepted() -> None:
 
 
 def test_two_or_four_observations_are_refused() -> None:
-    assert fields(observations(2)) == ["observations"]
-    assert fields(observations(4)) == ["observations"]
+    assert error_fields(observations(2)) == ["observations"]
+    assert error_fields(observations(4)) == ["observations"]
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_two_or_four_observations_are_refused() -> None:
 )
 def test_every_error_names_its_field(change: dict[str, Any], field: str) -> None:
     raw = {"observations": [observation(1), observation(2) | change, observation(3)]}
-    assert fields(raw) == [field]
+    assert error_fields(raw) == [field]
 
 
 def test_a_unit_is_one_image() -> None:

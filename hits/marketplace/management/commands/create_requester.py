@@ -8,7 +8,7 @@ from django.conf import settings
 
 from hits.domain.money.usd import format_dollars
 from hits.marketplace.management.base import MarketplaceCommand
-from hits.marketplace.services.accounts import KeyPair, create_requester
+from hits.marketplace.services.accounts import KeyPair, create_key_pair
 
 INITIAL_FUNDS_CENTS = 1_000_000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -31,7 +31,7 @@ class Command(MarketplaceCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Create the key pair and print it."""
-        pair = create_requester(
+        pair = create_key_pair(
             name=options["name"],
             funds_cents=options["funds_cents"],
             initial_funds_cents=INITIAL_FUNDS_CENTS,

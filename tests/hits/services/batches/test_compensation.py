@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from curation.models import Pair
-from hits.domain.states import AssignmentStatus, Match, Remedy, WorkerAction
+from hits.domain.states import AssignmentStatus, MismatchRemedy, SubmissionMatch, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import Message
@@ -104,7 +104,7 @@ def test_compensation_notifies_and_pays_the_worker_what_the_work_would_have_paid
     market.work(hit, case.worker, {"mine": True})
     case.look()
     paid = Assignment.objects.get(hit=hit)
-    assert paid.match == Match.MATCHED
+    assert paid.match == SubmissionMatch.MATCHED
     assert count_waiting_assignments(project) == 0  # nobody has to review it
     sync_live_batches()
     paid.refresh_from_db()
@@ -114,7 +114,7 @@ def test_compensation_notifies_and_pays_the_worker_what_the_work_would_have_paid
     assert not Pair.objects.exists()
     (resolution,) = Resolution.objects.all()
     assert (resolution.remedy, resolution.decided_by, resolution.note) == (
-        Remedy.COMPENSATE,
+        MismatchRemedy.COMPENSATE,
         researcher,
         "The network broke.",
     )

@@ -90,7 +90,7 @@ def test_only_approved_work_under_the_target_is_proposed(batch: Batch) -> None:
         (300.1, 100, 26),  # 125.0416… is 126 in whole cents, so that nobody stays under
         (600.0, 120, 130),
     ]
-    assert (found.cents, found.submission_count, found.reached_count) == (156, 2, 1)
+    assert (found.cents, found.submission_count, found.target_reached_count) == (156, 2, 1)
     assert [share.cents for share in found.worker_top_ups] == [130, 26], "the most first"
 
 
@@ -133,13 +133,13 @@ def test_the_worker_sees_it_as_a_line_of_its_own(batch: Batch, client: Client) -
 
 
 def test_the_batch_page_counts_paid_top_ups_as_the_chart_does(batch: Batch) -> None:
-    before = {row.assignment.pk: row.rate_cents for row in review.latest_reviews(batch)}
+    before = {row.assignment.pk: row.rate_cents for row in review.load_newest_assignments(batch)}
     row, _ = decide(batch)
-    assert {row.assignment.pk: row.rate_cents for row in review.latest_reviews(batch)} == before, (
+    assert {row.assignment.pk: row.rate_cents for row in review.load_newest_assignments(batch)} == before, (
         "not paid yet"
     )
     pay_all(row)
-    after = [row.rate_cents for row in review.latest_reviews(batch)]
+    after = [row.rate_cents for row in review.load_newest_assignments(batch)]
     assert sorted(after) == sorted(work.rate_cents for work in pay.measured_work(batch))
     assert sorted(after) != sorted(before.values())
 
@@ -335,7 +335,7 @@ def test_calls_refused_without_funds_are_proposed_again(
     pay_all(again)
     check_ledgers(batch)
     money = sum_batch_money(batch)
-    assert (money.top_ups, money.top_up, money.earned_bonus) == (2, 156, 20)
+    assert (money.top_ups, money.top_up, money.earned_bonus_cents) == (2, 156, 20)
 
 
 def test_top_up_by_a_stranger_is_refused(batch: Batch, admin: User, outsider: User, annotator: User) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from curation.models import Pair
-from hits.domain.states import AssignmentStatus, BatchState, HitState, Match, Verdict
+from hits.domain.states import AssignmentStatus, BatchState, HitState, SubmissionMatch, Verdict
 from hits.models import Assignment, Hit, Image, OutgoingCall, Project
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
@@ -38,7 +38,7 @@ def test_a_whole_loop_balances_to_the_cent(project: Project, make_image: MakeIma
     for hit, count in zip(Hit.objects.all(), (3, 5), strict=True):
         market.work(hit, worker, observations(count, salt=str(hit.pk)))
     first, second = collected(batch)
-    assert {first.match, second.match} == {Match.MATCHED}
+    assert {first.match, second.match} == {SubmissionMatch.MATCHED}
     for assignment in (first, second):
         approve(assignment)
     sums = ledger.sum_entries(batch=batch)
@@ -135,13 +135,13 @@ def test_submission_counts_when_the_marketplace_lists_it(project: Project, make_
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"sha256": "0" * 64}, Match.MISMATCH),
-        ({"submission_id": str(uuid.UUID(int=7))}, Match.MARKETPLACE_ONLY),
-        ({"submission_id": "nonsense"}, Match.MARKETPLACE_ONLY),
+        ({"sha256": "0" * 64}, SubmissionMatch.MISMATCH),
+        ({"submission_id": str(uuid.UUID(int=7))}, SubmissionMatch.MARKETPLACE_ONLY),
+        ({"submission_id": "nonsense"}, SubmissionMatch.MARKETPLACE_ONLY),
     ],
 )
 def test_unmatched_assignment_is_classified_and_cannot_be_approved(
-    project: Project, make_image: MakeImage, changes: dict[str, str], match: Match
+    project: Project, make_image: MakeImage, changes: dict[str, str], match: SubmissionMatch
 ) -> None:
     market.fund()
     batch = published(project, [make_image(1)])
@@ -164,8 +164,8 @@ def test_somebody_elses_submission_does_not_match(project: Project, make_image: 
     thief = market.accept(hit, market.market_worker("two"))
     market.submit_form(thief, mine)
     by_worker = {a.worker.worker_id: a.match for a in collected(batch)}
-    assert by_worker[thief.worker.worker_id] == Match.MISMATCH
-    assert sorted(by_worker.values()) == [Match.MATCHED, Match.MISMATCH]
+    assert by_worker[thief.worker.worker_id] == SubmissionMatch.MISMATCH
+    assert sorted(by_worker.values()) == [SubmissionMatch.MATCHED, SubmissionMatch.MISMATCH]
 
 
 def test_auto_approval_by_the_clock_reaches_our_ledger_once(project: Project, make_image: MakeImage) -> None:

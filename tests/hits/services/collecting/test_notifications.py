@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from curation.models import Pair
 from hits.domain.mturk_formats.notification_events import parse_event
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.marketplace import delivery
 from hits.marketplace.models import Clock, Notification, NotificationSetting
 from hits.marketplace.models import Worker as MarketWorker
@@ -171,7 +171,7 @@ def test_a_submission_is_looked_at_before_the_next_poll(batch: Batch) -> None:
     assert not Assignment.objects.exists()
     relay()
     assert process() == 1
-    assert Assignment.objects.get().match == Match.MATCHED
+    assert Assignment.objects.get().match == SubmissionMatch.MATCHED
 
 
 def test_a_marketplace_that_does_not_answer_is_asked_again(

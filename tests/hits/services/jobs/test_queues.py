@@ -145,7 +145,7 @@ def test_periodic_task_resumes_where_its_turn_ended(
             done.append(number)
             clock.sleep(3.0)
             if number < 5:
-                turns.end_if_over(number=number + 1)
+                turns.end_turn_if_over(number=number + 1)
 
     rounds = 0
     while len(done) < 6 and rounds < 10:
@@ -251,7 +251,7 @@ def test_job_cancelled_between_two_turns_stops(light: None, monkeypatch: pytest.
         assert progress is not None
         progress.counts["seen"] = 3
         progress.step(3, 10)
-        turns.end_if_over(after=3)
+        turns.end_turn_if_over(after=3)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.QUEUED, 3, 10)
     with jobs.claim_job(job.pk) as again:
@@ -262,7 +262,7 @@ def test_job_cancelled_between_two_turns_stops(light: None, monkeypatch: pytest.
     assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
     other = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
     with jobs.claim_job(other.pk):
-        turns.end_if_over()
+        turns.end_turn_if_over()
     jobs.cancel_job(job=other)
     with jobs.claim_job(other.pk) as nothing:
         assert nothing is None
@@ -278,7 +278,7 @@ def test_polling_takes_many_turns_and_sees_everything(project: Project, make_ima
     for _ in range(60):
         number_of_turns += 1
         try:
-            with turns.turn(0.0, place):
+            with turns.time_limited_turn(0.0, place):
                 polling.poll_open_batches(marketplace=marketplace(), resume_point=place)
         except TurnOver as over:
             place = over.resume_point
@@ -299,7 +299,7 @@ def test_comparison_in_turns_equals_one_in_a_single_turn(project: Project, make_
     place: dict[str, Any] = {}
     for _ in range(20):
         try:
-            with turns.turn(-1.0):
+            with turns.time_limited_turn(-1.0):
                 reconcile.reconcile_open_batches(marketplace=marketplace(), resume_point=place)
         except TurnOver as over:
             place = over.resume_point
@@ -420,19 +420,19 @@ def test_throttled_call_waits_in_the_queue_and_remembers_its_start() -> None:
         raise MarketplaceError(Failure.THROTTLED, "Rate exceeded")
 
     pace = RateLimiter(4.0, sleep=lambda _: None)
-    with turns.turn(0.0), pytest.raises(TurnOver) as over:
+    with turns.time_limited_turn(0.0), pytest.raises(TurnOver) as over:
         pace.call(throttled)
     assert over.value.resume_point["per_second"] == 2.0
     again = RateLimiter(4.0, sleep=lambda _: None)
     again.resume(over.value.resume_point | {"throttled_since": time.time() - MAX_THROTTLED_SECONDS - 1})
-    with turns.turn(0.0), pytest.raises(MarketplaceError):
+    with turns.time_limited_turn(0.0), pytest.raises(MarketplaceError):
         again.call(throttled)  # for ten minutes on end, though in many turns
 
 
 def test_a_long_pause_is_spent_in_the_queue(light: None) -> None:
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
     with jobs.claim_job(job.pk):
-        turns.pause_in_queue(30.0, looked=4)
+        turns.end_turn_for_pause(30.0, looked=4)
     job.refresh_from_db()
     assert job.not_before is not None
     assert 25 < (job.not_before - timezone.now()).total_seconds() <= 30

@@ -12,7 +12,7 @@ from django.urls import reverse
 from curation.models import SourceRecord
 from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.models import Batch, Image, Project
-from hits.selectors.images.image_selection import choose_photos, count_by_split, image_ids_by_source
+from hits.selectors.images.image_selection import choose_photos, count_photos_by_split, image_ids_by_source
 from tests.support import market
 from tests.support.loop import launched
 
@@ -57,7 +57,7 @@ def test_selection_by_split_and_source(project: Project, photos: list[Image]) ->
     assert choose_photos(project, KIND, ImageSelection(split="test")) == ids(photos[6:])
     assert choose_photos(project, KIND, ImageSelection(source="visual_genome")) == ids(photos[:3])
     assert choose_photos(project, KIND, ImageSelection(split="test", source="visual_genome")) == []
-    assert count_by_split(project) == [("test", 4), ("train", 6)]
+    assert count_photos_by_split(project) == [("test", 4), ("train", 6)]
     assert list(image_ids_by_source(project)) == ["visual_genome"]
     with pytest.raises(ImageSelectionError, match="no photos from vcr; known: visual_genome"):
         choose_photos(project, KIND, ImageSelection(source="vcr"))
@@ -114,7 +114,7 @@ def test_form_launches_selection_and_batch_stores_it(
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"which": "first", "first": "11"}, "There are 10 photos; use that or fewer."),
+        ({"which": "first", "first": "11"}, "There are 10 photos; use that number or fewer."),
         ({"which": "random", "drawn": "3", "seed": ""}, "Give a seed, a whole number from 0."),
         ({"which": "random", "drawn": "", "seed": "1"}, "Enter the number of photos."),
         ({"which": "named", "names": "a.jpg"}, "a.jpg: is none of these photos."),
@@ -149,7 +149,7 @@ def test_command_selects_random_and_named_photos(project: Project, photos: list[
     left = [photo for photo in photos if photo.pk not in drawn]
     call_command(*flags, "--photo", left[0].name, "--photo", left[1].name, stdout=StringIO())
     assert Batch.objects.order_by("pk").last().units.count() == 2  # type: ignore[union-attr]
-    with pytest.raises(CommandError, match="--random: There are 5 photos; use that or fewer"):
+    with pytest.raises(CommandError, match="--random: There are 5 photos; use that number or fewer"):
         call_command(*flags, "--random", "6", stdout=StringIO())
 
 

@@ -113,7 +113,7 @@ def test_rejection_superseded_by_auto_approval_is_shown_and_paid(
         assignment=waiting, verdict=Verdict.REJECT, by=None, feedback="No box fits."
     )
     marketplace().approve(waiting.assignment_id, "")  # as the clock does it when the time is over
-    with pytest.raises(Refused, match="approved and paid it before"):
+    with pytest.raises(Refused, match="approved and paid the submission before"):
         review.settle_decision(decision=decision, marketplace=marketplace())
     waiting.refresh_from_db()
     assert waiting.status == AssignmentStatus.APPROVED

@@ -21,7 +21,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from hits.domain.mturk_formats.answer_xml import parse_answer
-from hits.domain.states import Match
+from hits.domain.states import SubmissionMatch
 from hits.marketplace.models import HIT, Attempt, Clock, LedgerEntry, Outcome, SlotState, Worker
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.services import accounts, attempts, countries
@@ -99,7 +99,7 @@ def test_nothing_is_lost_when_the_server_is_killed_under_load(
     _check_whole(tasks)
     assert Slot.objects.filter(state=SlotState.SUBMITTED).count() == len(tasks)
     assert Submission.objects.count() == len(tasks)
-    assert {row.match for row in collected(batch)} == {Match.MATCHED}
+    assert {row.match for row in collected(batch)} == {SubmissionMatch.MATCHED}
     assert Assignment.objects.count() == len(tasks)
     assert not LedgerEntry.objects.filter(kind="reward").exists()
 
@@ -146,7 +146,7 @@ def _people(count: int) -> list[Worker]:
     with transaction.atomic():
         found = []
         for number in range(count):
-            worker = accounts.link_worker(user=User.objects.create(username=f"worker-{number}"))
+            worker = accounts.ensure_worker(user=User.objects.create(username=f"worker-{number}"))
             countries.declare_country(worker=worker, country="US", now=Clock.now())
             found.append(worker)
     return found

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.states import CallState, HitState, Match, Verdict, WorkerAction
+from hits.domain.states import CallState, HitState, SubmissionMatch, Verdict, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import HIT, BonusPayment, Message
 from hits.marketplace.models import Assignment as Slot
@@ -213,7 +213,7 @@ def test_killed_after_storing_over_http_the_answer_is_kept_and_the_retry_gets_it
     with children.server(port := children.free_port()):
         assert _post_form(f"http://localhost:{port}/a/{task.secret}/mturk/externalSubmit", form) == 200
     (assignment,) = collected(batch)
-    assert (assignment.match, assignment.submission_id) == (Match.MATCHED, stored.pk)
+    assert (assignment.match, assignment.submission_id) == (SubmissionMatch.MATCHED, stored.pk)
     assert (Submission.objects.count(), Assignment.objects.count()) == (1, 1)
 
 
@@ -250,7 +250,7 @@ def test_killed_after_storing_in_process_the_answer_is_stored_once(
     assert again.stdout.strip() == str(stored.pk), again.stderr
     market.submit_form(task, stored)
     (assignment,) = collected(batch)
-    assert assignment.match == Match.MATCHED
+    assert assignment.match == SubmissionMatch.MATCHED
     assert Submission.objects.count() == 1
 
 

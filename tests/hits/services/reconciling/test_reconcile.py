@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from annotation_site.celery import app
 from curation.models import Pair
-from hits.domain.states import AssignmentStatus, BatchState, HitState, JobState, Match, Remedy, Verdict
+from hits.domain.states import (
+    AssignmentStatus,
+    BatchState,
+    HitState,
+    JobState,
+    MismatchRemedy,
+    SubmissionMatch,
+    Verdict,
+)
 from hits.marketplace.models import HIT, Clock
 from hits.marketplace.services import attempts as market_attempts
 from hits.models import (
@@ -103,16 +111,16 @@ def test_each_difference_is_classified_and_the_money_agrees(batch: Batch) -> Non
     found = _compare(batch)
     assert (found.matched, found.marketplace_only, found.mismatch, found.ours_only) == (1, 1, 2, 0)
     _time_is_over(lost)
-    approve(Assignment.objects.get(match=Match.MATCHED))
+    approve(Assignment.objects.get(match=SubmissionMatch.MATCHED))
     found = _compare(batch)
     assert (found.matched, found.marketplace_only, found.mismatch, found.ours_only) == (1, 1, 2, 1)
     assert (found.hits, found.failed, found.findings) == (2, 0, [])
     assert found.cents_ours == found.cents_marketplace == 8 * 110 + 15
-    (row,) = reconciliation.unmatched_rows(batch, Match.MARKETPLACE_ONLY)
+    (row,) = reconciliation.unmatched_rows(batch, SubmissionMatch.MARKETPLACE_ONLY)
     assert row.fields == [("clue", "the lamp & <the> door — grün"), ("ok", "yes")]
     differing = {
         item.assignment.worker.worker_id: [difference.field for difference in item.differences]
-        for item in reconciliation.unmatched_rows(batch, Match.MISMATCH)
+        for item in reconciliation.unmatched_rows(batch, SubmissionMatch.MISMATCH)
     }
     assert differing[thief.worker.worker_id] == ["Worker", "Task", "HIT", "Assignment"]
     assert differing[changed.worker.worker_id] == ["SHA-256 of the answer"]
@@ -207,22 +215,27 @@ def test_unmatched_work_is_paid_and_enters_no_dataset(batch: Batch, researcher: 
     with pytest.raises(Refused, match="cannot approve it here"):
         review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
     resolution, decision = remedies.resolve_assignment(
-        assignment=assignment, remedy=Remedy.APPROVE, note="The photo is described.", by=researcher
+        assignment=assignment, remedy=MismatchRemedy.APPROVE, note="The photo is described.", by=researcher
     )
     assert decision is not None
     review.settle_decision(decision=decision, marketplace=marketplace())
     found = _compare(batch)
     assignment.refresh_from_db()
-    assert (assignment.status, assignment.match) == (AssignmentStatus.APPROVED, Match.MARKETPLACE_ONLY)
+    assert (assignment.status, assignment.match) == (
+        AssignmentStatus.APPROVED,
+        SubmissionMatch.MARKETPLACE_ONLY,
+    )
     assert found.cents_ours == found.cents_marketplace == 8 * 110
     assert ledger.sum_entries(batch=batch).spent == 110
     assert not Pair.objects.exists()
-    assert not Assignment.objects.filter(hit__unit__batch=batch, match=Match.MATCHED).exists()
+    assert not Assignment.objects.filter(hit__unit__batch=batch, match=SubmissionMatch.MATCHED).exists()
     assert not reconciliation.undecided_unmatched_assignments(batch).exists()
     (past,) = reconciliation.batch_resolutions(batch)
     assert (past, past.decided_by, past.note) == (resolution, researcher, "The photo is described.")
     with pytest.raises(Conflict):
-        remedies.resolve_assignment(assignment=assignment, remedy=Remedy.REJECT, note="No.", by=researcher)
+        remedies.resolve_assignment(
+            assignment=assignment, remedy=MismatchRemedy.REJECT, note="No.", by=researcher
+        )
 
 
 def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> None:
@@ -232,7 +245,7 @@ def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> No
     _compare(batch)
     first, second = Assignment.objects.order_by("pk")
     resolution, _ = remedies.resolve_assignment(
-        assignment=first, remedy=Remedy.APPROVE, note="Good.", by=None
+        assignment=first, remedy=MismatchRemedy.APPROVE, note="Good.", by=None
     )
     with pytest.raises(Refused, match="cannot approve it here"):
         review.decide_assignment(assignment=second, verdict=Verdict.APPROVE, by=None, resolution=resolution)
@@ -243,12 +256,12 @@ def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch
     mine = market.work(one, market.market_worker("author"))
     market.submit_form(market.accept(two, market.market_worker("thief")), mine)
     _compare(batch)
-    row = Assignment.objects.get(match=Match.MISMATCH)
+    row = Assignment.objects.get(match=SubmissionMatch.MISMATCH)
     with pytest.raises(Refused, match="write the reason"):
-        remedies.resolve_assignment(assignment=row, remedy=Remedy.REJECT, note="  ", by=researcher)
+        remedies.resolve_assignment(assignment=row, remedy=MismatchRemedy.REJECT, note="  ", by=researcher)
     assert not Resolution.objects.exists()
     _, decision = remedies.resolve_assignment(
-        assignment=row, remedy=Remedy.REJECT, note="This answer is somebody else’s.", by=researcher
+        assignment=row, remedy=MismatchRemedy.REJECT, note="This answer is somebody else’s.", by=researcher
     )
     assert decision is not None
     review.settle_decision(decision=decision, marketplace=marketplace())
@@ -262,9 +275,11 @@ def test_two_people_resolve_once(batch: Batch, researcher: User, admin: User) ->
     _junk(Hit.objects.order_by("pk")[0], "junk")
     _compare(batch)
     row, stale = Assignment.objects.get(), Assignment.objects.get()
-    remedies.resolve_assignment(assignment=row, remedy=Remedy.KEEP, note="A test of ours.", by=researcher)
+    remedies.resolve_assignment(
+        assignment=row, remedy=MismatchRemedy.KEEP, note="A test of ours.", by=researcher
+    )
     with pytest.raises(Conflict, match="Somebody else"):
-        remedies.resolve_assignment(assignment=stale, remedy=Remedy.APPROVE, note="Pay.", by=admin)
+        remedies.resolve_assignment(assignment=stale, remedy=MismatchRemedy.APPROVE, note="Pay.", by=admin)
     assert not Decision.objects.exists()
 
 
@@ -272,7 +287,7 @@ def test_resolutions_and_comparisons_cannot_be_changed(batch: Batch) -> None:
     _junk(Hit.objects.order_by("pk")[0], "junk")
     _compare(batch)
     remedies.resolve_assignment(
-        assignment=Assignment.objects.get(), remedy=Remedy.KEEP, note="A test of ours.", by=None
+        assignment=Assignment.objects.get(), remedy=MismatchRemedy.KEEP, note="A test of ours.", by=None
     )
     for table in ("hits_resolution", "hits_reconciliation"):
         with pytest.raises(DatabaseError, match="append-only"), connection.cursor() as cursor:

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from hits.domain.mturk_formats.answer_xml import join_values
+from hits.domain.mturk_formats.answer_xml import join_values_by_name
 from hits.domain.mturk_formats.results_csv import (
     ASSIGNMENT_COLUMNS,
     HIT_COLUMNS,
@@ -25,7 +25,7 @@ from hits.domain.mturk_formats.results_csv import (
     format_time,
     parse_decisions,
 )
-from hits.domain.states import AssignmentStatus, Match
+from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.domain.task_template.rows import parse_rows
 from hits.models import Assignment, AuditEvent, Batch, Decision, Hit, Image, Job, Project
 from hits.mturk.boto import marketplace
@@ -36,7 +36,7 @@ from hits.services.launching import template_launch
 from hits.services.launching.terms import LaunchTerms
 from hits.services.publishing import publish
 from hits.services.reviewing import results_upload
-from hits.tasks import settle_results
+from hits.tasks import settle_uploaded_decisions
 from tests.support import market
 from tests.support.loop import collected, published
 
@@ -110,7 +110,7 @@ class TestFile:
     def test_decisions_show_in_their_columns(self, batch: Batch) -> None:
         data = filled(batch, ("Thank you", ""), ("", "Nothing was read."))
         results_upload.apply_upload(upload=results_upload.read_upload(batch=batch, data=data), by=None)
-        settle_results(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
+        settle_uploaded_decisions(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
         first, second, third = cells(result_rows(batch))
         assert (first["AssignmentStatus"], first["RequesterFeedback"]) == ("Approved", "Thank you")
         assert first["ApprovalTime"]
@@ -121,7 +121,9 @@ class TestFile:
         assert third["AssignmentStatus"] == "Submitted"
 
     def test_unconfirmed_work_is_not_downloaded(self, batch: Batch) -> None:
-        Assignment.objects.filter(pk=Assignment.objects.order_by("pk")[0].pk).update(match=Match.MISMATCH)
+        Assignment.objects.filter(pk=Assignment.objects.order_by("pk")[0].pk).update(
+            match=SubmissionMatch.MISMATCH
+        )
         assert len(cells(result_rows(batch))) == 2
 
     def test_other_kinds_come_by_path(
@@ -163,7 +165,7 @@ class TestParts:
             "a[1].b": "",
             "c": "true",
         }
-        assert join_values([["x", "1"], ["y", ""], ["x", "2"]]) == {"x": "1|2", "y": ""}
+        assert join_values_by_name([["x", "1"], ["y", ""], ["x", "2"]]) == {"x": "1|2", "y": ""}
         assert format_time(datetime(2026, 11, 3, 4, 5, 6, tzinfo=UTC)) == "Tue Nov 03 04:05:06 UTC 2026"
         assert (format_rate(4, 5), format_rate(0, 0), format_rate(2, 3)) == (
             "80% (4/5)",
@@ -204,7 +206,7 @@ class TestUpload:
         upload = results_upload.read_upload(batch=batch, data=data.encode())
         assert (upload.approval_count, upload.rejection_count, upload.cents) == (1, 1, 25)
         assert results_upload.apply_upload(upload=upload, by=None) is not None
-        settle_results(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
+        settle_uploaded_decisions(Job.objects.get(task=results_upload.SETTLE_TASK).pk)
         stand = list(Assignment.objects.order_by("submitted_at", "id").values_list("status", flat=True))
         assert stand == [AssignmentStatus.APPROVED, AssignmentStatus.REJECTED, AssignmentStatus.SUBMITTED]
         again = results_upload.read_upload(batch=batch, data=data)

@@ -104,7 +104,7 @@ def test_alpha_of_published_examples(rows: list[str], scale: str, metric: Metric
 
 def slow_fleiss(table: RatingTable) -> Fraction | None:
     """Gwet's form of Fleiss' kappa, term by term in exact numbers."""
-    rated = [row for row in table.counts().tolist() if sum(row)]
+    rated = [row for row in table.label_counts().tolist() if sum(row)]
     pairable = [row for row in rated if sum(row) > 1]
     if not pairable:
         return None
@@ -136,7 +136,7 @@ def test_fleiss_with_missing_ratings_equals_direct_formula() -> None:
 def test_fleiss_on_complete_tables_equals_reference_package() -> None:
     defined = 0
     for table in random_tables(13, complete=True):
-        counts = table.counts()
+        counts = table.label_counts()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             expected = statsmodels_fleiss(counts)

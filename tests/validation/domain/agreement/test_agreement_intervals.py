@@ -17,10 +17,10 @@ from validation.domain.agreement.fleiss import (
 )
 from validation.domain.agreement.krippendorff import (
     Metric,
-    alpha_interval,
-    alpha_nominal,
-    alpha_ordinal,
+    interval_alpha,
     krippendorff_alpha,
+    nominal_alpha,
+    ordinal_alpha,
 )
 from validation.domain.agreement.label_profiles import build_label_profiles
 from validation.domain.agreement.pairwise import mean_interval
@@ -34,9 +34,9 @@ PLAIN = {
     CoefficientName.PERCENT: percent_agreement,
 }
 WEIGHTED = {
-    CoefficientName.ALPHA_NOMINAL: alpha_nominal,
-    CoefficientName.ALPHA_ORDINAL: alpha_ordinal,
-    CoefficientName.ALPHA_INTERVAL: alpha_interval,
+    CoefficientName.ALPHA_NOMINAL: nominal_alpha,
+    CoefficientName.ALPHA_ORDINAL: ordinal_alpha,
+    CoefficientName.ALPHA_INTERVAL: interval_alpha,
     CoefficientName.FLEISS: fleiss_of_profiles,
     CoefficientName.PERCENT: agreement_share_of_profiles,
 }
@@ -91,7 +91,7 @@ def test_items_with_equal_counts_share_a_profile() -> None:
     for table in random_tables(22, 100):
         if not table.size:
             continue
-        of, counts = build_label_profiles(table), table.counts()
+        of, counts = build_label_profiles(table), table.label_counts()
         rated = counts.sum(axis=1) > 0
         assert of.item_counts.sum() == rated.sum()
         assert of.sizes.size == len(np.unique(counts[rated], axis=0))
@@ -200,7 +200,9 @@ def test_a_draw_of_sets_takes_all_their_items() -> None:
     ]
     table = RatingTable.from_rows(rows, (0, 1))
     draws = np.random.default_rng(3).multinomial(8, np.full(8, 1 / 8), size=50)
-    alphas = [krippendorff_alpha(drawn_table(table, times[table.sets()]), Metric.NOMINAL) for times in draws]
+    alphas = [
+        krippendorff_alpha(drawn_table(table, times[table.set_codes()]), Metric.NOMINAL) for times in draws
+    ]
     found = coefficient_with_interval(
         table, CoefficientName.ALPHA_NOMINAL, rng=np.random.default_rng(3), replicates=50
     )

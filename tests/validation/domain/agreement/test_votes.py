@@ -13,14 +13,14 @@ def test_majority_and_share() -> None:
     found = tally(["highly", "un", "highly"], REASONABLE)
     assert dict(found.counts) == {"highly": 2, "relatively": 0, "un": 1}
     assert found.majority == "highly"
-    assert found.share == pytest.approx(2 / 3)
+    assert found.majority_share == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("labels", [[], ["highly", "un"], ["highly", "relatively", "un"]])
 def test_a_tie_has_no_majority(labels: list[str]) -> None:
     found = tally(labels, REASONABLE)
     assert found.majority is None
-    assert found.share is None
+    assert found.majority_share is None
     assert found.votes == len(labels)
 
 

@@ -63,7 +63,7 @@ def test_ratings_of_candidates_are_items_of_their_set() -> None:
     assert table.item_ids == (("s", "c1"), ("s", "c2"))
     assert table.scale == (1, 2, 3)
     assert table.values.tolist() == [1, 2, 3]
-    assert table.counts().tolist() == [[0, 0, 1], [1, 1, 0]]
+    assert table.label_counts().tolist() == [[0, 0, 1], [1, 1, 0]]
 
 
 def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
@@ -76,7 +76,7 @@ def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
     table = build_tables(rows, spec_of("localization_match"))["match"]
     assert table.scale == ("rA", "rB", "rC")
     assert table.item_ids == (("s", "i1"), ("s", "i2"))
-    assert table.counts().tolist() == [[0, 2, 0], [1, 0, 1]]
+    assert table.label_counts().tolist() == [[0, 2, 0], [1, 0, 1]]
 
 
 @pytest.mark.parametrize("kind", kind_names())
@@ -113,7 +113,7 @@ def test_only_judging_kinds_have_tables(kind: str) -> None:
 
 
 def test_labels_from_units_form_the_scale() -> None:
-    assert not spec_of("localization_match").dimension("match").is_fixed
+    assert not spec_of("localization_match").dimension("match").has_fixed_labels
 
 
 def test_repeated_rating_is_refused() -> None:
@@ -125,7 +125,7 @@ def test_filtered_table_keeps_codes() -> None:
     table = RatingTable.from_rows([("a", "r", 1), ("b", "r", 2), ("b", "s", 1)], (1, 2), (1, 2))
     part = table.where(table.raters == 1)
     assert part.item_ids == ("a", "b")
-    assert part.counts().tolist() == [[0, 0], [1, 0]]
+    assert part.label_counts().tolist() == [[0, 0], [1, 0]]
     assert np.array_equal(part.values, [1, 2])
 
 

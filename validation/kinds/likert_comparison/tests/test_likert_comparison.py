@@ -45,7 +45,7 @@ def test_page_has_the_options_but_not_the_set() -> None:
     assert set(page) == {"image", "boxes", "clue", "reference", "per_page", "candidates"}
 
 
-def test_its_region_is_the_units_boxes() -> None:
+def test_region_is_the_units_boxes() -> None:
     (box,) = KIND.region(UNIT)
     assert (box.left, box.top, box.width, box.height) == (1, 2, 30, 20)
 
