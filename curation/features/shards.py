@@ -31,7 +31,7 @@ Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureItem:
+class EncodedItem:
     """The image, region or text of a row: its id outside of the feature set, and a hash of its content."""
 
     id: str
@@ -83,16 +83,16 @@ class ShardFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write_items(self, items: Sequence[FeatureItem]) -> None:
+    def write_items(self, items: Sequence[EncodedItem]) -> None:
         """Write the items, replacing those of an earlier run."""
         self.path.mkdir(parents=True, exist_ok=True)
         lines = "".join(json.dumps(asdict(item), ensure_ascii=False) + "\n" for item in items)
         _write_atomically(self.path / ITEMS_FILE, lambda file: file.write(lines.encode()))
 
-    def items(self, rows: range) -> list[FeatureItem]:
+    def items(self, rows: range) -> list[EncodedItem]:
         """Return the items of these rows."""
         with (self.path / ITEMS_FILE).open(encoding="utf-8") as file:
-            return [FeatureItem(**json.loads(line)) for row, line in enumerate(file) if row in rows]
+            return [EncodedItem(**json.loads(line)) for row, line in enumerate(file) if row in rows]
 
     def find_finished(self, shard: int, rows: int) -> Shard | None:
         """Return a shard if it is complete and has this many rows; otherwise ``None``."""

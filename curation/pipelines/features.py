@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from curation.features.crops import Crop
 from curation.features.encoder import Precision
-from curation.features.shards import FeatureItem, FeatureSpec, ShardFolder
+from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder
 from curation.models import FeatureSet, Pair, Subject
 from curation.pipelines.encoders import get_feature_encoder
 from curation.pipelines.vectors import (
@@ -54,7 +54,7 @@ class EncodingItems:
     """The objects to encode, and their ids and hashes in the same order."""
 
     objects: Sequence[Any]
-    items: Sequence[FeatureItem]
+    items: Sequence[EncodedItem]
 
 
 def make_features(progress: Progress) -> dict[str, Any]:
@@ -234,15 +234,15 @@ def _select_items(project: Project, options: FeatureOptions) -> EncodingItems:
     return EncodingItems(objects, [_make_item(item, options) for item in objects])
 
 
-def _make_item(item: Any, options: FeatureOptions) -> FeatureItem:
+def _make_item(item: Any, options: FeatureOptions) -> EncodedItem:
     if options.subject == Subject.IMAGES:
-        return FeatureItem(str(item.pk), item.sha256)
+        return EncodedItem(str(item.pk), item.sha256)
     if options.subject == Subject.REGIONS:
-        return FeatureItem(item.instance_id, content_sha256([item.image.sha256, item.boxes]))
-    return FeatureItem(item.instance_id, content_sha256(getattr(item, options.text)))
+        return EncodedItem(item.instance_id, content_sha256([item.image.sha256, item.boxes]))
+    return EncodedItem(item.instance_id, content_sha256(getattr(item, options.text)))
 
 
-def _load_objects(project: Project, options: FeatureOptions, items: Sequence[FeatureItem]) -> list[Any]:
+def _load_objects(project: Project, options: FeatureOptions, items: Sequence[EncodedItem]) -> list[Any]:
     """Load the objects of these items, and check that they are unchanged since the plan."""
     keys = [item.id for item in items]
     found: dict[str, Any]

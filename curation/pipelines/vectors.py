@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 
 from curation.cores import usable_cores
 from curation.features.parallel import map_in_threads
-from curation.features.shards import FeatureItem, FeatureSpec, ShardFolder, combine_hashes, open_features
+from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder, combine_hashes, open_features
 from curation.models import FeatureSet, Subject
 from curation.records import InvalidInput
 from curation.services.features import complete_features, features_path
@@ -171,8 +171,8 @@ def _make_shards(
             step(len(rows))
 
 
-def _make_items(ids: Sequence[str], hashes: Sequence[str]) -> list[FeatureItem]:
-    return [FeatureItem(name, sha256) for name, sha256 in zip(ids, hashes, strict=True)]
+def _make_items(ids: Sequence[str], hashes: Sequence[str]) -> list[EncodedItem]:
+    return [EncodedItem(name, sha256) for name, sha256 in zip(ids, hashes, strict=True)]
 
 
 def _batches(items: Sequence[Row]) -> Iterator[Sequence[Row]]:

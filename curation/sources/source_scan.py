@@ -103,17 +103,19 @@ class SourceScan:
             )
         self.count_left_out(reason, len(self._missing))
 
-    def reject_or_count_unknown(
-        self, names: set[str], *, named: str, problem: str, hint: str, reason: str
+    def refuse_or_count_unknown(
+        self, names: set[str], *, message_start: str, problem: str, hint: str, left_out_reason: str
     ) -> None:
-        """Reject names in lists that the collection does not have, or count them.
+        """Refuse names in lists that the collection does not have, or count them.
 
         Raises:
-            InvalidInput: ``named``, such as "the lists name", the first name, the problem and the hint.
+            InvalidInput: ``message_start``, such as "the lists name", the first name, the problem and the hint.
         """
         if names and self._when_missing is MissingImagePolicy.REFUSE:
-            raise InvalidInput(f"{named} {min(names)}, which {problem} ({len(names)} such in all); {hint}")
-        self.count_left_out(reason, len(names))
+            raise InvalidInput(
+                f"{message_start} {min(names)}, which {problem} ({len(names)} such in all); {hint}"
+            )
+        self.count_left_out(left_out_reason, len(names))
 
     def make_plan(
         self,

@@ -204,12 +204,12 @@ class _VcrReader:
         return named
 
     def _check_allowed(self, allowed: set[str], named: Mapping[str, _NamedImage]) -> None:
-        self._scan.reject_or_count_unknown(
+        self._scan.refuse_or_count_unknown(
             allowed - set(named) - {item.image_id for item in named.values()},
-            named="the lists of allowed images name",
+            message_start="the lists of allowed images name",
             problem="is not among the images",
             hint="unpack the complete archive, or skip missing images",
-            reason="in the lists of allowed images and not among the images",
+            left_out_reason="in the lists of allowed images and not among the images",
         )
 
     def _make_images(self, named: Mapping[str, _NamedImage], allowed: set[str]) -> Iterator[SourceImage]:

@@ -188,12 +188,12 @@ class _VisualGenomeReader:
         return selected
 
     def _check_known(self, lists: str, unknown: set[str]) -> None:
-        self._scan.reject_or_count_unknown(
+        self._scan.refuse_or_count_unknown(
             unknown,
-            named=f"{lists} name image",
+            message_start=f"{lists} name image",
             problem=f"{self._image_data} does not list",
             hint="use lists and image data of the same release",
-            reason=f"in {lists} and not in the image data",
+            left_out_reason=f"in {lists} and not in the image data",
         )
 
     def _make_plan_with_regions(self, images: Sequence[SourceImage], known: set[str]) -> SourcePlan:

@@ -16,7 +16,7 @@ from curation.services.proposals import MAX_BOXES, request_proposals_import
 from curation.sources.folders import resolve_inside
 from curation.views.fields import choice_field, integer_field
 from curation.views.pages import tab_context
-from curation.views.source_forms import ImportFolder, read_import_folder, selectable_files
+from curation.views.source_forms import ImportFolderContents, read_import_folder, selectable_files
 from hits.forms import PageForm
 from hits.models import Project
 from hits.services.errors import Refused
@@ -45,7 +45,7 @@ class ProposalFileForm(PageForm):
         initial=DEFAULT_LIMIT,
     )
 
-    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, import_folder: ImportFolderContents, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="file_%s", **kwargs)
         self.root = import_folder.root
         self.problem = import_folder.problem

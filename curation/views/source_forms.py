@@ -32,7 +32,7 @@ ROOT_LABEL = "The import folder itself"
 
 
 @dataclass(frozen=True, slots=True)
-class ImportFolder:
+class ImportFolderContents:
     """The contents of the server's import folder; ``root`` is ``None`` if none is configured.
 
     ``problem`` is why the folder could not be read.
@@ -43,16 +43,16 @@ class ImportFolder:
     problem: str = ""
 
 
-def read_import_folder() -> ImportFolder:
+def read_import_folder() -> ImportFolderContents:
     """Return the contents of the import folder."""
     empty = ImportableContents((), (), (), is_cut=False)
     root: Path | None = settings.IMPORTS_ROOT
     if root is None:
-        return ImportFolder(None, empty)
+        return ImportFolderContents(None, empty)
     try:
-        return ImportFolder(root, scan_folder(root))
+        return ImportFolderContents(root, scan_folder(root))
     except InvalidInput as error:
-        return ImportFolder(root, empty, str(error))
+        return ImportFolderContents(root, empty, str(error))
 
 
 def selectable_files(contents: ImportableContents, *, suffix: str = "") -> list[str]:
@@ -81,7 +81,7 @@ class ImportForm(PageForm):
     skip_missing = checkbox("Skip missing images")
     dry_run = forms.BooleanField(required=False)
 
-    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, import_folder: ImportFolderContents, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id=f"{self.source.value}_%s", **kwargs)
         assert import_folder.root is not None
         self.root = import_folder.root
@@ -171,7 +171,7 @@ class VisualGenomeForm(ImportForm):
     )
     regions = choice_field("Region descriptions", required=False)
 
-    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, import_folder: ImportFolderContents, *args: Any, **kwargs: Any) -> None:
         super().__init__(import_folder, *args, **kwargs)
         lists = selectable_files(import_folder.contents)
         described = [name for name in import_folder.contents.lists if Path(name).name == REGIONS_FILE]
@@ -221,7 +221,7 @@ class VcrForm(ImportForm):
         initial=MIN_ENTITIES,
     )
 
-    def __init__(self, import_folder: ImportFolder, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, import_folder: ImportFolderContents, *args: Any, **kwargs: Any) -> None:
         super().__init__(import_folder, *args, **kwargs)
         self._set_choices(
             "allowed", _as_choices(selectable_files(import_folder.contents)), preset=VISUAL_COMET_FILES

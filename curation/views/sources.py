@@ -19,7 +19,7 @@ from curation.selectors.sources import (
 from curation.services.sources import SOURCE_TITLES, request_source_import
 from curation.sources.vcr import MIN_ENTITIES
 from curation.views.pages import tab_context
-from curation.views.source_forms import FORMS, ImportFolder, ImportForm, read_import_folder
+from curation.views.source_forms import FORMS, ImportFolderContents, ImportForm, read_import_folder
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
 from hits.domain.states import OPEN_JOB_STATES
@@ -82,7 +82,7 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
     return redirect("job-detail", job.pk)
 
 
-def _form_class(collection: str, import_folder: ImportFolder) -> type[ImportForm]:
+def _form_class(collection: str, import_folder: ImportFolderContents) -> type[ImportForm]:
     """Return the form of the requested collection, or of the first available one."""
     if collection in set(Source):
         return FORMS[Source(collection)]
@@ -93,7 +93,7 @@ def _form_class(collection: str, import_folder: ImportFolder) -> type[ImportForm
 def _render_page(
     request: HttpRequest,
     project: Project,
-    import_folder: ImportFolder,
+    import_folder: ImportFolderContents,
     form: ImportForm | None,
     *,
     status: int = 200,

@@ -234,15 +234,15 @@ def topic_sections(
     groups = [_flow_example(result, cell, known) for cell in page]
     sections.append(Section("Examples of the largest flows", groups=groups, has_pages=True))
     fit = [
-        (f"{name}, {side.lower()}", _format_fit(found, name))
+        (f"{name}, {side.lower()}", _format_topic_measure(found, name))
         for name in ("Coherence", "Perplexity")
         for side, found in sides
     ]
     return sections, [Section("Quality of the fit", facts=fit, after=COHERENCE_NOTE)]
 
 
-def _format_fit(found: Mapping[str, Any], name: str) -> str:
-    return decimal_text(found["coherence"], 3) if name == "Coherence" else f"{found['perplexity']:.0f}"
+def _format_topic_measure(fit: Mapping[str, Any], measure: str) -> str:
+    return decimal_text(fit["coherence"], 3) if measure == "Coherence" else f"{fit['perplexity']:.0f}"
 
 
 def _flow_table_section(result: Mapping[str, Any]) -> Section:

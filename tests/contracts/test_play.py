@@ -63,7 +63,7 @@ KIND_METHODS = (
     "exam_score",
 )
 SPEC_METHODS = (
-    "item",
+    "item_id",
     "key",
     "item_view",
     "labels",

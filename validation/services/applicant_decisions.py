@@ -103,7 +103,7 @@ def decide_applicants(
             _settle_payment(decision, marketplace)
             paid += 1
             if progress is not None:
-                progress.step(paid, len(submissions))
+                progress.advance_in_turn(paid, len(submissions))
             turns.end_turn_if_over()
     # Settle the outstanding calls of earlier runs and turns too.
     last_settled_pk = progress.resume_point.get("after", 0) if progress is not None else 0

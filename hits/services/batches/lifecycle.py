@@ -162,7 +162,7 @@ def approve_waiting_assignments(
         except Refused:
             counts["outstanding"] += 1
         if progress is not None:
-            progress.step(number, len(ids))
+            progress.advance_in_turn(number, len(ids))
     return ApprovalCounts(**counts)
 
 

@@ -57,13 +57,13 @@ class Progress:
         self.job.done, self.job.total = done, changes.get("total", self.job.total)
         notify_listener(self.job, "")
 
-    def step(self, number: int, left: int) -> None:
-        """Record that ``number`` of the ``left`` steps of this turn are done; steps of earlier turns are added.
+    def advance_in_turn(self, done: int, total: int) -> None:
+        """Record that ``done`` of the ``total`` steps of this turn are done; steps of earlier turns are added.
 
         Raises:
             Cancelled: as for ``advance``.
         """
-        self.advance(self._done_before + number, self._done_before + left)
+        self.advance(self._done_before + done, self._done_before + total)
 
     def build_cursor(self, resume_point: dict[str, Any]) -> dict[str, Any]:
         """Return the cursor for a later turn that resumes at ``resume_point``."""

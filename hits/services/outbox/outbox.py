@@ -154,7 +154,7 @@ def settle_outstanding(
             done = False
         counts["done" if done else _unsettled_state(pk)] += 1
         if progress is not None:
-            progress.step(number, len(ids))
+            progress.advance_in_turn(number, len(ids))
         if number < len(ids):
             turns.end_turn_if_over(**{AFTER_KEY: pk})
     return SettleCounts(**counts)

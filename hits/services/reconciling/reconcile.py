@@ -213,7 +213,7 @@ def _compare_hits(
             continue  # _disposed_spent_cents counts its cents
         comparison.cents += bonuses + _assignments_cents(batch, hit, remote_hits.get(str(hit.hit_id)), listed)
         if progress is not None:
-            progress.step(number, left)
+            progress.advance_in_turn(number, left)
 
 
 def _is_disposed(hit: Hit, marketplace: Marketplace) -> bool:

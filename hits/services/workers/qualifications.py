@@ -244,7 +244,7 @@ def settle_outstanding_decisions(
                 "decision %s about worker %s is not settled: %s", decision.pk, decision.worker, error
             )
         if progress is not None:
-            progress.step(number, len(rows))
+            progress.advance_in_turn(number, len(rows))
         if number < len(rows):
             turns.end_turn_if_over(**{AFTER_KEY: decision.pk})
     return counts["settled"]

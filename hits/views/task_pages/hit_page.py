@@ -156,7 +156,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     kind = registry.get_kind(batch.kind)
     assignment_id = _query_parameter(request, "assignmentId")
     worker_id = _query_parameter(request, "workerId")
-    page_unit, arm = _page_unit(unit, request, preview=preview)
+    page_unit, arm = _page_unit_and_arm(unit, request, preview=preview)
     consent = None if preview else _consent_config(batch, worker_id)
     pay = _pay_config(batch)
     expected_seconds = batch_listing(batch).expected_seconds
@@ -199,7 +199,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
     }
 
 
-def _page_unit(
+def _page_unit_and_arm(
     unit: Unit, request: HttpRequest, *, preview: bool
 ) -> tuple[dict[str, Any] | None, int | None]:
     """Return the unit for the page and its arm; ``None`` before the attempt has an arm.

@@ -108,7 +108,9 @@ def test_agreement_equal_to_the_threshold_is_excluded() -> None:
 def test_too_few_images_are_refused() -> None:
     key = random_key(np.random.default_rng(1), 7, agreement=1)
     found = measure_outcomes(dict.fromkeys(key.test_ids, 0.0), key)
-    with pytest.raises(InvalidInput, match=r"5 folds need 5 in each; rate more sets or lower the threshold"):
+    with pytest.raises(
+        InvalidInput, match=r"5 folds need 5 in each group; rate more sets or lower the threshold"
+    ):
         split_at_median(found)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from curation.features.shards import (
     FORMAT,
-    FeatureItem,
+    EncodedItem,
     FeatureSpec,
     ShardFolder,
     combine_hashes,
@@ -20,7 +20,7 @@ from curation.files import file_sha256
 from curation.records import InvalidInput
 
 ROWS = np.random.default_rng(0).standard_normal((10, 3)).astype(np.float32)
-ITEMS = [FeatureItem(f"item {n} ü", hashlib.sha256(bytes([n])).hexdigest()) for n in range(10)]
+ITEMS = [EncodedItem(f"item {n} ü", hashlib.sha256(bytes([n])).hexdigest()) for n in range(10)]
 
 
 def made_of(count: int = 10, shard_rows: int = 4) -> FeatureSpec:

@@ -186,7 +186,7 @@ def test_a_researcher_leaves_a_set_out_on_the_page(
     page = squeezed(client.post(url, {"why": "offensive"}, follow=True))
     assert "Set 2 will not be launched." in page
     assert "Left out: offensive" in page
-    assert "1 left out" in page
+    assert "1 set left out" in page
     assert "Set 2 will be launched." in squeezed(client.post(url, {"act": "take-back"}, follow=True))
     assert (
         client.post(reverse("comparison-set-leave-out", args=[built.project.slug, built.pk, 0])).status_code

@@ -381,7 +381,10 @@ def test_the_page_names_each_round_with_its_splits(
     page = squeezed(client.get(reverse("version", args=[version.pk])))
     for split, found in (("test", of_test), ("val", of_val)):
         link = reverse("comparison-round", args=[work.project.slug, found.pk])
-        assert f'Its candidates for {split} were chosen in <a href="{link}">round {found.pk}</a>' in page
+        assert (
+            f'This version’s candidates for {split} were chosen in <a href="{link}">round {found.pk}</a>'
+            in page
+        )
 
 
 def test_a_version_of_an_earlier_release_names_one_round(
@@ -400,7 +403,9 @@ def test_a_version_of_an_earlier_release_names_one_round(
     client.force_login(researcher)
     page = squeezed(client.get(reverse("version", args=[version.pk])))
     link = reverse("comparison-round", args=[work.project.slug, found.pk])
-    assert f'Its candidates were chosen in <a href="{link}">round {found.pk}</a> by letters.' in page
+    assert (
+        f'This version’s candidates were chosen in <a href="{link}">round {found.pk}</a> by letters.' in page
+    )
 
 
 def test_sealing_again_changes_nothing_and_later_work_waits_for_the_next_version(work: Work) -> None:

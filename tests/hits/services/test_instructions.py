@@ -496,7 +496,7 @@ def test_the_batchs_page_offers_the_newer_version_and_changes_to_it(
     put(project)
     shown = squeezed(staff_client.get(page))
     assert "Switch to version 1…" in shown
-    assert "Pages already open do not change" in shown
+    assert "Pages that are already open keep the version that they show" in shown
     url = reverse("batch-instructions", args=[batch.pk])
     for wrong in ({}, {"version": "9", "instead_of": "0"}, {"version": "x"}, {"version": "1" * 40}):
         assert "Not changed" in squeezed(staff_client.post(url, wrong, follow=True))

@@ -250,14 +250,14 @@ def test_job_cancelled_between_two_turns_stops(light: None, monkeypatch: pytest.
     with jobs.claim_job(job.pk) as progress:
         assert progress is not None
         progress.counts["seen"] = 3
-        progress.step(3, 10)
+        progress.advance_in_turn(3, 10)
         turns.end_turn_if_over(after=3)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.QUEUED, 3, 10)
     with jobs.claim_job(job.pk) as again:
         assert again is not None
         assert (again.resume_point, again.counts) == ({"after": 3}, {"seen": 3})
-        again.step(1, 7)
+        again.advance_in_turn(1, 7)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
     other = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
