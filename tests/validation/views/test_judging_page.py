@@ -103,6 +103,17 @@ def test_page_shows_progress_of_pairs(client: Client, work: Work, researcher: Us
     assert "All 3 approved pairs were judged: 9 of 9 judgments received." in page
 
 
+def test_judged_pair_shows_its_region(client: Client, work: Work, researcher: User) -> None:
+    pairs = work.observed(work.image(), worker="AUTHOR")
+    _, hits = launched(work, pairs[:1])
+    for judge in ("J1", "J2", "J3"):
+        work.answered(hits[0], judge, review())
+    box = pairs[0].fields["boxes"][0]
+    page = page_of(client, work, researcher)
+    assert ", region marked" in page
+    assert f'<rect class="line" x="{box["left"]}" y="{box["top"]}" width="{box["width"]}"' in page
+
+
 def test_rounds_show_progress_and_selection(client: Client, work: Work, researcher: User) -> None:
     pairs = work.observed(work.image(), worker="AUTHOR")
     plan = RoundPlan(selection=Selection(SelectionMethod.SAMPLE, n=2, seed=77))
