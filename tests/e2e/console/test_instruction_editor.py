@@ -73,7 +73,7 @@ def test_type_look_reload_publish_and_show_on_a_batch(
     batch = Hit.objects.get().unit.batch
     page.goto(f"/batches/{batch.pk}/")
     page.get_by_role("button", name="Switch to version 1…").click()
-    page.get_by_text("Pages already open do not change").wait_for()
+    page.get_by_text("Pages that are already open keep the version that they show").wait_for()
     page.get_by_role("button", name="Change the instructions").click()
     page.get_by_text("Pages opened from now on show version 1.").wait_for()
     batch.refresh_from_db()
