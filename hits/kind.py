@@ -21,6 +21,7 @@ from hits.domain.answers.review_flags import ReviewCheck, check_pace
 from hits.domain.answers.storable_json import find_unstorable
 from hits.domain.hashing import content_sha256
 from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, hide_image_texts
+from hits.domain.renamed import refuse_renamed
 from hits.domain.states import Purpose
 from hits.hints.card import Card, HintRule
 
@@ -73,6 +74,16 @@ class UnitBox(Schema):
     height: int = Field(ge=1)
 
 
+_RENAMED = {
+    "assignments_per_hit": "redundancy",
+    "usual_seconds": "expected_seconds",
+    "once": "is_single_attempt",
+    "gradable": "gradable_items",
+    "answer_lines": "answer_rows",
+    "unit_lines": "unit_rows",
+}
+
+
 class HitKind(ABC):
     """One type of task.
 
@@ -122,6 +133,10 @@ class HitKind(ABC):
     page_facts: ClassVar[frozenset[str]] = IMAGE_TEXTS
     Unit: ClassVar[type[Schema]]
     Answer: ClassVar[type[Schema]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        refuse_renamed(cls, _RENAMED)
 
     @property
     def template(self) -> str:

@@ -129,7 +129,7 @@ def _make_subjobs(run: ProposalRun, pending: Sequence[int]) -> list[PlannedSubjo
     groups = [pending[start : start + PHOTOS_PER_SUBJOB] for start in starts]
     return [
         PlannedSubjob(
-            title=f"Part {number} of {len(groups)}",
+            title=f"Sub-job {number} of {len(groups)}",
             total=len(group),
             args={"run": run.pk, "first": group[0], "last": group[-1]},
         )

@@ -55,7 +55,9 @@ def choose_splits(
     if not 0 < share < 1:
         raise Refused(f"val_share: {share:g} is not between 0 and 1; use for instance {VAL_SHARE:g}")
     if counts[train_split].images < _MIN_IMAGES:
-        raise Refused(f"train_split: {_split_label(train_split)} has one photo; validation needs another")
+        raise Refused(
+            f"train_split: the pairs of {_split_label(train_split)} have only one photo; validation needs another"
+        )
     return TrainingSplits(train_split, train_split, share, seed)
 
 

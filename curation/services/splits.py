@@ -29,4 +29,6 @@ def check_split(version: DatasetVersion, split: str) -> None:
     known = version_splits(version)
     if not known or (split and split not in known):
         names = ", ".join(name or ALL for name in known) or "none"
+        if known == [""]:
+            names = f"no splits; use {ALL}"
         raise Refused(f"split: {version.name} has no pair in {split or ALL}; it has {names}")

@@ -9,12 +9,14 @@ import pytest
 from django.contrib.staticfiles import finders
 from django.template.loader import get_template
 
+from curation.versions.family import Family
 from hits import registry
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import Purpose
-from hits.kind import InvalidAnswer, InvalidUnit, Schema
+from hits.kind import HitKind, InvalidAnswer, InvalidUnit, Schema
 from hits.markdown import find_problem, picture_sources
 from tests.support.paths import ROOT
+from validation.domain.judging.spec import JudgingSpec
 
 NAMES = registry.kind_names()
 IMAGES = {
@@ -31,6 +33,20 @@ def _imported(tree: ast.AST) -> set[str]:
     """Return ``package.name`` of everything that is imported from somewhere."""
     nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
     return {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+
+
+@pytest.mark.parametrize(
+    ("base", "old", "new"),
+    [
+        (HitKind, "once", "is_single_attempt"),
+        (JudgingSpec, "takes_gold", "can_be_gold"),
+        (Family, "evaluates", "can_evaluate"),
+    ],
+)
+def test_a_class_with_an_old_attribute_name_is_refused(base: type, old: str, new: str) -> None:
+    with pytest.raises(TypeError, match=rf"Theirs: {old} is now called {new}$"):
+        type("Theirs", (base,), {old: True})
+    type("Theirs", (base,), {new: True})
 
 
 def test_kinds_are_found_by_folder() -> None:

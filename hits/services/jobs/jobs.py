@@ -362,7 +362,7 @@ def _finish_job(job: Job, state: JobState, *, error: str = "") -> None:
 
 def _start_message(job: Job) -> str:
     if job.total and job.done == job.total and job.subjobs.exists():
-        return "All steps are done"
+        return "All sub-jobs are done"
     return f"Resumed at {job.done} of {job.total}" if job.total else "Resumed"
 
 

@@ -196,9 +196,9 @@ class TestParts:
         job, parts = split_into_subjobs(project)
         assert (job.state, job.done, job.total) == (JobState.WAITING, 0, 7)
         assert [(part.title, part.total) for part in parts] == [
-            ("Part 1 of 3", 3),
-            ("Part 2 of 3", 3),
-            ("Part 3 of 3", 1),
+            ("Sub-job 1 of 3", 3),
+            ("Sub-job 2 of 3", 3),
+            ("Sub-job 3 of 3", 1),
         ]
         places = [(part.args["first"], part.args["last"]) for part in parts]
         assert places == [(images[n].pk, images[m].pk) for n, m in ((0, 3), (4, 6), (7, 7))]
@@ -234,7 +234,7 @@ class TestParts:
         path.unlink()
         job = run_job(services.request_proposals(project=project, by=None, queue=False))
         assert job.state == JobState.FAILED
-        assert "Part 2 of 3: photo-3.png: its file is missing" in job.error
+        assert "Sub-job 2 of 3: photo-3.png: its file is missing" in job.error
         run = ProposalRun.objects.get()
         assert [pk for pk, _ in list_boxes(run)] == [images[n].pk for n in (0, 1, 2, 4, 5, 6)]
         assert any("photo-3.png: its file is missing" in line.text for line in job.lines.all())

@@ -172,7 +172,7 @@ def test_which_pairs_train_and_which_validate(
 def test_a_split_has_to_be_named_where_there_is_no_telling() -> None:
     with pytest.raises(Refused, match="train_split: this version has no pair in train; it has val, test"):
         choose_splits({"val": COUNTS["val"], "test": COUNTS["test"]}, None, None, share=0.1, seed=0)
-    with pytest.raises(Refused, match="has one photo; validation needs another"):
+    with pytest.raises(Refused, match="have only one photo; validation needs another"):
         choose_splits({"": SplitCount(5, 1)}, None, None, share=0.1, seed=0)
 
 

@@ -85,6 +85,10 @@ class Command(DeerstalkerCommand):
         selection = _selection(options)
         found = find_pairs(project, selection)
         if not found.pairs:
+            if not found.total:
+                raise input_error(
+                    "no approved pair is left to judge; approve submissions, or add --again for pairs sent before"
+                )
             raise input_error(f"{selection.description}: matches none of {found.total} pairs")
         batch, _ = launch_review(
             project=project,

@@ -236,7 +236,7 @@ def test_failed_subjob_fails_the_parent_and_resuming_does_the_rest(halves: list[
         "The right half: failed (the right half is broken)",
         "Resumed at 8 of 10",
         "The right half: done",
-        "All steps are done",
+        "All sub-jobs are done",
         "Done",
     ]
 
