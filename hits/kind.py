@@ -21,7 +21,7 @@ from hits.domain.answers.review_flags import ReviewCheck, check_pace
 from hits.domain.answers.storable_json import find_unstorable
 from hits.domain.hashing import content_sha256
 from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, hide_image_texts
-from hits.domain.renamed import refuse_renamed
+from hits.domain.renamed import RefusesOldNames
 from hits.domain.states import Purpose
 from hits.hints.card import Card, HintRule
 
@@ -74,17 +74,7 @@ class UnitBox(Schema):
     height: int = Field(ge=1)
 
 
-_RENAMED = {
-    "assignments_per_hit": "redundancy",
-    "usual_seconds": "expected_seconds",
-    "once": "is_single_attempt",
-    "gradable": "gradable_items",
-    "answer_lines": "answer_rows",
-    "unit_lines": "unit_rows",
-}
-
-
-class HitKind(ABC):
+class HitKind(RefusesOldNames, ABC):
     """One type of task.
 
     Class attributes (money in integer cents, times in seconds):
@@ -107,6 +97,14 @@ class HitKind(ABC):
             drawing, ``{"picture", "alt"}`` (a static path).
     """
 
+    RENAMED = {
+        "assignments_per_hit": "redundancy",
+        "usual_seconds": "expected_seconds",
+        "once": "is_single_attempt",
+        "gradable": "gradable_items",
+        "answer_lines": "answer_rows",
+        "unit_lines": "unit_rows",
+    }
     name: ClassVar[str]
     version: ClassVar[int]
     title: ClassVar[str]
@@ -133,10 +131,6 @@ class HitKind(ABC):
     page_facts: ClassVar[frozenset[str]] = IMAGE_TEXTS
     Unit: ClassVar[type[Schema]]
     Answer: ClassVar[type[Schema]]
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        refuse_renamed(cls, _RENAMED)
 
     @property
     def template(self) -> str:

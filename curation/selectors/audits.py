@@ -37,11 +37,6 @@ class AuditRow:
         """The number of labels needed in total."""
         return self.pairs * self.audit.readers
 
-    @property
-    def percent(self) -> float:
-        """The percentage of labels done, 0 to 100."""
-        return 100 * self.labels / self.labels_needed if self.labels_needed else 0.0
-
 
 def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
     """Return the project's audits, newest first; two queries. Surplus labels are not counted."""

@@ -1,6 +1,5 @@
 """Queries on curation's jobs, by the name of their Celery task."""
 
-from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
 
 DEDUPLICATE = "curation.deduplicate_images"
@@ -26,8 +25,3 @@ SHORTCUTS = "curation.audit_shortcuts"
 def latest_job(project: Project, task: str) -> Job | None:
     """Return the project's newest job of a task."""
     return Job.objects.filter(project=project, task=task).order_by("-pk").first()
-
-
-def open_job(project: Project, task: str) -> Job | None:
-    """Return the project's queued or running job of a task, if any."""
-    return Job.objects.filter(project=project, task=task, state__in=OPEN_JOB_STATES).order_by("-pk").first()

@@ -28,7 +28,8 @@ def check_split(version: DatasetVersion, split: str) -> None:
     check_sealed(version)
     known = version_splits(version)
     if not known or (split and split not in known):
-        names = ", ".join(name or ALL for name in known) or "none"
-        if known == [""]:
-            names = f"no splits; use {ALL}"
+        has_no_splits = known == [""]
+        names = (
+            f"no splits; use {ALL}" if has_no_splits else ", ".join(name or ALL for name in known) or "none"
+        )
         raise Refused(f"split: {version.name} has no pair in {split or ALL}; it has {names}")

@@ -14,7 +14,7 @@ from curation.models import DatasetVersion, VersionRow
 from curation.versions.plan import Plan, PlannedRow
 from curation.versions.selection import REASON_LABELS
 from hits.domain.hashing import canonical_json
-from hits.domain.renamed import refuse_renamed
+from hits.domain.renamed import RefusesOldNames
 
 CHUNK_SIZE = 1000
 Files = Iterator[tuple[str, Iterable[bytes]]]
@@ -77,16 +77,7 @@ class RowCounter(Accumulator):
         }
 
 
-_RENAMED = {
-    "evaluates": "can_evaluate",
-    "exclusion_words": "exclusion_labels",
-    "file_words": "file_labels",
-    "rows_in_words": "describe_rows",
-    "candidates": "count_candidates",
-}
-
-
-class Family(ABC):
+class Family(RefusesOldNames, ABC):
     """A dataset family.
 
     Class attributes:
@@ -97,6 +88,13 @@ class Family(ABC):
         scorers, be evaluated and have leaderboards.
     """
 
+    RENAMED = {
+        "evaluates": "can_evaluate",
+        "exclusion_words": "exclusion_labels",
+        "file_words": "file_labels",
+        "rows_in_words": "describe_rows",
+        "candidates": "count_candidates",
+    }
     name: ClassVar[str]
     title: ClassVar[str]
     parts: ClassVar[tuple[Part, ...]]
@@ -104,10 +102,6 @@ class Family(ABC):
     file_labels: ClassVar[Mapping[str, str]] = {}
     has_regions: ClassVar[bool] = False
     can_evaluate: ClassVar[bool] = False
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        refuse_renamed(cls, _RENAMED)
 
     @property
     def main_part(self) -> Part:

@@ -161,7 +161,7 @@ ACTION_LABELS = {
     "leaderboard.show_entry": "Showed a leaderboard entry again",
     "audit.close": "Closed an audit",
 }
-# Keys of an audit event's data under names that are no longer used; others are shown with spaces.
+# Keys of an audit event's data that mislead or keep a retired word; all others are shown with spaces.
 _DETAIL_LABELS = {
     "more_opinions": "additional workers",
     "more_seconds": "additional seconds",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
-from hits.domain.renamed import refuse_renamed
+from hits.domain.renamed import RefusesOldNames
 from hits.kind import HitKind
 from validation.domain.judging.judgment_rows import JudgmentFileError, ParsedJudgment
 from validation.domain.judging.quality_check_types import AttentionCheck, QualityCheckError, RoundUnit
@@ -141,24 +141,7 @@ class ItemView:
             object.__setattr__(self, "image", self.images[0])
 
 
-_RENAMED = {
-    "item": "item_id",
-    "item_word": "item_label",
-    "part_words": "part_labels",
-    "takes_gold": "can_be_gold",
-    "has_attention": "has_attention_checks",
-    "unit": "build_unit",
-    "view": "item_view",
-    "answer": "build_answer",
-    "allowed": "allowed_labels",
-    "gold_text": "gold_question",
-    "disguise": "gold_adapter",
-    "attention": "build_attention_check",
-    "sentence": "summary",
-}
-
-
-class JudgingSpec:
+class JudgingSpec(RefusesOldNames):
     """How answers of one judging kind are read.
 
     Class attributes:
@@ -174,6 +157,21 @@ class JudgingSpec:
         order: position among the judging kinds on pages, low first.
     """
 
+    RENAMED = {
+        "item": "item_id",
+        "item_word": "item_label",
+        "part_words": "part_labels",
+        "takes_gold": "can_be_gold",
+        "has_attention": "has_attention_checks",
+        "unit": "build_unit",
+        "view": "item_view",
+        "answer": "build_answer",
+        "allowed": "allowed_labels",
+        "gold_text": "gold_question",
+        "disguise": "gold_adapter",
+        "attention": "build_attention_check",
+        "sentence": "summary",
+    }
     title: ClassVar[str]
     item_field: ClassVar[str]
     dimensions: ClassVar[tuple[Dimension, ...]]
@@ -187,10 +185,6 @@ class JudgingSpec:
     has_truth: ClassVar[bool] = False
     can_be_gold: ClassVar[bool] = True
     order: ClassVar[int] = 100
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        refuse_renamed(cls, _RENAMED)
 
     def __init__(self, kind: HitKind) -> None:
         self.kind = kind
