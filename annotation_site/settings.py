@@ -86,8 +86,8 @@ INSTALLED_APPS = [
     "curation",
     "curation.leaderboard",
     "annotation_site",
-    *registry.kind_apps(HIT_KIND_PACKAGES),
-    *registry.family_apps(FAMILY_PACKAGES),
+    *registry.package_apps(HIT_KIND_PACKAGES, "kind.py"),
+    *registry.package_apps(FAMILY_PACKAGES, "family.py"),
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

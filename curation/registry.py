@@ -7,11 +7,6 @@ from typing import Any
 from hits import registry
 
 
-def family_names() -> list[str]:
-    """Return the names of all families, sorted."""
-    return registry.family_names()
-
-
 @cache
 def load_family(name: str) -> Any:
     """Return the ``FAMILY`` of a family's folder; ``curation.versions.families`` returns it as a typed ``Family``.

@@ -66,7 +66,7 @@ class Schema(BaseModel):
 
 
 class UnitBox(Schema):
-    """A box that a unit shows, in pixels of the natural image."""
+    """A box that a unit shows or a record has, in pixels of the natural image."""
 
     left: int = Field(ge=0)
     top: int = Field(ge=0)

@@ -19,18 +19,12 @@ class PackageNotInstalled(LookupError):
     """A kind or family whose folder is in none of this process's packages, though rows may name it."""
 
 
-def kind_apps(packages: list[str]) -> list[str]:
-    """Return the dotted names of all kind packages, sorted, for ``INSTALLED_APPS``."""
-    return sorted(
-        f"{package}.{name}" for package in packages for name in _folders_with_file(package, "kind.py")
-    )
+def package_apps(packages: list[str], file: str) -> list[str]:
+    """Return the dotted names of all kinds (``file`` is ``kind.py``) or families (``family.py``) in the packages.
 
-
-def family_apps(packages: list[str]) -> list[str]:
-    """Return the dotted names of all family packages, sorted, for ``INSTALLED_APPS``: they may have templates."""
-    return sorted(
-        f"{package}.{name}" for package in packages for name in _folders_with_file(package, "family.py")
-    )
+    They are sorted, for ``INSTALLED_APPS``: kinds and families may have templates.
+    """
+    return sorted(f"{package}.{name}" for package in packages for name in _folders_with_file(package, file))
 
 
 def kind_names() -> list[str]:
@@ -91,7 +85,7 @@ def _kind_modules() -> dict[str, str]:
 
 @cache
 def _find_packages(setting: str, file: str, what: str) -> dict[str, str]:
-    from django.conf import settings  # noqa: PLC0415 - settings themselves call kind_apps()
+    from django.conf import settings  # noqa: PLC0415 - settings themselves call package_apps()
 
     found: dict[str, str] = {}
     for package in getattr(settings, setting):

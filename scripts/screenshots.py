@@ -224,12 +224,14 @@ def _take_judging_pages(browser: Browser, accounts: dict[str, str]) -> None:
         frame.locator("#how").evaluate("how => { how.open = false; }")
         frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
         _take_screenshot(page, f"{picture}-1280")
-        page.get_by_role("button", name="Return").first.click()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Return").first.click()
 
 
 def _accept_task(page: Page, title: str, *, has_consented: bool = False) -> FrameLocator:
     """Accept the batch's first task and return its frame; give consent unless the worker ``has_consented``."""
-    page.locator(".job", has_text=title).get_by_role("button", name="Start").click()
+    with page.expect_navigation():  # a frame of the page before would be replaced under the next steps
+        page.locator(".job", has_text=title).get_by_role("button", name="Start").click()
     frame = page.frame_locator("iframe")
     if not has_consented:
         frame.locator("#country").select_option("US")

@@ -8,10 +8,11 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Sum
-from django.utils.module_loading import import_string
 
 from hits.domain.files.atomic_files import atomic_file
 from hits.domain.states import Role
+from hits.marketplace.models import LedgerEntry, Requester
+from hits.marketplace.services import accounts as marketplace_accounts
 from hits.models import Project
 from hits.services import projects
 from hits.services.errors import Refused
@@ -22,7 +23,6 @@ PROJECT_NAME = "Sample photos"
 PLAYED_PREFIX = "Played loop"
 FUNDS_CENTS = 500_000
 CHANGED_PASSWORD = "(changed: “manage.py changepassword” sets a new one)"  # noqa: S105 - a note, no password
-_ACCOUNT_SERVICES = "hits.marketplace.services.accounts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def create_demo_users(*, played: bool = False) -> DemoUsers:
 
 def deposited_cents() -> int:
     """Return the sum of all deposits to the platform's account."""
-    entries = import_string("hits.marketplace.models.LedgerEntry").objects.filter(
+    entries = LedgerEntry.objects.filter(
         requester__access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID, kind="deposit"
     )
     return int(entries.aggregate(sum=Sum("available_cents"))["sum"] or 0)
@@ -148,16 +148,13 @@ def _create_staff_user(account: Account, **more: bool) -> User:
 
 def _create_worker(account: Account) -> None:
     if not User.objects.filter(username=account.username).exists():
-        import_string(f"{_ACCOUNT_SERVICES}.create_worker_account")(
+        marketplace_accounts.create_worker_account(
             username=account.username, password=account.password, country="US"
         )
 
 
 def _deposit_funds() -> None:
-    requester = import_string("hits.marketplace.models.Requester").objects.get(
-        access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID
-    )
+    requester = Requester.objects.get(access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID)
     if requester.available_cents < FUNDS_CENTS:
-        import_string(f"{_ACCOUNT_SERVICES}.deposit")(
-            requester=requester, cents=FUNDS_CENTS - requester.available_cents, note="rehearsal"
-        )
+        missing_cents = FUNDS_CENTS - requester.available_cents
+        marketplace_accounts.deposit(requester=requester, cents=missing_cents, note="rehearsal")

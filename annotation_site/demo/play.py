@@ -1,6 +1,5 @@
 """Play the demo: the researcher's steps through services, the workers' steps through the real pages."""
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,8 @@ from annotation_site.demo import answers, steps
 from annotation_site.demo.demo_users import WORKER_NAMES, DemoUsers
 from annotation_site.demo.photos import sample_photos
 from annotation_site.demo.player import PlayError, ScriptedWorker
-from hits.models import Batch, Image, Job
+from annotation_site.demo.steps import wait_for_job
+from hits.models import Batch, Image
 from hits.services.images.import_image import ImageDescription, import_image
 from hits.services.images.manifests import import_image_files
 
@@ -19,7 +19,6 @@ ReportProgress = Callable[[str], None]
 
 # Hessel et al. 2022 use at least 20 candidates; a demo with few photos has fewer inferences.
 MIN_CANDIDATES = 12
-JOB_TIMEOUT_SECONDS = 600
 # The worker's name, and how many of their pairs merely describe the photo.
 QUALIFYING_WORKERS = (("wolfgang", 0), ("wanda", 4))
 UNLAUNCHED_PHOTOS = 2  # photos that are left for a visitor's own batch
@@ -108,29 +107,16 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     report_progress(
         f"Choosing comparison sets (at least {MIN_CANDIDATES} candidates instead of the paper's 20) …"
     )
-    comparison, job = steps.launch_comparison(users, MIN_CANDIDATES, wait_for_job)
+    comparison, job = steps.launch_comparison(users, MIN_CANDIDATES)
     wait_for_job(job)
     for name in judges[:2]:
         _answer_batch(users, name, comparison, answers.candidate_rater(name))
     steps.approve_submissions(users, comparison)
     report_progress("Computing the judging reports …")
-    steps.compute_reports(users, wait_for_job)
+    steps.compute_reports(users)
     report_progress("Sealing and exporting a version …")
-    version, files = steps.seal_and_export(users, out, wait_for_job)
+    version, files = steps.seal_and_export(users, out)
     return steps.summarize(users, [batch, review, matching, comparison], version, files, MIN_CANDIDATES)
-
-
-def wait_for_job(job: Job) -> Job:
-    """Wait until a worker process finishes the job."""
-    deadline = time.monotonic() + JOB_TIMEOUT_SECONDS
-    while time.monotonic() < deadline:
-        job.refresh_from_db()
-        if job.state == "done":
-            return job
-        if job.state in {"failed", "cancelled"}:
-            raise PlayError(f"{job.title}: {job.error or job.state}")
-        time.sleep(0.2)
-    raise PlayError(f"{job.title}: no worker process finished it within {JOB_TIMEOUT_SECONDS} s")
 
 
 def welcome_message(users: DemoUsers) -> str:

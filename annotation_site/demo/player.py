@@ -72,14 +72,14 @@ class ScriptedWorker:
                 skipped.add(action)
 
     def _sign_in(self, password: str) -> None:
-        page = self._get("/sign-in/")
+        page = self._open_page("/sign-in/")
         self._csrf = _first_match(_CSRF, page)
         next_page = self._post("/sign-in/", {"username": self.username, "password": password})
         if "/sign-in/" in next_page.url:
             raise PlayError(f"{self.username} could not sign in")
 
     def _next_accept_path(self, batch_name: str, skipped: set[str]) -> str | None:
-        page = self._get("/work/")
+        page = self._open_page("/work/")
         for match in _ACCEPT.finditer(page.body):
             action = html.unescape(match.group(1))
             entry = page.body[page.body.rfind("<li", 0, match.start()) : match.start()]
@@ -138,16 +138,11 @@ class ScriptedWorker:
         reply: dict[str, Any] = json.loads(page.body)
         return reply
 
-    def _get(self, path: str) -> Page:
-        page = _fetch(self._site_opener, urllib.parse.urljoin(self.base, path))
-        token = _CSRF.search(page.body)
-        if token:
-            self._csrf = token.group(1)
-        return page
-
     def _post(self, path: str, fields: dict[str, str]) -> Page:
-        url = urllib.parse.urljoin(self.base, path)
-        page = _fetch(self._site_opener, url, _encode_form({"csrfmiddlewaretoken": self._csrf, **fields}))
+        return self._open_page(path, _encode_form({"csrfmiddlewaretoken": self._csrf, **fields}))
+
+    def _open_page(self, path: str, form: bytes | None = None) -> Page:
+        page = _fetch(self._site_opener, urllib.parse.urljoin(self.base, path), form)
         token = _CSRF.search(page.body)
         if token:
             self._csrf = token.group(1)

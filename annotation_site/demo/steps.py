@@ -1,7 +1,6 @@
 """The researcher's steps of the demo, each one service call."""
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,9 @@ from annotation_site.demo.demo_users import DemoUsers, deposited_cents
 from annotation_site.demo.player import PlayError
 from curation.families.sherlock.read import check_export
 from curation.models import ComparisonRound, DatasetVersion
-from curation.services import (
-    RoundOptions,
-    create_version,
-    launch_comparison_batch,
-    request_comparison_round,
-    request_deduplication,
-    request_seal,
-)
+from curation.services.comparison import RoundOptions, launch_comparison_batch, request_comparison_round
+from curation.services.dedup import request_deduplication
+from curation.services.versions import create_version, request_seal
 from curation.versions.export import WrittenExport, export_version
 from hits import registry
 from hits.domain.states import AssignmentStatus, CallState, SubmissionMatch
@@ -47,6 +41,7 @@ from validation.services.rounds import (
     launch_training_round,
 )
 
+JOB_TIMEOUT_SECONDS = 600
 PAYMENT_TIMEOUT_SECONDS = 120
 REVIEWED_PAIRS = 12
 MATCHED_PHOTOS = 2
@@ -55,7 +50,19 @@ EXAM_QUESTION = ExamQuestion(
     ("The reader means to be back soon.", "A book lies on the bed.", "The lamp is switched on."),
     right=0,
 )
-WaitFor = Callable[[Job], Job]
+
+
+def wait_for_job(job: Job) -> None:
+    """Wait until a worker process finishes the job. Raises PlayError if it fails or takes too long."""
+    deadline = time.monotonic() + JOB_TIMEOUT_SECONDS
+    while time.monotonic() < deadline:
+        job.refresh_from_db()
+        if job.state == "done":
+            return
+        if job.state in {"failed", "cancelled"}:
+            raise PlayError(f"{job.title}: {job.error or job.state}")
+        time.sleep(0.2)
+    raise PlayError(f"{job.title}: no worker process finished it within {JOB_TIMEOUT_SECONDS} s")
 
 
 def deduplicate(users: DemoUsers) -> Job:
@@ -141,28 +148,27 @@ def launch_localization(users: DemoUsers) -> tuple[Batch, Job]:
     )
 
 
-def compute_reports(users: DemoUsers, wait_for: WaitFor) -> None:
+def compute_reports(users: DemoUsers) -> None:
     """Compute the report of each judging kind that has judgments."""
     for kind in [name for name in kind_names() if count_judgments(users.project, name)]:
-        wait_for(request_report(project=users.project, kind=kind, by=users.researcher))
+        wait_for_job(request_report(project=users.project, kind=kind, by=users.researcher))
 
 
-def launch_comparison(users: DemoUsers, min_candidates: int, wait_for: WaitFor) -> tuple[Batch, Job]:
+def launch_comparison(users: DemoUsers, min_candidates: int) -> tuple[Batch, Job]:
     """Build comparison sets and launch them for rating."""
     options = RoundOptions(min_candidates=min_candidates)
-    job = request_comparison_round(project=users.project, by=users.researcher, options=options)
-    wait_for(job)
+    wait_for_job(request_comparison_round(project=users.project, by=users.researcher, options=options))
     latest = ComparisonRound.objects.filter(project=users.project).first()
     assert latest is not None
     name = f"{users.project.name}: ratings"
     return launch_comparison_batch(round=latest, by=users.researcher, name=name)
 
 
-def seal_and_export(users: DemoUsers, out: Path, wait_for: WaitFor) -> tuple[DatasetVersion, WrittenExport]:
+def seal_and_export(users: DemoUsers, out: Path) -> tuple[DatasetVersion, WrittenExport]:
     """Seal all approved records, export them, and check the export."""
     number = users.project.versions.count()
     version = create_version(project=users.project, name=f"v0.{number + 1}", by=users.researcher)
-    wait_for(request_seal(version=version, by=users.researcher))
+    wait_for_job(request_seal(version=version, by=users.researcher))
     version.refresh_from_db()
     written = export_version(version, out / f"{users.project.slug}-{version.name}")
     check_export(written.folder)

@@ -82,10 +82,6 @@ class ItemLabels:
         """Whether the required number of readers have labelled the pair."""
         return len(self.counted) >= self.readers
 
-    def reader_label(self, reader: Hashable) -> ReaderLabel | None:
-        """Return a reader's latest label, counted or not."""
-        return self.counted.get(reader) or self.surplus.get(reader)
-
     def state(self, codebook: Codebook) -> ItemState:
         """Return the state of the pair."""
         if not self.is_complete:

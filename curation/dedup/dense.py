@@ -13,17 +13,13 @@ BLOCK_ROWS = 256
 Step = Callable[[], None]  # called between blocks; an exception ends the work
 
 
-def ignore_step() -> None:
-    """Do nothing."""
-
-
 def dense_bytes(n: int, d: int) -> int:
     """Return the memory for n rows of length d: unit rows, and two condensed arrays (ours and scipy's copy)."""
     return n * (n - 1) * 8 + n * d * 8
 
 
 def dense_tree(
-    features: NDArray[np.floating], linkage: Linkage, step: Step = ignore_step
+    features: NDArray[np.floating], linkage: Linkage, step: Step = lambda: None
 ) -> NDArray[np.float64]:
     """Return scipy's merges of (n, d) features, (n - 1, 4), heights in the linkage's unit. Raises as unit_rows does.
 
@@ -38,7 +34,7 @@ def dense_tree(
     return tree
 
 
-def condensed_cosine_distances(rows: NDArray[np.floating], step: Step = ignore_step) -> NDArray[np.float64]:
+def condensed_cosine_distances(rows: NDArray[np.floating], step: Step = lambda: None) -> NDArray[np.float64]:
     """Return pairwise 1 - cosine of (n, d) unit rows, in scipy's condensed order: (n (n - 1) / 2,)."""
     n = len(rows)
     distances = np.empty(n * (n - 1) // 2, dtype=np.float64)

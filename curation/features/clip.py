@@ -77,13 +77,13 @@ class ClipEncoder(RegionImageEncoder):
                     return_tensors="pt",
                 )
             with torch.inference_mode():
-                rows.append(_pooled_features(self._model.get_text_features(**batch.to(self._device))))
+                rows.append(pooled_features(self._model.get_text_features(**batch.to(self._device))))
         return unit_float32(torch.cat(rows).float().cpu().numpy()) if rows else self._empty_rows()
 
     def encode_pixels(self, pixels: torch.Tensor) -> NDArray[np.float32]:
         """Return (n, dim) unnormalised rows, one per image: the mean of its views."""
         with torch.inference_mode():
-            views = _pooled_features(self._model.get_image_features(pixel_values=pixels.to(self._device)))
+            views = pooled_features(self._model.get_image_features(pixel_values=pixels.to(self._device)))
         return self._mean_of_views(views)
 
 
@@ -192,8 +192,8 @@ def _load_at_commit(source: str, load: Callable[[str, str], Any]) -> tuple[Path 
         ) from error
 
 
-def _pooled_features(output: object) -> torch.Tensor:
-    # transformers 5 wraps the features; earlier versions returned the tensor itself.
+def pooled_features(output: object) -> torch.Tensor:
+    """Return a tower's projected features: transformers 5 wraps them, earlier versions return the tensor itself."""
     features = getattr(output, "pooler_output", output)
     assert isinstance(features, torch.Tensor)
     return features

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from curation.cores import usable_cores
-from curation.features.clip import ClipEncoder
+from curation.features.clip import ClipEncoder, pooled_features
 from curation.features.crops import Crop
 from curation.features.encoder import EncoderUnavailable, Precision
 
@@ -61,10 +61,7 @@ class _VisionTower(torch.nn.Module):
 
     def forward(self, pixels: torch.Tensor) -> torch.Tensor:
         """Return (n, dim) features of (n, 3, side, side) pixels."""
-        output = self.model.get_image_features(pixel_values=pixels)
-        features = getattr(output, "pooler_output", output)
-        assert isinstance(features, torch.Tensor)
-        return features
+        return pooled_features(self.model.get_image_features(pixel_values=pixels))
 
 
 def _import_openvino() -> Any:

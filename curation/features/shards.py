@@ -187,7 +187,7 @@ class ShardedVectors:
         """Return a range of rows, without a copy if it lies within one shard."""
         if rows.step in (None, 1):
             return self._take_range(*rows.indices(len(self))[:2])
-        return self._take_stepped(rows)
+        return self.take(np.arange(len(self))[rows])
 
     def take(self, rows: NDArray[np.integer]) -> NDArray[Any]:
         """Return the rows of these indices, in their order; each shard is read once."""
@@ -234,9 +234,6 @@ class ShardedVectors:
         if first < len(self._maps) and stop <= self._starts[first + 1]:
             return self._maps[first][start - self._starts[first] : max(start, stop) - self._starts[first]]
         return self.take(np.arange(start, stop))
-
-    def _take_stepped(self, rows: slice) -> NDArray[Any]:
-        return self.take(np.arange(len(self))[rows])
 
 
 def open_features(folder: Path, *, manifest_sha256: str = "", verify: bool = True) -> ShardedVectors:

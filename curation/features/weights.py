@@ -1,6 +1,7 @@
-"""Identify the weights of a model name exactly, for manifests."""
+"""Identify the weights of a model name, and the packages that run it, exactly, for manifests."""
 
 import hashlib
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from curation.features.encoder import is_hub_id
@@ -56,3 +57,16 @@ def hub_commit(source: str) -> str:
     if config is None:
         raise OSError(f"{source}: has no config.json")
     return Path(config).parent.name  # …/snapshots/<commit>/config.json
+
+
+def package_version(package: str) -> str:
+    """Return a package's version; empty if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def package_revision(package: str) -> str:
+    """Return a package's name and version; only its name if it is not installed."""
+    return f"{package} {package_version(package)}".rstrip()

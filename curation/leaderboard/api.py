@@ -1,5 +1,6 @@
 """REST API of leaderboards: table, files, a team's submissions. A team's key is a bearer token, never a cookie."""
 
+from dataclasses import asdict
 from typing import Any, cast
 
 from django.contrib.auth.models import AnonymousUser
@@ -335,7 +336,4 @@ def _table_json(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
 
 
 def _figures_json(names: list[str], figures: Any) -> dict[str, dict[str, float | None]]:
-    return {
-        name: {"value": figure.value, "low": figure.low, "high": figure.high}
-        for name, figure in zip(names, figures, strict=True)
-    }
+    return {name: asdict(figure) for name, figure in zip(names, figures, strict=True)}

@@ -1,6 +1,7 @@
 """The tables of Hessel et al. 2022 next to our figures, for a terminal and as JSON."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from curation.models import DatasetVersion
@@ -85,16 +86,7 @@ def rows_as_json(rows: Iterable[AblationRow]) -> list[dict[str, Any]]:
             "evaluation": row.evaluation.pk if row.evaluation is not None else None,
             "differs": list(row.differences),
             "pairs_known_from_training": row.known_pairs,
-            "cells": {
-                name: {
-                    "paper": cell.paper,
-                    "value": cell.value,
-                    "low": cell.low,
-                    "high": cell.high,
-                    "n": cell.n,
-                }
-                for name, cell in row.cells.items()
-            },
+            "cells": {name: asdict(cell) for name, cell in row.cells.items()},
         }
         for row in rows
     ]

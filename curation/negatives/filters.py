@@ -14,7 +14,7 @@ from curation.dedup.cuts import ByNumber, Linkage, ignore_progress
 from curation.dedup.hierarchical import cluster
 from curation.dedup.matmul_backends import MatmulBackend
 from curation.dedup.members import keep_first, keep_medoid, keep_random
-from curation.negatives.options import DEFAULT_SOFT_SHARE, GoldStrictness, KeepRule
+from curation.negatives.options import DEFAULT_SOFT_SHARE, KeepRule
 from curation.records import InvalidInput
 
 
@@ -68,19 +68,6 @@ def soft_deduplicate_texts(
     else:
         kept = keep_first(labels) if keep is KeepRule.FIRST else keep_medoid(labels, text_vectors)
     return SoftClusters(labels=labels, kept=np.sort(kept))
-
-
-def mask_above_gold(
-    row: NDArray[np.floating], gold: int, strictness: GoldStrictness = GoldStrictness.ABOVE
-) -> NDArray[np.bool_]:
-    """Return a mask of the n inferences that are more plausible than the gold one, which is never in the mask.
-
-    kernels.count_candidates applies the same rule to blocks. row: (n,) plausibility for one instance. gold: the index
-    of the instance's own inference.
-    """
-    passes = row > row[gold] if strictness is GoldStrictness.ABOVE else row >= row[gold]
-    passes[gold] = False
-    return passes
 
 
 def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArray[np.int64]:

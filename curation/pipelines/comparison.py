@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
+from curation.features.weights import package_version
 from curation.models import ComparisonRound, Pair, Scorer, Subject
 from curation.negatives.comparison_sets import (
     ComparisonSetResult,
@@ -26,18 +27,11 @@ from curation.negatives.filters import SoftClusters, soft_deduplicate_texts
 from curation.negatives.options import ExecutionOptions, KeepRule
 from curation.negatives.plausibility import EmbeddingPlausibility
 from curation.negatives.set_score import SetRanking
-from curation.pipelines.encoders import (
-    RoundEncoders,
-    get_preprocessing,
-    get_region_mode,
-    get_round_encoders,
-    is_thread_safe,
-)
+from curation.pipelines.encoders import RoundEncoders, get_region_mode, get_round_encoders, is_thread_safe
 from curation.pipelines.matmul_backends import choose_matmul_backend
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.score_matmul_backends import choose_score_backend
-from curation.pipelines.texts.texts_common import package_version
-from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
-from curation.records import InvalidInput
+from curation.pipelines.vectors import StepCounter, VectorOrigin, encoder_origin, get_vectors, open_image
 from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import count_known_and_accepted_pairs, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
@@ -81,18 +75,8 @@ def build_comparison_round(
     round_encoders = given_encoders or get_round_encoders(encoder)
     steps = StepCounter(STAGES * len(pairs), progress)
     regions = _region_vectors(project, pairs, round_encoders, steps)
-    inferences = _text_vectors(
-        project,
-        pairs,
-        VectorOrigin(
-            round_encoders.name,
-            round_encoders.revision,
-            Subject.TEXTS,
-            preprocessing=get_preprocessing(round_encoders),
-        ),
-        round_encoders.encode_texts,
-        steps,
-    )
+    origin = encoder_origin(round_encoders, Subject.TEXTS)
+    inferences = _text_vectors(project, pairs, origin, round_encoders.encode_texts, steps)
     sentences = _text_vectors(
         project,
         pairs,
@@ -105,11 +89,9 @@ def build_comparison_round(
         round_encoders.encode_sentences,
         steps,
     )
-    try:
+    with refuse_invalid_input():
         plausibility = EmbeddingPlausibility(regions, inferences, choose_score_backend())
         soft, result = _choose_sets(pairs, options, sentences, plausibility, steps)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     built = _make_round(pairs, soft, result, round_encoders, options)
     built.provenance.update(_scorer_provenance(scorer, options))
     return store_round(project=project, options=options, built=built, by=by, job=job, scorer=scorer)
@@ -187,13 +169,7 @@ def _region_vectors(
 ) -> NDArray[np.float32]:
     return get_vectors(
         project=project,
-        origin=VectorOrigin(
-            round_encoders.name,
-            round_encoders.revision,
-            Subject.REGIONS,
-            region_mode=get_region_mode(round_encoders).value,
-            preprocessing=get_preprocessing(round_encoders),
-        ),
+        origin=encoder_origin(round_encoders, Subject.REGIONS, get_region_mode(round_encoders).value),
         items=pairs,
         fingerprints=[content_sha256([pair.image.sha256, pair.boxes]) for pair in pairs],
         ids=[pair.instance_id for pair in pairs],

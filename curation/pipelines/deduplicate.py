@@ -19,9 +19,9 @@ from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
 from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
-from curation.pipelines.encoders import ImageEncoder, get_image_encoder, get_preprocessing, is_thread_safe
+from curation.pipelines.encoders import ImageEncoder, get_image_encoder, is_thread_safe
 from curation.pipelines.matmul_backends import choose_matmul_backend
-from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors, open_image
 from curation.records import InvalidInput
 from curation.selectors.duplicates import pairs_marked_different
 from curation.selectors.images import available_images
@@ -57,11 +57,6 @@ class DeduplicationResult:
     threshold: float | None
     options: dict[str, Any]
     groups: dict[int, list[int]]
-
-    @property
-    def kept_count(self) -> int:
-        """Number of images that remain available when the others are set aside."""
-        return self.images - (self.to_set_aside if self.marked is None else self.marked)
 
     def summary(self) -> dict[str, Any]:
         """Return the result for the job's row."""
@@ -163,9 +158,7 @@ def _image_vectors(
     """Return the vector of each image, cached if possible; each image is a step."""
     return get_vectors(
         project=project,
-        origin=VectorOrigin(
-            encoder.name, encoder.revision, Subject.IMAGES, preprocessing=get_preprocessing(encoder)
-        ),
+        origin=encoder_origin(encoder, Subject.IMAGES),
         items=images,
         fingerprints=[image.sha256 for image in images],
         ids=[str(image.pk) for image in images],

@@ -16,7 +16,8 @@ from curation.features.encoder import (
     Precision,
 )
 from curation.features.factory import get_encoder
-from curation.records import InvalidInput, Region
+from curation.pipelines.refusals import refuse_invalid_input
+from curation.records import Region
 from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, weights_folder
 from hits.domain.images.region_drawing import RegionMode
 from hits.services.errors import Refused
@@ -126,12 +127,10 @@ def get_feature_encoder(
 def _get_joint_encoder(
     name: str, *, precision: Precision = Precision.AUTO, crop: Crop = Crop.TWO_SQUARES
 ) -> Encoder:
-    try:
+    with refuse_invalid_input():  # includes EncoderUnavailable
         if name.startswith(SCORER_PREFIX):
             return _load_scorer_encoder(name, precision)
         return get_encoder(name, precision=precision, crop=crop)
-    except InvalidInput as error:  # includes EncoderUnavailable
-        raise Refused(str(error)) from error
 
 
 def _load_scorer_encoder(name: str, precision: Precision) -> Encoder:

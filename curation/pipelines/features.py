@@ -5,7 +5,7 @@ and media folder. After a kill the next run makes the missing shards, bit for bi
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,20 @@ from numpy.typing import NDArray
 from curation.features.crops import Crop
 from curation.features.encoder import Precision
 from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder
-from curation.models import FeatureSet, Pair, Subject
+from curation.models import FeatureSet, Subject
 from curation.pipelines.encoders import get_feature_encoder
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.vectors import (
     StepCounter,
     VectorOrigin,
     cached_vectors,
     encode_batches,
+    encoder_origin,
     make_spec,
     open_image,
     seal_shards,
 )
-from curation.records import InvalidInput, Region
+from curation.records import Region
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURE_SHARD
 from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
@@ -47,14 +49,6 @@ from hits.services.jobs.jobs import Progress
 from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
 Encode = Callable[[Sequence[Any]], NDArray[np.floating]]
-
-
-@dataclass(frozen=True, slots=True)
-class EncodingItems:
-    """The objects to encode, and their ids and hashes in the same order."""
-
-    objects: Sequence[Any]
-    items: Sequence[EncodedItem]
 
 
 def make_features(progress: Progress) -> dict[str, Any]:
@@ -122,28 +116,24 @@ def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[Feature
     """
     encoder = _load_encoder(options.encoder, options.precision, options.crop)
     precision = encoder.preprocessing["precision"]
-    selected = _select_items(project, options)
-    if not selected.items:
+    items = _select_items(project, options)
+    if not items:
         raise Refused(f"{options.description}: there are none; import or approve some first")
-    hashes = [item.sha256 for item in selected.items]
+    hashes = [item.sha256 for item in items]
     spec = make_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
     row = get_or_create_feature_set(project=project, spec=spec)
     if cached_vectors(project, spec) is None:
         reopen_features(row=row, spec=spec)
         row.refresh_from_db()
-        try:
-            _shard_folder(row, spec).write_items(selected.items)
-        except InvalidInput as error:
-            raise Refused(str(error)) from error
+        with refuse_invalid_input():
+            _shard_folder(row, spec).write_items(items)
     return row, replace(options, precision=precision)
 
 
 def vector_origin(encoder: Any, options: FeatureOptions) -> VectorOrigin:
     """Return the origin of the vectors for a set's row."""
     _check_region_mode(encoder, options)
-    return VectorOrigin(
-        encoder.name, encoder.revision, Subject(options.subject), encoder.preprocessing, options.region_mode
-    )
+    return encoder_origin(encoder, Subject(options.subject), options.region_mode)
 
 
 def missing_shards(row: FeatureSet, options: FeatureOptions) -> list[tuple[int, int]]:
@@ -174,23 +164,19 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
             f"but the set was begun with {row.revision}; start again"
         )
     objects = _load_objects(row.project, options, folder.items(rows))
-    try:
+    with refuse_invalid_input():
         # Texts share one tokenizer; they are faster with all threads on one batch.
         is_parallel = options.subject != Subject.TEXTS
         blocks = encode_batches(objects, _make_encode(encoder, options), step, parallel=is_parallel)
         folder.write(shard, blocks)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
 
 
 def seal_feature_set(row: FeatureSet, options: FeatureOptions) -> FeatureSet:
     """Write the manifest when all shards exist; return the completed row."""
     if not row.is_complete:
         spec = _feature_spec(row, options)
-        try:
+        with refuse_invalid_input():
             seal_shards(row.project, spec, _shard_folder(row, spec))
-        except InvalidInput as error:
-            raise Refused(str(error)) from error
         row.refresh_from_db()
     return row
 
@@ -227,11 +213,11 @@ def _shard_folder(row: FeatureSet, spec: FeatureSpec) -> ShardFolder:
     return ShardFolder(Path(settings.MEDIA_ROOT) / features_path(row.project, spec))
 
 
-def _select_items(project: Project, options: FeatureOptions) -> EncodingItems:
+def _select_items(project: Project, options: FeatureOptions) -> list[EncodedItem]:
     objects: Sequence[Any] = (
         available_images(project) if options.subject == Subject.IMAGES else list(accepted_pairs(project))
     )
-    return EncodingItems(objects, [_make_item(item, options) for item in objects])
+    return [_make_item(item, options) for item in objects]
 
 
 def _make_item(item: Any, options: FeatureOptions) -> EncodedItem:
@@ -268,9 +254,7 @@ def _make_encode(encoder: Any, options: FeatureOptions) -> Encode:
         return lambda batch: encoder.encode_texts([getattr(pair, options.text) for pair in batch])
     mode = RegionMode(options.region_mode)
     return lambda batch: encoder.encode_regions(
-        [open_image(pair.image) for pair in batch], [_boxes(pair) for pair in batch], mode
+        [open_image(pair.image) for pair in batch],
+        [[Region(**box) for box in pair.boxes] for pair in batch],
+        mode,
     )
-
-
-def _boxes(pair: Pair) -> list[Region]:
-    return [Region(**box) for box in pair.boxes]

@@ -6,7 +6,7 @@ Copies are also found without vectors: equal stored files, and images with the s
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -15,9 +15,9 @@ from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
 from curation.models import Subject
-from curation.pipelines.encoders import ImageEncoder, get_image_encoder, get_preprocessing
-from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
-from curation.records import InvalidInput
+from curation.pipelines.encoders import ImageEncoder, get_image_encoder
+from curation.pipelines.refusals import refuse_invalid_input
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors, open_image
 from curation.selectors.leakage import ComparedImage, images_to_compare
 from curation.services.leakage import CompareBy, LeakageOptions, LeakageResult, SimilarPair, store_leaks
 from curation.sources import leakage
@@ -69,21 +69,20 @@ def check_leakage(
         raise Refused("splits: fewer than two have images; import images with their splits first")
     steps = StepCounter(2 * len(all_images), progress)
     compared = _encode_images(project, all_images, compared_rows, options, encoder, steps)
-    try:
+    with refuse_invalid_input():
         near_pairs = _find_near_pairs(
             compared,
             options,
             _ProductProgress(steps, len(all_images), leakage.count_products(compared.splits)),
         )
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     leaks = _collect_leaks(compared, near_pairs, options)
     facts = {
         "without_split": sum(not image.split for image in all_images),
         "set_aside": sum(image.set_aside for image in all_images),
         "seconds": round(time.monotonic() - started, 1),
     }
-    run = store_leaks(project=project, options=options, leaks=_add_provenance(leaks, facts), by=by)
+    leaks = replace(leaks, provenance={**leaks.provenance, **facts})
+    run = store_leaks(project=project, options=options, leaks=leaks, by=by)
     return {"run": run.pk, "images": run.checked, "found": run.found, "kept": len(leaks.pairs)}
 
 
@@ -120,12 +119,7 @@ def _encode_images(
     image_encoder = encoder or get_image_encoder(options.encoder)
     vectors = get_vectors(
         project=project,
-        origin=VectorOrigin(
-            image_encoder.name,
-            image_encoder.revision,
-            Subject.IMAGES,
-            preprocessing=get_preprocessing(image_encoder),
-        ),
+        origin=encoder_origin(image_encoder, Subject.IMAGES),
         items=[image.pk for image in all_images],
         ids=[str(image.pk) for image in all_images],
         fingerprints=[image.sha256 for image in all_images],
@@ -214,14 +208,3 @@ def _count_pairs(
         if near_pairs is None or cosine < options.threshold:
             by_splits[tuple(sorted((splits[first], splits[second])))] += 1
     return by_splits.total(), dict(by_splits)
-
-
-def _add_provenance(leaks: LeakageResult, facts: dict[str, Any]) -> LeakageResult:
-    return LeakageResult(
-        leaks.encoder,
-        leaks.revision,
-        leaks.checked,
-        leaks.found,
-        leaks.pairs,
-        {**leaks.provenance, **facts},
-    )

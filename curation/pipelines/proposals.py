@@ -5,7 +5,7 @@ may run in any order. A killed or cancelled job resumes where it stopped; existi
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,11 +21,12 @@ from curation.cores import usable_cores
 from curation.features.parallel import map_in_threads
 from curation.files import file_sha256
 from curation.models import ImageProposals, Pair, ProposalRun
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.vectors import open_image
 from curation.proposals.detector import DEFAULT_LIMIT, BoxRow, Detector
 from curation.proposals.factory import get_detector
 from curation.proposals.overlap import Recall, RecallAccumulator, best_overlaps
-from curation.proposals.published import BoxLayout, ProposalEntry, entry_boxes, read_entries, recognise_layout
+from curation.proposals.published import BoxLayout, entry_boxes, read_entries, recognise_layout
 from curation.records import InvalidInput
 from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import PROPOSALS_SUBJOB
@@ -63,13 +64,11 @@ def fill_proposal_run(*, run: ProposalRun, last: int, progress: Progress) -> Rec
         SplitIntoSubjobs: photos have no boxes yet; the job is called again when they have.
         Refused: the detector or the file is not available, or differs from the one at the start of the run.
     """
-    try:
+    with refuse_invalid_input():
         if not run.is_complete and run.detector.startswith(proposal_services.FILE_PREFIX):
             _import_file(run, progress)
         elif not run.is_complete:
             _start_subjobs(run, last, progress)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     proposal_services.complete_run(run=run)
     return measure_run(run=run, progress=progress)
 
@@ -82,10 +81,8 @@ def run_proposal_subjob(*, run: ProposalRun, first: int, last: int, progress: Pr
             all other photos have their boxes.
         Cancelled: the job was cancelled; found boxes are saved.
     """
-    try:
+    with refuse_invalid_input():
         _propose(run, list(proposal_selectors.images_without_boxes(run, first=first, last=last)), progress)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
 
 
 def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
@@ -254,7 +251,7 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
     seen: set[int] = set()
     records = unknown = 0
     sandbox.check(path)
-    entries = _match_entries_to_photos(path, photos)
+    entries = ((entry, photos.get(entry.url)) for entry in read_entries(path))
     while batch := list(islice(entries, RECORD_CHUNK_SIZE)):
         found: dict[int, list[BoxRow]] = {}
         for entry, photo in batch:
@@ -274,12 +271,6 @@ def _import_file(run: ProposalRun, progress: Progress) -> None:
             f"{path}: names none of the project's photos; import them with the addresses in the file"
         )
     progress.log(f"{len(seen)} of {len(photos)} photos have boxes; {unknown} records are about other photos")
-
-
-def _match_entries_to_photos(
-    path: Path, photos: PhotoIndex
-) -> Iterator[tuple[ProposalEntry, tuple[int, int, int] | None]]:
-    return ((entry, photos.get(entry.url)) for entry in read_entries(path))
 
 
 def _choose_layout(run: ProposalRun, path: Path, photos: PhotoIndex) -> BoxLayout:

@@ -1,7 +1,7 @@
 """Vectors of images, regions and texts, computed once and stored in shards in the media folder."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,8 @@ from curation.cores import usable_cores
 from curation.features.parallel import map_in_threads
 from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder, combine_hashes, open_features
 from curation.models import FeatureSet, Subject
+from curation.pipelines.encoders import get_preprocessing
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
 from curation.services.features import complete_features, features_path
 from hits.domain.hashing import content_sha256
@@ -42,6 +44,11 @@ class VectorOrigin:
     subject: Subject
     preprocessing: dict[str, Any]
     region_mode: str = ""
+
+
+def encoder_origin(encoder: Any, subject: Subject, region_mode: str = "") -> VectorOrigin:
+    """Return the origin of an encoder's vectors; it has a name, a revision, and perhaps a preprocessing."""
+    return VectorOrigin(encoder.name, encoder.revision, subject, get_preprocessing(encoder), region_mode)
 
 
 def open_image(image: Image) -> Pillow.Image:
@@ -85,17 +92,15 @@ def get_vectors(
     """
     hashes = [text if _SHA256.fullmatch(text) else content_sha256(text) for text in fingerprints]
     spec = make_spec(origin, hashes)
-    try:
+    with refuse_invalid_input():
         cached = cached_vectors(project, spec)
         if cached is not None:
             step(len(items))
             return cached
         folder = ShardFolder(Path(settings.MEDIA_ROOT) / features_path(project, spec))
-        folder.write_items(_make_items(ids, hashes))
+        folder.write_items([EncodedItem(name, sha256) for name, sha256 in zip(ids, hashes, strict=True)])
         _make_shards(folder, spec, items, encode, step, parallel)
         return seal_shards(project, spec, folder)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
 
 
 def make_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> FeatureSpec:
@@ -137,8 +142,9 @@ def encode_batches(
 ) -> NDArray[np.float32]:
     """Return the vectors of one shard. Its batches are always the same, so that its bytes are reproducible."""
     threads = usable_cores() if parallel else 1
+    batches = (items[start : start + BATCH_SIZE] for start in range(0, len(items), BATCH_SIZE))
     rows = []
-    with closing(map_in_threads(encode, _batches(items), threads=threads)) as done:
+    with closing(map_in_threads(encode, batches, threads=threads)) as done:
         for batch in done:
             rows.append(np.asarray(batch, dtype=np.float32))
             step(len(batch))
@@ -169,15 +175,6 @@ def _make_shards(
             folder.write(shard, encode_batches(batch, encode, step, parallel=parallel))
         else:
             step(len(rows))
-
-
-def _make_items(ids: Sequence[str], hashes: Sequence[str]) -> list[EncodedItem]:
-    return [EncodedItem(name, sha256) for name, sha256 in zip(ids, hashes, strict=True)]
-
-
-def _batches(items: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    for start in range(0, len(items), BATCH_SIZE):
-        yield items[start : start + BATCH_SIZE]
 
 
 class StepCounter:

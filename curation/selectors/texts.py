@@ -10,7 +10,6 @@ from curation.audits.labels import assign_letters
 from curation.models import AnalysisKind, Pair, Source, SourceRecord, TextAnalysis, TextReview, TextScore
 from curation.selectors.jobs import ANALYSE_TEXTS
 from curation.selectors.pairs import accepted_pairs
-from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Image, Job, Project
 from hits.selectors.records import id_chunks
 from validation.domain.reports.planner import Interval, wilson_interval
@@ -96,11 +95,6 @@ def latest_jobs_by_kind(project: Project) -> dict[AnalysisKind, Job]:
     for job in rows:
         newest.setdefault(AnalysisKind(job.args["kind"]), job)
     return newest
-
-
-def is_job_open(job: Job | None) -> bool:
-    """Whether a job is queued or running."""
-    return job is not None and job.state in OPEN_JOB_STATES
 
 
 def pairs_by_pk(project: Project, pks: Iterable[int]) -> dict[int, Pair]:

@@ -201,16 +201,10 @@ def evaluation_set_options(evaluation: Evaluation) -> EvaluationSetOptions:
 def _override_options(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
     """Return the options with the given texts and region mode."""
     try:
-        sets = EvaluationSetOptions(**asdict(options.sets) | {"texts": texts or options.sets.texts})
+        sets = replace(options.sets, texts=texts or options.sets.texts)
     except InvalidInput as error:
         raise Refused(str(error)) from error
-    return EvaluationOptions(
-        sets=sets,
-        proposals=options.proposals,
-        region_mode=region_mode or options.region_mode,
-        label=options.label,
-        extra_facts=options.extra_facts,
-    )
+    return replace(options, sets=sets, region_mode=region_mode or options.region_mode)
 
 
 def _create_and_queue(

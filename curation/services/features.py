@@ -1,10 +1,8 @@
 """Request feature sets, and record their facts. A pipeline writes the files."""
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
@@ -101,11 +99,6 @@ def request_features(
         queue=queue,
         options=asdict(chosen),
     )
-
-
-def features_folder(row: FeatureSet) -> Path:
-    """Return the folder of a set's files."""
-    return Path(settings.MEDIA_ROOT) / row.path
 
 
 def features_path(project: Project, spec: FeatureSpec) -> str:

@@ -148,7 +148,6 @@ def create_sealed_version(
     project: Project,
     name: str,
     by: AbstractBaseUser | None,
-    note: str = "",
     selection: Selection | None = None,
     progress: ProgressReport | None = None,
 ) -> DatasetVersion:
@@ -167,7 +166,7 @@ def create_sealed_version(
     )
 
     def create() -> DatasetVersion:
-        return create_version(project=project, name=name, by=by, note=note, selection=selection)
+        return create_version(project=project, name=name, by=by, selection=selection)
 
     return _seal(draft, by, progress, create=create)
 
@@ -344,7 +343,7 @@ def _compute_seal(version: DatasetVersion, plan: Plan) -> str:
         rows=plan.row_count,
         selection=plan.selection.as_json(),
     )
-    return seal_sha256(seal_lines(header, plan.sealed_images(), plan.sealed_rows()))
+    return seal_sha256(seal_lines(header, plan.images, plan.sealed_rows()))
 
 
 def _statistics(draft: DatasetVersion, plan: Plan) -> dict[str, object]:

@@ -58,10 +58,9 @@ def scan_folder(root: Path) -> ImportableContents:
     """
     scan = _FolderScan(root)
     read_folders = list(scan.folders())
+    files = (folder.path / name for folder in read_folders for name in folder.files)
     lists = sorted(
-        path.relative_to(root).as_posix()
-        for path in _file_paths(read_folders)
-        if path.suffix.lower() in _LIST_SUFFIXES
+        path.relative_to(root).as_posix() for path in files if path.suffix.lower() in _LIST_SUFFIXES
     )
     return ImportableContents(
         visual_genome=[_to_collection(item, root) for item in read_folders if _is_visual_genome(item)],
@@ -88,10 +87,6 @@ def _is_visual_genome(folder: _Folder) -> bool:
 
 def _to_collection(folder: _Folder, root: Path) -> FoundCollection:
     return FoundCollection(folder.path.relative_to(root).as_posix(), folder.files)
-
-
-def _file_paths(folders: Sequence[_Folder]) -> Iterator[Path]:
-    return (folder.path / name for folder in folders for name in folder.files)
 
 
 class _FolderScan:

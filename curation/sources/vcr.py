@@ -315,8 +315,7 @@ def _read_metadata(path: Path, location: str, objects: Sequence[str] | None) -> 
         for index, (box, name) in enumerate(zip(boxes, names, strict=True))
     ]
     width, height = (
-        fields.require_integer(record, "width", location, minimum=1),
-        fields.require_integer(record, "height", location, minimum=1),
+        fields.require_integer(record, name, location, minimum=1) for name in ("width", "height")
     )
     return _Metadata(width, height, tuple(regions))
 

@@ -120,7 +120,7 @@ class _VisualGenomeReader:
                     known.add(image_id)
                     image = self._make_image(record, image_id, location)
                     if self._is_selected(image_id, splits, allowed):
-                        images.append((image, splits.get(image_id) or self._default_split()))
+                        images.append((image, splits.get(image_id) or self._source.rest or DEFAULT_SPLIT))
         self._check_known("the lists of splits", set(splits) - known)
         self._check_known("the lists of allowed images", allowed - known)
         selected = self._find_files(images, present)
@@ -162,9 +162,6 @@ class _VisualGenomeReader:
             self._scan.count_left_out("in no list of a split")
             return False
         return True
-
-    def _default_split(self) -> str:
-        return self._source.rest or DEFAULT_SPLIT
 
     def _find_files(
         self, images: Sequence[tuple[SourceImage, str]], present: Mapping[str, set[str]]
@@ -282,12 +279,10 @@ def _parse_regions(record: Mapping[str, Any], location: str) -> tuple[str, list[
     for at, value in enumerate(fields.require_list(record, "regions", location), start=1):
         region_location = f"{location}, region {at}"
         region = fields.require_object(value, region_location)
-        left, top = (
-            fields.require_number(region.get("x"), "x", region_location),
-            fields.require_number(region.get("y"), "y", region_location),
+        left, top, width, height = (
+            fields.require_number(region.get(name), name, region_location)
+            for name in ("x", "y", "width", "height")
         )
-        width = fields.require_number(region.get("width"), "width", region_location)
-        height = fields.require_number(region.get("height"), "height", region_location)
         phrase = region.get("phrase")
         if not isinstance(phrase, str):
             raise InvalidInput(f"{region_location}: phrase is missing; give the published file")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from curation.texts.words import word_spans
+from curation.texts.words import word_set, word_spans
 from hits.hints.word_lists import PROFANITY
 
 
@@ -36,37 +36,33 @@ GROUP_WEIGHTS = {
 HARMLESS_FACTOR = 1 / 3  # of a word's weight, if the text has a word that makes it probably harmless
 
 
-def _word_set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # Short and curated after what the paper's readers found: sexualised content, stigmas of weight, mind and gender, dark
 # remarks about death. It misses most of what a trained model would see, and it cannot tell who is meant.
 _WORDS = {
     WordGroup.SWEARING: frozenset(PROFANITY),
-    WordGroup.SEXUAL: _word_set("""
+    WordGroup.SEXUAL: word_set("""
         boob boobs breasts brothel erotic genitals hooker hookers horny kinky lewd naked nude nudity orgy
         orgasm penis porn porno pornography promiscuous prostitute prostitutes seductive seductively sex
         sexual sexually sexy stripper strippers topless vagina
         """),
-    WordGroup.STIGMA: _word_set("""
+    WordGroup.STIGMA: word_set("""
         chubby crazy creepy cripple crippled crossdresser deranged disgusting dumb fat fatso fatty freak
         freaks fugly gross hideous homo idiot idiots imbecile insane lard loser losers lunatic lunatics
         midget midgets obese overweight psycho psychopath pathetic savage savages schizo stupid ugly weirdo
         weirdos
         """),
-    WordGroup.HARM: _word_set("""
+    WordGroup.HARM: word_set("""
         abuse abused abusive assault assaulted corpse dead deadly death die dies dying execute executed gore
         gory hang hanged hate hates kill killed killer killers killing kills lynch molest molested murder
         murdered murderer rape raped rapist shoot slaughter stab stabbed strangle strangled suicidal suicide
         terrorist terrorists torture tortured
         """),
-    WordGroup.SOILED: _word_set("""
+    WordGroup.SOILED: word_set("""
         dirty drunk drunken dump filthy foul nasty pee poop poor scum sleazy slob slobs smelly stinks stinky
         trash trashy urine vomit
         """),
 }
-_OBJECT_WORDS = _word_set("""
+_OBJECT_WORDS = word_set("""
     bathroom bathtub bike boat boots bottle bowl bowls boots bucket building bus car carpet ceiling clothes
     clothing couch counter cup cups dish dishes dog door fabric feet floor fork glass glasses glove gloves
     grill hair hands house jacket jeans kitchen knife laundry mirror mop mud oven pan pans pants paws plate
@@ -74,38 +70,38 @@ _OBJECT_WORDS = _word_set("""
     table tile tiles tire tires toilet towel towels train truck van vehicle wall walls water wheel wheels
     window windows
     """)
-_PLANT_WORDS = _word_set(
+_PLANT_WORDS = word_set(
     "battery branch branches end flower flowers garden grass ground leaf leaves limbs phone plant plants tree trees"
 )
 # A word of the list is probably harmless in a text with one of these: "a dirty spoon", "a dead tree".
 HARMLESS_NEIGHBOURS = {
     "dirty": _OBJECT_WORDS,
     "filthy": _OBJECT_WORDS,
-    "nasty": _OBJECT_WORDS | _word_set("fall rain storm weather wind"),
-    "trash": _word_set(
+    "nasty": _OBJECT_WORDS | word_set("fall rain storm weather wind"),
+    "trash": word_set(
         "bag bags bin bins can cans collected collection container containers day garbage recycling truck"
     ),
-    "dump": _word_set("bed load truck trucks"),
-    "poor": _word_set("condition light lighting quality reception service soil visibility weather"),
-    "pee": _word_set("dog dogs puppy"),
-    "poop": _word_set("bag bags bird birds dog dogs horse pigeon"),
+    "dump": word_set("bed load truck trucks"),
+    "poor": word_set("condition light lighting quality reception service soil visibility weather"),
+    "pee": word_set("dog dogs puppy"),
+    "poop": word_set("bag bags bird birds dog dogs horse pigeon"),
     "dead": _PLANT_WORDS,
-    "die": _PLANT_WORDS | _word_set("cast cut dice"),
+    "die": _PLANT_WORDS | word_set("cast cut dice"),
     "dying": _PLANT_WORDS,
-    "hang": _word_set(
+    "hang": word_set(
         "clothes coat coats curtain curtains decorations glider hook hooks laundry out picture pictures"
     ),
-    "shoot": _word_set(
+    "shoot": word_set(
         "ball basketball basket commercial film hoop hoops movie photo photograph picture pictures video"
     ),
-    "kill": _word_set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
-    "killing": _word_set("bacteria bugs germs time weeds"),
-    "fat": _word_set("content free low meat milk steak"),
-    "gross": _word_set("weight"),
-    "crazy": _word_set("colors colours hair hat pattern shirt socks weather"),
-    "naked": _word_set("branches eye tree trees"),
-    "hate": _word_set("broccoli rain snow vegetables"),
-    "ugly": _word_set("sweater sweaters"),
+    "kill": word_set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
+    "killing": word_set("bacteria bugs germs time weeds"),
+    "fat": word_set("content free low meat milk steak"),
+    "gross": word_set("weight"),
+    "crazy": word_set("colors colours hair hat pattern shirt socks weather"),
+    "naked": word_set("branches eye tree trees"),
+    "hate": word_set("broccoli rain snow vegetables"),
+    "ugly": word_set("sweater sweaters"),
 }  # fmt: skip
 
 

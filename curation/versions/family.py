@@ -127,17 +127,6 @@ class Family(RefusesOldNames, ABC):
         """The types of records that versions contain."""
         return tuple(dict.fromkeys(part.record_type for part in self.parts if part.record_type))
 
-    def part(self, name: str) -> Part:
-        """Return the part with this name.
-
-        Raises:
-            LookupError: the family has no such part.
-        """
-        for part in self.parts:
-            if part.name == name:
-                return part
-        raise LookupError(f"family {self.name} has no part {name!r}")
-
     @abstractmethod
     def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
         """Add all rows of the version to ``plan``, and all excluded rows with their reason.

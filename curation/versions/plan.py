@@ -17,15 +17,6 @@ from hits.models import Image, Worker
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedImage:
-    """A planned image. ``facts`` are plain JSON: name, size in pixels, credit, licence."""
-
-    url: str
-    sha256: str
-    facts: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
 class PlannedRow:
     """A planned row. ``workers`` are keyed hashes; ``sha256`` is the hash of the row's canonical JSON."""
 
@@ -109,10 +100,10 @@ class Plan:
         return int(self._spool.first_value("SELECT count(*) FROM planned"))
 
     @property
-    def images(self) -> Iterator[PlannedImage]:
+    def images(self) -> Iterator[SealedImage]:
         """The images, oldest first."""
         for url, sha256, facts in self._spool.rows("SELECT url, sha256, facts FROM image ORDER BY pk"):
-            yield PlannedImage(url, sha256, json.loads(facts))
+            yield SealedImage(url, sha256, json.loads(facts))
 
     @property
     def rows(self) -> Iterator[PlannedRow]:
@@ -127,10 +118,6 @@ class Plan:
         """Return the published rows with some ids; missing ones are left out."""
         found = (row for key in ids for row in self._rows("WHERE instance_id = ? AND part = ?", key, part))
         return {row.instance_id: row.row for row in found}
-
-    def sealed_images(self) -> Iterator[SealedImage]:
-        """Yield the checksum entry of each image."""
-        return (SealedImage(image.url, image.sha256, image.facts) for image in self.images)
 
     def sealed_rows(self) -> Iterator[SealedRow]:
         """Yield the checksum entry of each row."""
@@ -159,13 +146,13 @@ def image_reference(image: Image) -> dict[str, Any]:
     return {"url": image_url(image), "width": image.width, "height": image.height}
 
 
-def plan_image(image: Image) -> PlannedImage:
+def plan_image(image: Image) -> SealedImage:
     """Return an image as planned for a version.
 
     Raises:
         UnknownSplit: its split is unknown.
     """
-    return PlannedImage(
+    return SealedImage(
         url=image_url(image),
         sha256=image.sha256,
         facts={

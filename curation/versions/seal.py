@@ -30,7 +30,7 @@ class SealHeader:
 
 @dataclass(frozen=True, slots=True)
 class SealedImage:
-    """An image line: its url, the sha256 of its file, and further facts."""
+    """An image line: its url, the sha256 of its file, and facts: its name, size in pixels, credit, licence, split."""
 
     url: str
     sha256: str

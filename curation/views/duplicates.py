@@ -11,12 +11,12 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from curation import services
 from curation.models import DuplicateRun, DuplicateRunState
 from curation.selectors import duplicates
 from curation.selectors.features import used_encoders
 from curation.selectors.job_lists import last_finished_job
 from curation.selectors.jobs import DEDUPLICATE, latest_job
+from curation.services import dedup as services
 from curation.services.sources import SOURCE_TITLES
 from curation.views.forms import DedupForm
 from curation.views.pages import tab_context

@@ -13,8 +13,7 @@ from curation.negatives.candidate_floor import MIN_CANDIDATES
 from curation.negatives.options import MAX_VERBATIM, SET_SIZE
 from curation.selectors.round_sets import SetOrder
 from curation.selectors.scorers import SCORER_PREFIX
-from curation.services import JudgePageOptions, RoundOptions
-from curation.services.comparison import PAGE_SIZES
+from curation.services.comparison import PAGE_SIZES, JudgePageOptions, RoundOptions
 from curation.services.dedup import near_copy_distance
 from curation.services.sources import SOURCE_TITLES
 from curation.views.features import ENCODER_LABELS, PUBLISHED_CLIP

@@ -32,14 +32,13 @@ from curation.views.pages import tab_context
 from hits.charts.chart import Chart
 from hits.charts.histograms import histogram
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
 from hits.models import Image, Project
 from hits.selectors.images.images import image_facts
 from hits.services.errors import Refused
 from hits.services.images.duplicates import unmark_duplicate
 from hits.views.access import project_page
-from hits.views.pages import action_messages, get_or_404, get_page
+from hits.views.pages import action_messages, get_or_404, get_page, job_if_open
 from hits.views.users import signed_in_user
 
 PAIRS_PER_PAGE = 12
@@ -51,7 +50,6 @@ VERDICT_FILTERS = {
     ALL: "All",
 }
 SET_ASIDE = "aside"
-KEYS = {"same": "s", "different": "d", "aside": "a"}
 ID_LABELS = {"coco": "COCO photo", "flickr": "Flickr photo"}
 
 
@@ -166,13 +164,13 @@ def _render_page(
     request: HttpRequest, project: Project, *, form: LeakageForm | None = None, status: int = 200
 ) -> HttpResponse:
     job = latest_job(project, LEAKAGE)
-    is_open = job is not None and job.state in OPEN_JOB_STATES
+    running = job_if_open(job)
     found = leakage_runs(project)
     run = _select_run(found, request.GET.get("run", ""))
     context: dict[str, Any] = tab_context(project, "leakage") | {
         "form": form or LeakageForm(auto_id="leak_%s"),
-        "job": job if is_open else None,
-        "ended": None if is_open else job,
+        "job": running,
+        "ended": job if running is None else None,
         "runs": found,
         "run": run,
         "sizes": split_sizes(project),

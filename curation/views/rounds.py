@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation import services
 from curation.models import ComparisonRound
 from curation.selectors import round_sets
 from curation.selectors.features import used_encoders
@@ -19,6 +18,7 @@ from curation.selectors.jobs import COMPARISON_ROUND, latest_job
 from curation.selectors.pairs import accepted_pairs, pairs_by_instance_id
 from curation.selectors.rounds import comparison_rounds
 from curation.selectors.scorers import round_versions, scorer_by_encoder, scorer_encoder_choices
+from curation.services import comparison as services
 from curation.services.scorers import known_pairs_warning
 from curation.views.forms import RoundForm, RoundLaunchForm, SetFilterForm
 from curation.views.pages import tab_context

@@ -16,8 +16,8 @@ from curation.models import AnalysisKind, TextAnalysis
 from curation.selectors import texts as stored
 from curation.selectors.pairs import accepted_pairs
 from curation.selectors.texts import QueuedText
-from curation.services import accepted_pair_splits
 from curation.services import texts as services
+from curation.services.comparison import accepted_pair_splits
 from curation.views import text_sections as sections
 from curation.views.pages import as_download, tab_context
 from curation.views.texts_forms import FORMS, AnalysisForm, TextReviewForm
@@ -25,7 +25,7 @@ from hits.domain.files.csv_download import csv_lines, escape_formula
 from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
-from hits.views.pages import action_messages, get_or_404, get_page
+from hits.views.pages import action_messages, get_or_404, get_page, job_if_open
 from hits.views.users import signed_in_user
 
 PER_PAGE = 20
@@ -95,7 +95,7 @@ def _render_page(
     shown = {row.pk for row in latest.values()}
     context = tab_context(project, "texts") | {
         "analyses": analyses,
-        "jobs": [job for job in jobs.values() if stored.is_job_open(job)],
+        "jobs": [job for job in jobs.values() if job_if_open(job)],
         "pairs": accepted_pairs(project).count(),
         "earlier": [
             (row, KIND_LABELS[AnalysisKind(row.kind)])

@@ -14,12 +14,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.text import get_text_list
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation import services
 from curation.models import DatasetVersion
 from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import SEAL, latest_job
 from curation.selectors.rounds import sealed_rounds
 from curation.selectors.scorers import version_scorers
+from curation.services import drafts
+from curation.services import versions as services
 from curation.versions.difference import compare_rows
 from curation.versions.export import MANIFEST, seal_file_lines
 from curation.versions.families import family_of, family_of_version
@@ -171,7 +172,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
         "earlier": earlier,
         "change": change.counts(),
         "parts": change.parts,
-        "changes": services.changed_rows(change, version, earlier),
+        "changes": drafts.changed_rows(change, version, earlier),
         "files": _file_rows(version),
         "rounds": [
             sealed_round | {"of": _describe_splits(sealed_round)} for sealed_round in sealed_rounds(version)
@@ -183,7 +184,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
 def _draft_context(version: DatasetVersion) -> dict[str, Any]:
     """Return the context of a draft: the version as if it were sealed now."""
     try:
-        found = services.draft_contents(version)
+        found = drafts.draft_contents(version)
     except Refused as error:
         return {"problem": str(error), "rows": 0}
     if found.summary is None:
@@ -238,7 +239,7 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
 def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue computing a draft's contents."""
     with action_messages(request, "Not counted"):
-        services.request_plan(version=version, by=signed_in_user(request))
+        drafts.request_plan(version=version, by=signed_in_user(request))
     return redirect("version", version.pk)
 
 

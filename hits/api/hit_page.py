@@ -99,7 +99,9 @@ class OpenAttemptView(HitPageView):
             {
                 "draft": draft.content if draft else None,
                 "revision": draft.revision if draft else 0,
-                "submission": _submission_json_with_confirmation(stored) if stored else None,
+                "submission": _submission_json(stored) | {"confirmed": read.is_confirmed(stored)}
+                if stored
+                else None,
                 "seconds_left": read.seconds_left(attempt),
                 "feedback": _feedback_json(attempt),
                 **_unit_json(attempt),
@@ -198,9 +200,5 @@ def _feedback_json(attempt: Attempt) -> dict[str, Any] | None:
     return found.as_page_dict() if found else None
 
 
-def _submission_json_with_confirmation(row: Submission) -> dict[str, Any]:
-    return {**_submission_json(row), "confirmed": read.is_confirmed(row)}
-
-
-def _submission_json(row: Submission) -> dict[str, str]:
+def _submission_json(row: Submission) -> dict[str, Any]:
     return {"id": str(row.pk), "sha256": row.sha256, "schema_version": row.schema_version}

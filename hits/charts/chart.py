@@ -171,12 +171,12 @@ class PlotArea:
         x_text, y_text = self.x_scale.x(x[0]), svg_pixels(self.y(y[0]))
         return Dot(kind, x_text, y_text, title, y_low, y_high, x_low, x_high, url)
 
-    def curve(self, kind: str, points: Iterable[Point], title: str = "") -> Curve:
+    def curve(self, kind: str, points: Iterable[Point]) -> Curve:
         """Return a curve through pairs of values."""
         drawn = [(WIDTH * self.x_scale.position(x) / 100, self.y(y) - self.top) for x, y in points]
         if len(drawn) == 1:  # a line without length would be invisible
             drawn.append((drawn[0][0] + 1, drawn[0][1]))
-        return Curve(kind, "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn), title)
+        return Curve(kind, "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn))
 
     def bar(self, left: float, right: float, value: float, title: str, *, kind: str = "") -> Bar:
         """Return the bar of ``value`` between two values of the x axis, with a gap on each side."""

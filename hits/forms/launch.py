@@ -85,11 +85,7 @@ class BatchTermsForm(PageForm):
         label="Tasks per worker",
         help_text="Maximum number of this batch’s tasks per worker. Empty: no limit.",
     )
-    unit_scope = forms.ChoiceField(
-        required=False,
-        choices=[(scope.value, scope.value) for scope in UNIT_SCOPE_LABELS],
-        widget=forms.RadioSelect,
-    )
+    unit_scope = forms.ChoiceField(required=False, widget=forms.RadioSelect)
     budget_cap = BudgetField(
         required=False,
         label="Budget cap",

@@ -112,8 +112,6 @@ class TemplateLaunchForm(BatchTermsForm):
         kwargs["initial"] = {
             "name": template.name,
             "title": template.name,
-            "reward": kind.reward_cents,
-            "assignments": kind.redundancy,
             "expected_minutes": kind.expected_seconds // 60,
             "allowed_minutes": kind.duration_seconds // 60,
         }

@@ -23,6 +23,7 @@ _PROFANE = re.compile(rf"(?<!\w)(?:{'|'.join(word_lists.PROFANITY)})(?!\w)", re.
 _DISGUISED = re.compile(r"(?<=[a-z@10$3])[@10$3](?=[a-z@10$3])", re.IGNORECASE)
 _UNMASKED = {"@": "a", "1": "i", "0": "o", "$": "s", "3": "e"}
 _MIN_REST_SIMILARITY = 0.6
+WordSpan = tuple[int, int, dict[str, str]]  # start and end of a found word, and the hint's params
 
 
 def find_missing_box(card: Card, size: ImageSize | None) -> list[Hint]:
@@ -60,38 +61,29 @@ def _share(box: Box, size: ImageSize) -> float:
 
 def find_pronoun_hints(card: Card, size: ImageSize | None) -> list[Hint]:
     """The text uses he, she or their forms. A repeated word gives one hint."""
-    return _word_hints(
-        card,
-        lambda text: [
-            (
-                found.start,
-                found.end,
-                Hint(HintRule.PRONOUN, 0, HintField.CLUE, params={"form": found.form.value}),
-            )
-            for found in find_pronouns(text)
-        ],
-    )
+
+    def find(text: str) -> list[WordSpan]:
+        return [(found.start, found.end, {"form": found.form.value}) for found in find_pronouns(text)]
+
+    return _word_hints(card, HintRule.PRONOUN, find)
 
 
 def find_profanity(card: Card, size: ImageSize | None) -> list[Hint]:
     """The text has swear words, insults or slurs, as whole words; "f@ggot" and "sh1t" are recognized."""
 
-    def find(text: str) -> list[tuple[int, int, Hint]]:
+    def find(text: str) -> list[WordSpan]:
         plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # offsets stay valid
-        return [
-            (match.start(), match.end(), Hint(HintRule.PROFANITY, 0, HintField.CLUE))
-            for match in _PROFANE.finditer(plain)
-        ]
+        return [(match.start(), match.end(), {}) for match in _PROFANE.finditer(plain)]
 
-    return _word_hints(card, find)
+    return _word_hints(card, HintRule.PROFANITY, find)
 
 
-def _word_hints(card: Card, find: Callable[[str], list[tuple[int, int, Hint]]]) -> list[Hint]:
+def _word_hints(card: Card, rule: HintRule, find: Callable[[str], list[WordSpan]]) -> list[Hint]:
     hints: dict[tuple[HintField, str], Hint] = {}
     for field, text in ((HintField.CLUE, card.clue), (HintField.INFERENCE, card.inference)):
-        for start, end, found in find(text):
+        for start, end, params in find(text):
             quote = text[start:end]
-            hint = Hint(found.rule, card.index, field, quote, start, end, params=found.params)
+            hint = Hint(rule, card.index, field, quote, start, end, params=params)
             hints.setdefault((field, quote.casefold()), hint)
     return list(hints.values())
 

@@ -75,6 +75,15 @@ class DeerstalkerCommand(BaseCommand):
             self.stdout.write(line)
 
 
+class BatchCommand(DeerstalkerCommand):
+    """A command about one batch, whose number is its first argument."""
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the batch, after the options of every command."""
+        super().add_arguments(parser)
+        parser.add_argument("batch", type=int)
+
+
 def input_error(message: str) -> CommandError:
     """Return the error for invalid input: one line and exit status 2."""
     return CommandError(" ".join(message.split()), returncode=2)

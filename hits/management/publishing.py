@@ -3,7 +3,6 @@
 import time
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.db.models import Sum
 
 from hits.domain.states import HitState
@@ -25,12 +24,9 @@ def publish_launched_batch(batch: Batch) -> Batch:
     while is_being_published(batch):
         time.sleep(POLL_SECONDS)
     try:
-        publish_batch(batch=batch, marketplace=marketplace())
+        return publish_remaining_hits(batch)
     except Conflict:
         return publish_launched_batch(batch)  # a worker has just claimed the batch
-    except Refused as error:
-        raise _publishing_error(batch, error) from error
-    return Batch.objects.get(pk=batch.pk)
 
 
 def publish_remaining_hits(batch: Batch) -> Batch:
@@ -40,14 +36,10 @@ def publish_remaining_hits(batch: Batch) -> Batch:
     except Conflict:
         raise  # the message says which process publishes it
     except Refused as error:
-        raise _publishing_error(batch, error) from error
+        raise input_error(
+            f"batch {batch.pk} stopped: {error}; fix the cause, then: manage.py resume_batch {batch.pk}"
+        ) from error
     return Batch.objects.get(pk=batch.pk)
-
-
-def _publishing_error(batch: Batch, error: Refused) -> CommandError:
-    return input_error(
-        f"batch {batch.pk} stopped: {error}; fix the cause, then: manage.py resume_batch {batch.pk}"
-    )
 
 
 def free_balance_cents() -> int:

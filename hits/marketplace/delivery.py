@@ -155,10 +155,8 @@ def _is_own_site(parts: SplitResult) -> bool:
 
 def _is_allowed(parts: SplitResult) -> bool:
     """Return whether host and port are listed; an entry without a port means the scheme's default port."""
-    for entry in settings.MARKETPLACE_NOTIFICATION_HOSTS:
-        listed = urlsplit(f"//{entry}")
-        if parts.hostname == listed.hostname and _effective_port(parts) == (
-            listed.port or _DEFAULT_PORTS[parts.scheme]
-        ):
-            return True
-    return False
+    return any(
+        parts.hostname == listed.hostname
+        and _effective_port(parts) == (listed.port or _DEFAULT_PORTS[parts.scheme])
+        for listed in (urlsplit(f"//{entry}") for entry in settings.MARKETPLACE_NOTIFICATION_HOSTS)
+    )

@@ -55,7 +55,7 @@ def _operation_name(request: wire.ApiRequest) -> str:
 
 def _run_operation(operation: str, request: wire.ApiRequest) -> dict[str, Any]:
     access_key_id = sigv4.authenticate(request, _find_secret, wall_now())
-    model = shapes.operation_model(operation)
+    model = shapes.service_model().operation_model(operation)
     params = _parse_params(request)
     try:
         shapes.check_shape(model.input_shape, params, operation)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from botocore.loaders import Loader
-from botocore.model import ListShape, OperationModel, ServiceModel, Shape, StringShape, StructureShape
+from botocore.model import ListShape, ServiceModel, Shape, StringShape, StructureShape
 
 # JSON can hold these characters; database columns and UTF-8 replies cannot.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -25,11 +25,6 @@ class ShapeError(ValueError):
 def service_model() -> ServiceModel:
     """Return the MTurk model (version 2017-01-17, JSON 1.1, 39 operations) that botocore ships."""
     return ServiceModel(Loader().load_service_model("mturk", "service-2"), "mturk")
-
-
-def operation_model(name: str) -> OperationModel:
-    """Return the model of one operation; the name must be one of the model's."""
-    return service_model().operation_model(name)
 
 
 def check_shape(shape: Shape | None, value: Any, path: str) -> None:

@@ -164,12 +164,7 @@ class BotoMarketplace:
 
     def _bonuses(self, **about: str) -> Iterator[RemoteBonus]:
         for row in self._iterate_all_rows(self._client.list_bonus_payments, "BonusPayments", **about):
-            yield RemoteBonus(
-                worker_id=row["WorkerId"],
-                assignment_id=row["AssignmentId"],
-                amount_cents=parse_usd(row["BonusAmount"]),
-                reason=row.get("Reason", ""),
-            )
+            yield RemoteBonus(parse_usd(row["BonusAmount"]), row.get("Reason", ""))
 
     def expire(self, hit_id: str) -> None:
         """Expire a HIT now, by a time of a day ago, so that a clock difference cannot extend it."""

@@ -43,7 +43,7 @@ def resolve_environment(endpoint: str) -> Environment:
     """
     if endpoint == "local":
         url = f"{settings.PUBLIC_URL}/mturk/"
-        return Environment("local", url, True, False, configured_fees("local"), "Built-in marketplace")
+        return Environment("local", url, True, False, _configured_fees(), "Built-in marketplace")
     if endpoint in _AWS_ENDPOINTS:
         return _amazon_environment(endpoint, endpoint)
     parts = _split_endpoint(endpoint)
@@ -56,7 +56,7 @@ def resolve_environment(endpoint: str) -> Environment:
     # Another MTurk-compatible service, or ours over HTTP, with our fee setting. The name includes the host, since a
     # batch stays on the marketplace of its launch.
     name = f"http:{parts.netloc.lower()}"[:40]
-    return Environment(name, endpoint, False, not is_plain, configured_fees(name), endpoint)
+    return Environment(name, endpoint, False, not is_plain, _configured_fees(), endpoint)
 
 
 def is_built_in(environment: Environment) -> bool:
@@ -111,14 +111,12 @@ def _unknown_endpoint_error(endpoint: str) -> ImproperlyConfigured:
     )
 
 
-def configured_fees(name: str) -> FeeSchedule:
-    """Return the fee schedule for launches on the environment ``name``.
+def _configured_fees() -> FeeSchedule:
+    """Return the fee schedule for launches on a marketplace that is not Amazon's.
 
     Raises:
         ImproperlyConfigured: ``MARKETPLACE_FEE_SCHEDULE`` is unknown or invalid.
     """
-    if name.startswith("aws-"):
-        return AMAZON_FEES
     try:
         return fee_schedule(settings.MARKETPLACE_FEE_SCHEDULE)
     except (LookupError, ValueError) as error:

@@ -13,9 +13,6 @@ from typing import Protocol
 from hits.domain.money.fees import FeeSchedule
 from hits.domain.workers.requirements import Requirement
 
-# One requirement of a HIT type, with the domain's comparator and guarded actions.
-QualificationRequirement = Requirement
-
 
 class Failure(StrEnum):
     """Why a call failed; callers react differently to each value."""
@@ -65,7 +62,7 @@ class HitTypeSpec:
     reward_cents: int
     duration_seconds: int
     auto_approval_seconds: int
-    requirements: tuple[QualificationRequirement, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,6 @@ class RemoteAssignment:
 
     assignment_id: str
     worker_id: str
-    hit_id: str
     status: str
     accepted_at: datetime | None
     submitted_at: datetime
@@ -97,8 +93,6 @@ class RemoteAssignment:
 class RemoteBonus:
     """A paid bonus."""
 
-    worker_id: str
-    assignment_id: str
     amount_cents: int
     reason: str
 
@@ -177,9 +171,6 @@ class Marketplace(Protocol):
 
     def create_qualification_type(self, name: str, description: str) -> str:
         """Return the id of the qualification type with that name, created if necessary."""
-
-    def find_qualification_type(self, name: str) -> str | None:
-        """Return the id of this requester's qualification type with exactly that name, or None."""
 
     def grant(self, type_id: str, worker_id: str, value: int) -> None:
         """Give a worker a qualification, or another value of it. Repeating changes nothing."""

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from hits.mturk.port import QualificationRequirement, RemoteAssignment, RemoteHit
+from hits.domain.workers.requirements import Requirement
+from hits.mturk.port import RemoteAssignment, RemoteHit
 
 
-def render_requirement(row: QualificationRequirement) -> dict[str, Any]:
+def render_requirement(row: Requirement) -> dict[str, Any]:
     """Return one requirement of a HIT type in the wire format."""
     wire: dict[str, Any] = {
         "QualificationTypeId": row.type_id,
@@ -25,7 +26,6 @@ def parse_assignment(row: dict[str, Any]) -> RemoteAssignment:
     return RemoteAssignment(
         assignment_id=row["AssignmentId"],
         worker_id=row["WorkerId"],
-        hit_id=row["HITId"],
         status=row["AssignmentStatus"],
         accepted_at=_to_utc(row.get("AcceptTime")),
         submitted_at=row["SubmitTime"].astimezone(UTC),

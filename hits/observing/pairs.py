@@ -9,7 +9,7 @@ from pydantic import Field
 
 from hits.domain.answers.records import Record
 from hits.domain.images.geometry import Box
-from hits.kind import Schema
+from hits.kind import Schema, UnitBox
 
 OBSERVATION = "observation"  # the record type, and the part of a sealed version
 
@@ -61,19 +61,10 @@ class ObservationPair:
         )
 
 
-class BoxFields(Schema):
-    """A box in pixels of the natural image."""
-
-    left: int = Field(ge=0)
-    top: int = Field(ge=0)
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-
-
 class ObservationFields(Schema):
     """The fields of a record of type ``observation``."""
 
     clue: str
     inference: str
     confidence: int = Field(ge=Confidence.POSSIBLE, le=Confidence.CERTAIN)
-    boxes: list[BoxFields]
+    boxes: list[UnitBox]

@@ -25,7 +25,6 @@ class BatchMoney:
     spent: int
     held: int
     released: int
-    entries: int
     top_up: int = 0
     top_ups: int = 0
 
@@ -73,7 +72,6 @@ def sum_batch_money(batch: Any) -> BatchMoney:
         spent=sums.spent,
         held=sums.held,
         released=sums.release,
-        entries=sum(counts.values()),
         top_up=top_up_sums["cents"],
         top_ups=top_up_sums["count"],
     )

@@ -26,6 +26,6 @@ def iterate_in_chunks(rows: "QuerySet[Row]") -> Iterator[Row]:
         yield from list(rows.filter(pk__in=ids[start : start + CHUNK_SIZE]).order_by("pk"))
 
 
-def list_open_batches() -> list[Batch]:
-    """Return the batches whose assignments may still change."""
-    return list(Batch.objects.filter(state__in=_OPEN_STATES))
+def list_open_batches(environment: str) -> list[Batch]:
+    """Return a marketplace's batches whose assignments may still change, oldest first."""
+    return list(Batch.objects.filter(state__in=_OPEN_STATES, environment=environment).order_by("pk"))

@@ -77,16 +77,12 @@ class BatchProgress:
         """Assignments of live HITs that no worker has accepted."""
         return max(0, self.offered - self.submitted - self.in_progress)
 
-    def percent_of_total(self, count: int) -> str:
-        """Return a count as a percentage of the total, for the width of a bar segment."""
-        return f"{100 * count / self.total:.2f}" if self.total else "0"
-
     @property
     def bar_segments(self) -> list[tuple[str, str]]:
         """Return (CSS class, width in percent) of three segments: approved, not yet decided or paid, in progress."""
         pending = self.waiting + self.settling + self.unmatched
         parts = (("", self.approved), ("p2", pending), ("p3", self.in_progress))
-        return [(name, self.percent_of_total(count)) for name, count in parts]
+        return [(name, f"{100 * count / self.total:.2f}" if self.total else "0") for name, count in parts]
 
     @property
     def unpublished_hit_count(self) -> int:

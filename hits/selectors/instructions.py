@@ -1,8 +1,7 @@
 """Read instructions: a kind's built-in text, a project's versions, and both rendered for pages."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import Count, QuerySet
 
@@ -172,11 +171,6 @@ def count_submissions_by_version(batch: Batch) -> list[VersionSubmissionCount]:
     )
     found = [VersionSubmissionCount(version, number) for version, number in rows]
     return sorted(found, key=lambda row: row.version or 0, reverse=True)
-
-
-def example_rows(examples: Iterable[Example]) -> list[dict[str, Any]]:
-    """Return examples in their stored form."""
-    return [example.as_row() for example in examples]
 
 
 def _referenced_photos(text: InstructionText, project: Project) -> Mapping[int, ImageFacts]:

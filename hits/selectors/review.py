@@ -123,11 +123,6 @@ class AssignmentReview:
         return next(row for row in self.assignment.decisions.all() if row.pk == latest.overrides_id)
 
     @property
-    def was_superseded(self) -> bool:
-        """Whether the marketplace approved it, automatically or by a script, before our rejection arrived."""
-        return self.assignment.is_superseded
-
-    @property
     def hints(self) -> HintCount:
         """How many live hints the worker saw and dismissed."""
         return count_hints(self.assignment.submission)

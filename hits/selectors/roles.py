@@ -43,13 +43,11 @@ def is_role_at_least(role: Role | None, at_least: Role) -> bool:
     return role is not None and _RANK[role] >= _RANK[at_least]
 
 
-def user_projects(
-    user: AbstractBaseUser | AnonymousUser, at_least: Role = Role.RESEARCHER
-) -> "QuerySet[Project]":
-    """Return the projects in which the user has at least that role."""
+def user_projects(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Project]":
+    """Return the projects in which the user is at least a researcher."""
     if not user.is_authenticated:
         return Project.objects.none()
     if getattr(user, "is_superuser", False):
         return Project.objects.all()
-    roles = [role.value for role, rank in _RANK.items() if rank >= _RANK[at_least]]
+    roles = [role.value for role, rank in _RANK.items() if rank >= _RANK[Role.RESEARCHER]]
     return Project.objects.filter(memberships__user_id=user.pk, memberships__role__in=roles)

@@ -1,6 +1,7 @@
 """Publish versions of the instructions for workers, and choose the version of a batch."""
 
 import unicodedata
+from dataclasses import replace
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -24,7 +25,6 @@ from hits.models import Batch, Image, Instructions, Project
 from hits.selectors.instructions import (
     built_in_text,
     drawing_alt_texts,
-    example_rows,
     newest_version,
     referenced_photo_ids,
     version_text,
@@ -81,7 +81,7 @@ def publish_instructions(
             version=(latest.version if latest is not None else 0) + 1,
             summary=text.summary,
             body=text.body,
-            examples=example_rows(text.examples),
+            examples=[example.as_row() for example in text.examples],
             note=note,
             published_by_id=by.pk if by else None,
         )
@@ -199,15 +199,7 @@ def _clean_example(number: int, example: Example, kind: HitKind) -> Example:
     if example.picture and example.picture not in drawings:
         raise Refused(f"{field}: the task has no such drawing")
     weak, good, explanation = texts
-    return Example(
-        weak=weak,
-        good=good,
-        why=explanation,
-        image=example.image,
-        boxes=example.boxes,
-        picture=example.picture,
-        alt=drawings.get(example.picture, ""),
-    )
+    return replace(example, weak=weak, good=good, why=explanation, alt=drawings.get(example.picture, ""))
 
 
 def _check_photos(text: InstructionText, project: Project) -> None:

@@ -1,7 +1,5 @@
 """One photo: edit its description, take it down, put it back."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,7 +12,7 @@ from hits.selectors.images.images import image_url
 from hits.selectors.take_down import count_take_down_effects, image_events
 from hits.services.images import import_image, take_down
 from hits.views.access import project_page
-from hits.views.pages import action_messages
+from hits.views.pages import action_messages, section_context
 from hits.views.users import signed_in_user
 
 MAX_CHANGES_SHOWN = 20
@@ -68,9 +66,7 @@ def image_put_back(request: HttpRequest, project: Project, image_id: int) -> Htt
 
 
 def _render_page(request: HttpRequest, image: Image, form: ImageForm, status: int) -> HttpResponse:
-    context: dict[str, Any] = {
-        "project": image.project,
-        "section": "images",
+    context = section_context(image.project, "images") | {
         "image": image,
         "url": image_url(image),
         "form": form,

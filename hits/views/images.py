@@ -14,7 +14,7 @@ from hits.services.images.import_image import SUFFIXES, ImageDescription, import
 from hits.services.images.manifests import COLUMNS, description_fields, parse_description, read_manifest
 from hits.services.images.zip_import import request_zip_import
 from hits.views.access import project_page
-from hits.views.pages import get_page
+from hits.views.pages import get_page, section_context
 from hits.views.users import signed_in_user
 
 PER_PAGE = 60
@@ -45,9 +45,7 @@ def _render_photos(request: HttpRequest, project: Project, problems: list[str]) 
         withdrawn=Count("id", filter=Q(taken_down_at__isnull=False)),
     )
     page = get_page(request, images.order_by("id"), PER_PAGE)
-    context = {
-        "project": project,
-        "section": "images",
+    context = section_context(project, "images") | {
         "page": page,
         "cards": [(image, image_url(image)) for image in page],
         "totals": totals,

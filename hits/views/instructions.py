@@ -22,7 +22,7 @@ from hits.selectors import instructions as selectors
 from hits.services import instructions as services
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
-from hits.views.pages import action_messages, get_or_404
+from hits.views.pages import action_messages, get_or_404, section_context
 from hits.views.users import signed_in_user
 
 
@@ -106,9 +106,7 @@ def _render_editor(
     status: int = 200,
     **more: Any,
 ) -> HttpResponse:
-    context = {
-        "project": project,
-        "section": "instructions",
+    context = section_context(project, "instructions") | {
         "kind": kind,
         "form": form,
         "examples": examples,
@@ -166,9 +164,7 @@ def instructions_version(
     kind = _get_kind_or_404(kind_name)
     row = _get_version(project, kind, version)
     lines, before = selectors.version_diff(row)
-    context = {
-        "project": project,
-        "section": "instructions",
+    context = section_context(project, "instructions") | {
         "kind": kind,
         "row": row,
         "lines": lines,

@@ -5,7 +5,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -23,6 +22,7 @@ from hits.selectors.roles import visitor_has_role
 from hits.services.errors import Refused
 from hits.services.money import budget
 from hits.views.access import batch_page, project_page
+from hits.views.pages import get_page, section_context
 from hits.views.users import signed_in_user
 
 PER_PAGE = 50
@@ -60,15 +60,11 @@ def project_money(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _context(request: HttpRequest, project: Project, form: ProjectMoneyForm, admin: bool) -> dict[str, Any]:
-    batches = Paginator(Batch.objects.filter(project=project).order_by("-pk"), PER_PAGE)
-    page = batches.get_page(request.GET.get("page"))
+    page = get_page(request, Batch.objects.filter(project=project).order_by("-pk"), PER_PAGE)
     committed = committed_cents(project=project)
     cap = project.budget_cap_cents
     sums = sum_entries(project=project)
-    return {
-        "project": project,
-        "section": "pay",
-        "tab": "money",
+    return section_context(project, "pay", "money") | {
         "form": form,
         "admin": admin,
         "page": page,

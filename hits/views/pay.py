@@ -16,6 +16,7 @@ from hits.models import Batch, Project
 from hits.selectors.money import pay
 from hits.selectors.money.pay_card import pay_card
 from hits.views.access import project_page
+from hits.views.pages import section_context
 
 MAX_ROWS = 50  # rows of a table; ``?all`` shows all
 _COLUMNS = (
@@ -31,9 +32,7 @@ def project_pay(request: HttpRequest, project: Project) -> HttpResponse:
     kind = request.GET.get("kind", "")
     found = pay.project_pay(project, kind)
     show_all = "all" in request.GET
-    context = {
-        "project": project,
-        "section": "pay",
+    context = section_context(project, "pay") | {
         "pay": found,
         "kind": kind,
         "target": project.target_cents_per_hour,

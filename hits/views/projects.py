@@ -16,7 +16,7 @@ from hits.selectors.roles import user_projects, visitor_has_role
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.pages import get_page
+from hits.views.pages import get_page, section_context
 from hits.views.users import signed_in_user
 
 PER_PAGE = 100
@@ -95,10 +95,7 @@ def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpRes
 def _render_members(
     request: HttpRequest, project: Project, form: MemberForm, status: int = 200
 ) -> HttpResponse:
-    context = {
-        "project": project,
-        "section": "people",
-        "tab": "members",
+    context = section_context(project, "people", "members") | {
         "members": people.project_members(project),
         "form": form,
         "admin": visitor_has_role(request, project, Role.ADMIN),
@@ -127,10 +124,7 @@ def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
                 request, f"Version {text.version} is published. Workers agree before their next task."
             )
             return redirect("project-consent", project.slug)
-    context = {
-        "project": project,
-        "section": "people",
-        "tab": "consent",
+    context = section_context(project, "people", "consent") | {
         "current": current,
         "html": to_html(current.body) if current else "",
         "versions": versions,

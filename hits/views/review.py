@@ -20,7 +20,7 @@ from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import clear_cached_balance
-from hits.views.pages import action_messages, get_or_404
+from hits.views.pages import action_messages, get_or_404, section_context
 from hits.views.users import signed_in_user
 
 
@@ -51,9 +51,7 @@ def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
 def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch) -> HttpResponse:
     queue = review.queue_window(scope, parse_digits(request.GET.get("at", "")))
     batch = scope if isinstance(scope, Batch) else None
-    context: dict[str, Any] = {
-        "project": project,
-        "section": "review",
+    context: dict[str, Any] = section_context(project, "review") | {
         "batch": batch,
         "scope": "batch" if batch else "project",
         "queue": queue,

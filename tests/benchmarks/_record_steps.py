@@ -104,7 +104,7 @@ def report(sizes: Sizes) -> dict[str, Any]:
 
 def seal(sizes: Sizes) -> dict[str, Any]:
     """Seal all pairs as a version."""
-    from curation.services import create_sealed_version
+    from curation.services.versions import create_sealed_version
     from hits.models import Project
 
     project = Project.objects.get(name="Sealed")

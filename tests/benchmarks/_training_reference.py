@@ -17,12 +17,12 @@ import torch.nn.functional as F
 from PIL import Image as Pillow
 from PIL import ImageEnhance
 
-from curation.features.crops import crop_end_squares
 from curation.features.pixels import Normalisation
 from curation.scorer.model.tokens import Tokenizer
 from curation.scorer.model.towers import DualEncoder
 from curation.scorer.training.inputs import Pair
 from hits.domain.images.region_drawing import RegionMode, draw_region
+from tests.support.pictures import end_squares
 
 FLIP, BRIGHTNESS, HUE = 0.5, 0.5, 0.3
 EPOCH = 363_000  # pairs of the published corpus: a few pairs repeated, so that workers rarely wait for a new epoch
@@ -45,7 +45,7 @@ class PublishedDataset(torch.utils.data.Dataset[tuple[torch.Tensor, torch.Tensor
         pair = self._pairs[number]
         with Pillow.open(self._images / pair.image) as picture:
             drawn = draw_region(picture, pair.boxes, RegionMode.HIGHLIGHT).convert("RGB")
-        halves = torch.stack([self._half(square) for square in crop_end_squares(drawn)])
+        halves = torch.stack([self._half(square) for square in end_squares(drawn)])
         return halves, self._tokenizer([pair.inference])[0]
 
     def _half(self, square: Pillow.Image) -> torch.Tensor:

@@ -27,7 +27,7 @@ def measured(photos: int, pairs: int) -> dict[str, Any]:
     from django.test import Client
     from django.urls import reverse
 
-    from curation.services import create_version
+    from curation.services.versions import create_version
     from hits.models import Submission
     from hits.services import projects
     from tests.support.answers import observations

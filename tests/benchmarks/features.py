@@ -92,8 +92,8 @@ def plain_loop(folder: Path, batch: int) -> Callable[[Sequence[bytes]], Vectors]
     from transformers import CLIPModel
     from transformers.models.clip import CLIPImageProcessorPil
 
-    from curation.features.crops import crop_end_squares
     from curation.features.encoder import unit_float32
+    from tests.support.pictures import end_squares
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = CLIPModel.from_pretrained(folder).eval().to(device)
@@ -103,7 +103,7 @@ def plain_loop(folder: Path, batch: int) -> Callable[[Sequence[bytes]], Vectors]
         rows = []
         for start in range(0, len(files), batch):
             opened = [Pillow.open(io.BytesIO(file)).convert("RGB") for file in files[start : start + batch]]
-            squares = [square for picture in opened for square in crop_end_squares(picture)]
+            squares = [square for picture in opened for square in end_squares(picture)]
             pixels = processor(images=squares, return_tensors="pt")["pixel_values"].to(device)
             with torch.inference_mode():
                 found = model.get_image_features(pixel_values=pixels).pooler_output

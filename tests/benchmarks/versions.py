@@ -107,7 +107,7 @@ def _plan(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
 
 
 def _seal(folder: Path, photos: int, pairs: int) -> dict[str, Any]:
-    from curation.services import create_sealed_version
+    from curation.services.versions import create_sealed_version
     from hits.models import Project
 
     version = create_sealed_version(project=Project.objects.get(), name=NAME, by=None)

@@ -12,8 +12,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from curation import registry as families
-from curation.services import create_sealed_version
+from curation.services.versions import create_sealed_version
 from curation.versions.export import export_version
 from curation.versions.families import get_family
 from hits import registry
@@ -113,7 +112,7 @@ def _begun(
     if kind.purpose is Purpose.JUDGING:
         named(spec_of(kind.name), SPEC_METHODS, patch)
     template_launch.save_template(project=project, name="Chairs", html=PAGE, by=None)
-    for name in families.family_names():
+    for name in registry.family_names():
         if set(kind.record_types) & set(get_family(name).record_types):
             Project.objects.filter(pk=project.pk).update(family=name)
             project.refresh_from_db()

@@ -1,4 +1,4 @@
-"""Small pictures made on the spot."""
+"""Small pictures made on the spot, and the published crop of any picture."""
 
 import io
 from typing import Any
@@ -22,3 +22,10 @@ def picture(
     buffer = io.BytesIO()
     Pillow.fromarray(pixels).convert(mode).save(buffer, image_format, **save)
     return buffer.getvalue()
+
+
+def end_squares(image: Pillow.Image) -> tuple[Pillow.Image, Pillow.Image]:
+    """Return the squares of side min(width, height) at both ends of an image, as the published code crops it."""
+    width, height = image.size
+    side = min(width, height)
+    return image.crop((0, 0, side, side)), image.crop((width - side, height - side, width, height))

@@ -123,13 +123,9 @@ def gradable_pairs(row: Assignment, kind: str) -> list[GradableItem]:
     return registry.get_kind(kind).gradable_items(row.hit.unit.payload, row.submission.answer)
 
 
-def load_grades(
-    qualification_round: QualificationRound, *, submission: uuid.UUID | None = None
-) -> GradesByPair:
+def load_grades(qualification_round: QualificationRound) -> GradesByPair:
     """Return a round's grades by submission and pair, in the order of creation; one query."""
     rows = Grade.objects.filter(submission__attempt__hit__unit__batch=qualification_round.batch_id)
-    if submission is not None:
-        rows = rows.filter(submission=submission)
     result: dict[uuid.UUID, dict[int, list[Grade]]] = defaultdict(lambda: defaultdict(list))
     for row in rows.select_related("grader").order_by("pk"):
         result[row.submission_id][row.item].append(row)

@@ -12,15 +12,7 @@ from hits.domain.states import AssignmentStatus
 from hits.models import Batch, Project, Record, Unit
 from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
-from validation.domain.agreement.votes import (
-    RatingSummary,
-    Share,
-    Tally,
-    is_favoured,
-    summarise_ratings,
-    tally,
-    verdict_share,
-)
+from validation.domain.agreement.votes import is_favoured, mean_rating, tally
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.sampling import (
     SelectablePair,
@@ -30,32 +22,20 @@ from validation.domain.judging.sampling import (
     source_host,
 )
 from validation.domain.judging.spec import JudgingSpec, Material
-from validation.models import QualificationRound
 from validation.registry import record_types_of, spec_for_material, spec_for_record_type
 from validation.selectors.ratings import read_judgments
 
 
 @dataclass(frozen=True, slots=True)
 class PairJudgments:
-    """The judgments of one pair: a tally and a verdict (or ``None``) per dimension."""
+    """The judgments of one pair: the count of each label and a verdict (or ``None``) per dimension.
 
-    instance_id: str
-    tallies: Mapping[str, Tally]
-    verdicts: Mapping[str, bool | None]
-    judge_count: int
-
-
-@dataclass(frozen=True, slots=True)
-class PairTallies:
-    """All judged pairs in the order of their first judgment, and the share of positive pairs in each dimension.
-
-    The denominator is the pairs with at least one judgment. A pair is positive if more than half of its judges are on
-    the positive side of the scale.
+    The verdict is positive if more than half of the judges are on the positive side of the scale.
     """
 
-    pairs: Mapping[str, PairJudgments]
-    shares: Mapping[str, Share]
-    judgments: int
+    tallies: Mapping[str, Mapping[str, int]]
+    verdicts: Mapping[str, bool | None]
+    judge_count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +44,7 @@ class CandidateRatings:
 
     candidate: str
     ratings: tuple[int, ...]
-    summary: RatingSummary
+    mean: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,33 +107,20 @@ def has_pairs(project: Project) -> bool:
     return gives_pairs or has_pair or not (gives_any or has_any)
 
 
-def pair_tallies(
-    *, project: Project | None = None, batch: Batch | None = None, pairs: Collection[str] | None = None
-) -> PairTallies:
-    """Return the tallies of review rounds over a project or one batch; ``pairs`` limits them to these ids.
+def pair_tallies(*, project: Project, pairs: Collection[str] | None = None) -> dict[str, PairJudgments]:
+    """Return a project's judged pairs by id, in the order of their first judgment.
 
-    Counts confirmed answers that are submitted or approved, and imported ones; quality checks do not count.
+    Counts confirmed answers that are submitted or approved, and imported ones; quality checks do not count. ``pairs``
+    limits the result to these ids.
     """
-    by_pair: dict[str, list[JudgmentRow]] = defaultdict(list)
-    total = 0
-    scope = project or (batch.project if batch else None)
-    if scope is None:
-        raise ValueError("pair_tallies: give a project or a batch")
     spec = review_spec()
-    for row in read_judgments(
-        project=scope, kind=spec.name, batches=[batch.pk] if batch else None, items=pairs
-    ):
+    by_pair: dict[str, list[JudgmentRow]] = defaultdict(list)
+    for row in read_judgments(project=project, kind=spec.name, items=pairs):
         by_pair[row.item].append(row)
-        total += 1
-    tallied = {key: _build_pair_judgments(spec, key, found) for key, found in by_pair.items()}
-    shares = {
-        dimension.name: verdict_share(pair.verdicts[dimension.name] for pair in tallied.values())
-        for dimension in spec.deciding_dimensions
-    }
-    return PairTallies(pairs=tallied, shares=shares, judgments=total)
+    return {key: _build_pair_judgments(spec, found) for key, found in by_pair.items()}
 
 
-def _build_pair_judgments(spec: JudgingSpec, instance_id: str, found: list[JudgmentRow]) -> PairJudgments:
+def _build_pair_judgments(spec: JudgingSpec, found: list[JudgmentRow]) -> PairJudgments:
     tallies = {
         dimension.name: tally(
             (row.answer[dimension.name] for row in found),
@@ -162,12 +129,10 @@ def _build_pair_judgments(spec: JudgingSpec, instance_id: str, found: list[Judgm
         for dimension in spec.deciding_dimensions
     }
     verdicts = {
-        dimension.name: is_favoured(
-            tallies[dimension.name].counts, [str(label) for label in dimension.favourable]
-        )
+        dimension.name: is_favoured(tallies[dimension.name], [str(label) for label in dimension.favourable])
         for dimension in spec.deciding_dimensions
     }
-    return PairJudgments(instance_id, tallies, verdicts, judge_count=len(found))
+    return PairJudgments(tallies, verdicts, judge_count=len(found))
 
 
 def likert_judgments(
@@ -207,7 +172,7 @@ def _build_set_judgments(
     candidates = []
     for candidate in payload["candidates"]:
         ratings = tuple(answer[candidate["id"]] for answer in answers)
-        candidates.append(CandidateRatings(candidate["id"], ratings, summarise_ratings(ratings, scale)))
+        candidates.append(CandidateRatings(candidate["id"], ratings, mean_rating(ratings, scale)))
     workers = tuple(judgment.worker for judgment in found if judgment.worker is not None)
     return SetJudgments(payload["set"], tuple(candidates), workers)
 
@@ -285,8 +250,3 @@ def list_authors(project: Project) -> list[Author]:
 def _count_by_author(rows: "QuerySet[Record]") -> dict[int, int]:
     author_field = "submission__attempt__worker_id"
     return dict(rows.order_by().values_list(author_field).annotate(n=Count("pk")))
-
-
-def has_qualification_round(project: Project) -> bool:
-    """Return whether the project has a qualification round."""
-    return QualificationRound.objects.filter(batch__project=project).exists()

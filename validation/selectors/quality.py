@@ -57,31 +57,25 @@ def expected_labels_and_originals(
     return expected, originals
 
 
-def quality_check_results(
-    project: Project, kind: str, *, workers: Collection[int] | None = None
-) -> dict[int, list[CheckResult]]:
+def quality_check_results(project: Project, kind: str) -> dict[int, list[CheckResult]]:
     """Return the results of each worker's quality checks, oldest first; at most three queries."""
     expected, originals = expected_labels_and_originals(project, kind)
     if not expected and not originals:
         return {}
     rows = [
-        *_original_judgments(project, kind, workers),
-        *read_judgments(project=project, kind=kind, workers=workers, roles=tuple(CheckRole)),
+        *_original_judgments(project, kind),
+        *read_judgments(project=project, kind=kind, roles=tuple(CheckRole)),
     ]
     return answer_quality.score_quality_checks(
         rows, expected=expected, originals=originals, spec=spec_of(kind)
     )
 
 
-def _original_judgments(
-    project: Project, kind: str, workers: Collection[int] | None
-) -> Iterator[JudgmentRow]:
+def _original_judgments(project: Project, kind: str) -> Iterator[JudgmentRow]:
     repeats = QualityCheck.objects.filter(
         role=CheckRole.REPEAT, unit__batch__project=project, unit__batch__kind=kind
     )
     rows = _not_rejected_assignments(project, kind).filter(hit__unit__in=repeats.values("original"))
-    if workers is not None:
-        rows = rows.filter(worker__in=list(workers))
     fields = rows.values_list("worker_id", "hit__unit_id", "pk", "submission__answer")
     for worker, unit, pk, answer in fields.iterator(_CHUNK_SIZE):
         yield JudgmentRow(kind, "", f"w{worker}", answer, worker=worker, unit=unit, assignment=pk)

@@ -80,7 +80,7 @@ def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
     """Return by measure the majority verdicts on the worker's pairs, in the order of their first judgment."""
     own_records = Record.objects.filter(project=project, submission__attempt__worker=worker)
     keys = list(own_records.values_list("instance_id", flat=True))
-    pairs = pair_tallies(project=project, pairs=keys).pairs.values()
+    pairs = pair_tallies(project=project, pairs=keys).values()
     return {
         dimension.measure: [pair.verdicts[dimension.name] for pair in pairs]
         for dimension in review_spec().deciding_dimensions

@@ -74,7 +74,7 @@ def _verdict_series_by_measure(project: Project) -> dict[str, Series]:
     authors = dict(
         Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
     )
-    pairs = pair_tallies(project=project).pairs
+    pairs = pair_tallies(project=project)
     pair_verdicts = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
     return {
         dimension.measure: _group_by_worker(

@@ -91,11 +91,6 @@ def decide_items(
     return DecisionResult(run, is_new=True)
 
 
-def needs_worker_process(judgments: int) -> bool:
-    """Return whether there are too many judgments to decide within a web request."""
-    return judgments > MAX_PAGE_JUDGMENTS
-
-
 def request_decisions(
     *,
     project: Project,

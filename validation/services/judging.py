@@ -21,9 +21,9 @@ from hits.services.launching.terms import MAX_REDUNDANCY, LaunchTerms
 from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge, SetToJudge
 from validation.domain.judging.sampling import Selection
-from validation.models import JudgingRound
+from validation.models import JudgingRound, QualificationRound
 from validation.selectors.decisions import current_rules
-from validation.selectors.judging import comparison_spec, has_qualification_round, review_spec
+from validation.selectors.judging import comparison_spec, review_spec
 from validation.services import quality_checks
 
 
@@ -33,7 +33,7 @@ class RoundPlan:
 
     ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data; ``None`` takes the rules of the newest
     decision run. Follow-ups add judges to undecided items up to ``max_redundancy`` (0: no follow-ups), for at most
-    ``ask_budget_cents``. ``excluded`` maps an item's id to workers, besides the author, who may not judge it.
+    ``ask_budget_cents``.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -41,8 +41,6 @@ class RoundPlan:
     rules: Mapping[str, Any] | None = None
     max_redundancy: int = 0
     ask_budget_cents: int = 0
-    follows: JudgingRound | None = None
-    excluded: Mapping[str, Sequence[Worker]] = field(default_factory=dict)
 
 
 def default_pool(project: Project) -> Pool | None:
@@ -50,7 +48,8 @@ def default_pool(project: Project) -> Pool | None:
 
     Qualified workers, if the project has a qualification; otherwise all workers.
     """
-    return Pool.QUALIFIED if has_qualification_round(project) else None
+    has_qualification = QualificationRound.objects.filter(batch__project=project).exists()
+    return Pool.QUALIFIED if has_qualification else None
 
 
 def launch_review(
@@ -83,10 +82,7 @@ def launch_review(
     ids = [item if isinstance(item, str) else item.instance_id for item in observations]
     rows = _accepted_records(project, ids)
     images = collected.image_ids_by_record(rows.values())
-    units = [
-        _build_pair_unit(rows[key], images[rows[key].pk], plan.excluded.get(key, ()))
-        for key in dict.fromkeys(ids)
-    ]
+    units = [_build_pair_unit(rows[key], images[rows[key].pk]) for key in dict.fromkeys(ids)]
     return launch_units(
         project=project,
         kind=review_spec().name,
@@ -127,10 +123,7 @@ def launch_comparison(
     rows = _accepted_records(project, [item.own_pair_id for item in sets])
     shown_ids = sorted({candidate.id for item in sets for candidate in item.candidates})
     authors = collected.authors_by_instance_id(project, shown_ids)
-    units = [
-        _comparison_unit(item, rows[item.own_pair_id], authors, plan.excluded.get(item.id, ()))
-        for item in sets
-    ]
+    units = [_comparison_unit(item, rows[item.own_pair_id], authors) for item in sets]
     return launch_units(
         project=project,
         kind=comparison_spec().name,
@@ -196,7 +189,6 @@ def _judging_round_fields(project: Project, kind: str, plan: RoundPlan) -> dict[
         "rules": dict(rules),
         "max_redundancy": plan.max_redundancy,
         "ask_budget_cents": plan.ask_budget_cents,
-        "follows": plan.follows,
     }
 
 
@@ -216,23 +208,21 @@ def _accepted_records(project: Project, ids: Sequence[str]) -> dict[str, Record]
     return rows
 
 
-def _build_pair_unit(row: Record, images: Sequence[int], excluded: Sequence[Worker]) -> PlannedUnit:
+def _build_pair_unit(row: Record, images: Sequence[int]) -> PlannedUnit:
     source = RecordToJudge(row.instance_id, row.index, images, row.fields)
     return PlannedUnit(
         key=row.instance_id,
         payload=review_spec().build_unit(source),
-        excluded_workers=[*_author_list(row), *excluded],
+        excluded_workers=_author_list(row),
     )
 
 
-def _comparison_unit(
-    item: SetToJudge, own_pair: Record, authors: Mapping[str, Worker], excluded: Sequence[Worker]
-) -> PlannedUnit:
+def _comparison_unit(item: SetToJudge, own_pair: Record, authors: Mapping[str, Worker]) -> PlannedUnit:
     candidate_authors = [authors[candidate.id] for candidate in item.candidates if candidate.id in authors]
     return PlannedUnit(
         key=item.id,
         payload=comparison_spec().build_unit(item),
-        excluded_workers=[*_author_list(own_pair), *candidate_authors, *excluded],
+        excluded_workers=[*_author_list(own_pair), *candidate_authors],
     )
 
 

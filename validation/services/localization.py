@@ -1,19 +1,16 @@
 """Launch a localization round: workers match the inferences about an image to its regions."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from hashlib import sha256
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import transaction
 from django.utils.crypto import salted_hmac
 
-from hits.domain.states import UnitScope
 from hits.models import Batch, Job, Project, Worker
 from hits.services.errors import Refused
 from hits.services.launching.eligibility import build_eligibility
-from hits.services.launching.launch import PlannedUnit, find_launch, launch_batch
+from hits.services.launching.launch import PlannedUnit, find_launch
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.judging.round_material import RegionsToMatch
 from validation.domain.judging.sampling import (
@@ -23,9 +20,8 @@ from validation.domain.judging.sampling import (
     SelectionMethod,
     select_pairs,
 )
-from validation.models import JudgingRound
 from validation.selectors.localization import MatchableImage, MatchablePair, matchable_images, matching_spec
-from validation.services.judging import default_pool
+from validation.services.judging import RoundPlan, default_pool, launch_units
 
 
 def launch_localization(
@@ -60,19 +56,17 @@ def launch_localization(
     selected = [row for row in available if str(row.image) in selected_ids]
     authors = Worker.objects.in_bulk({pair.author for row in selected for pair in row.pairs})
     units = [_planned_unit(row, authors) for row in selected]
-    with transaction.atomic():
-        batch, job = launch_batch(
-            project=project,
-            kind_name=matching_spec().name,
-            name=name or f"Matching of {len(units)} photo{'' if len(units) == 1 else 's'}",
-            units=units,
-            by=by,
-            terms=replace(terms, unit_scope=UnitScope.PROJECT),
-            provenance={"images": len(units), "seed": seed},
-            idempotency_key=idempotency_key,
-        )
-        JudgingRound.objects.get_or_create(batch=batch, defaults={"selection": selection.as_row()})
-    return batch, job
+    return launch_units(
+        project=project,
+        kind=matching_spec().name,
+        units=units,
+        plan=RoundPlan(selection=selection, rules={}),  # nothing is decided about matchings
+        name=name or f"Matching of {len(units)} photo{'' if len(units) == 1 else 's'}",
+        by=by,
+        terms=terms,
+        provenance={"images": len(units), "seed": seed},
+        idempotency_key=idempotency_key,
+    )
 
 
 def _selection(n: int | None, seed: int, available: int, include_judged: bool) -> Selection:

@@ -124,19 +124,18 @@ def _author_pks(ids: Sequence[str]) -> dict[str, int]:
     return authors
 
 
-@transaction.atomic
-def record_quality_checks(*, batch: Batch, mixed: MixedUnits) -> int:
-    """Record which units of a batch are quality checks; return the number of new rows.
+def record_quality_checks(*, batch: Batch, mixed: MixedUnits) -> None:
+    """Record which units of a batch are quality checks.
 
     Call it in the transaction of the launch. If an earlier request launched the batch, it has its checks already
     and nothing is written.
     """
     if not mixed.checks or QualityCheck.objects.filter(unit__batch=batch).exists():
-        return 0
+        return
     keys = dict(Unit.objects.filter(batch=batch).values_list("key", "pk"))
     if any(check.key not in keys for check in mixed.checks):
-        return 0
-    rows = QualityCheck.objects.bulk_create(
+        return
+    QualityCheck.objects.bulk_create(
         (
             QualityCheck(
                 unit_id=keys[check.key],
@@ -149,7 +148,6 @@ def record_quality_checks(*, batch: Batch, mixed: MixedUnits) -> int:
         ),
         batch_size=INSERT_BATCH_SIZE,
     )
-    return len(rows)
 
 
 @transaction.atomic

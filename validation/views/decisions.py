@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from hits.charts.chart import Chart
 from hits.charts.strips import stacked_strip
 from hits.domain.files.csv_download import csv_lines, escape_formula
-from hits.domain.states import OPEN_JOB_STATES, JobState
+from hits.domain.states import JobState
 from hits.forms import read_idempotency_key, typed_cost_cents
 from hits.models import Job, Project
 from hits.services.errors import Conflict, Refused
@@ -22,7 +22,7 @@ from hits.views.access import project_page
 from hits.views.balance import account_balance, clear_cached_balance
 from hits.views.batches.launch import find_repeated_launch, report_launch
 from hits.views.costs import estimate_context, refusal_context
-from hits.views.pages import action_messages, get_page, section_context
+from hits.views.pages import action_messages, get_page, job_if_failed, job_if_open, section_context
 from hits.views.users import signed_in_user
 from validation.domain.decision_rules import DecisionRule, Method
 from validation.domain.judging.ratings import JudgmentRow
@@ -86,7 +86,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
     requested = request.POST.get("kind") or request.GET.get("kind")
     kind = kind_or_404(requested or first_judged_kind(project, decidable_kinds()), decidable_kinds())
     judgments = count_judgments(project, kind)
-    large = services.needs_worker_process(judgments)
+    large = judgments > services.MAX_PAGE_JUDGMENTS
     jobs, run = _job_context(project, kind), selectors.newest_run(project, kind)
     rules = _form_rules(project, kind, jobs["preview_job"] if large else None, run)
     forms = rule_forms(kind, rules, request.POST or None)
@@ -213,8 +213,8 @@ def _decide_or_preview(
 def _job_context(project: Project, kind: str) -> dict[str, Any]:
     newest = selectors.newest_job(project, kind)
     return {
-        "job": newest if newest and newest.state in OPEN_JOB_STATES else None,
-        "failed": newest if newest and newest.state == JobState.FAILED else None,
+        "job": job_if_open(newest),
+        "failed": job_if_failed(newest),
         "preview_job": selectors.newest_job(project, kind, preview=True),
     }
 

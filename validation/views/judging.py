@@ -14,12 +14,11 @@ from hits.selectors import records as collected
 from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
 from hits.views.pages import get_page, section_context
-from validation.domain.agreement.votes import RatingSummary
 from validation.domain.judging.spec import JudgingSpec
 from validation.registry import kind_names, spec_of
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
-from validation.selectors.judging import PairTallies, SetJudgments, comparison_spec, review_spec
+from validation.selectors.judging import PairJudgments, SetJudgments, comparison_spec, review_spec
 from validation.selectors.judging_overview import judged_pair_ids, pair_progress, round_rows
 
 PER_PAGE = 20
@@ -37,12 +36,12 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True)
 class SetRow:
-    """One rated comparison set: its region and each candidate's text with its ratings."""
+    """One rated comparison set: its region and each candidate's text with its ratings and their mean."""
 
     set_id: str
     image: ImageFacts
     boxes: Sequence[dict[str, int]]
-    candidates: list[tuple[str, tuple[int, ...], RatingSummary]]
+    candidates: list[tuple[str, tuple[int, ...], float | None]]
     judge_count: int
     required: int
 
@@ -85,25 +84,24 @@ def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[s
 def _pair_rows(project: Project, keys: Sequence[str]) -> list[PairRow]:
     tallies = selectors.pair_tallies(project=project, pairs=keys)
     found = collected.records_by_instance_id(project, keys)
-    return [_pair_row(found[key], tallies) for key in keys if key in found and key in tallies.pairs]
+    return [_pair_row(found[key], tallies[key]) for key in keys if key in found and key in tallies]
 
 
-def _pair_row(pair: Record, tallies: PairTallies) -> PairRow:
-    found = tallies.pairs[pair.instance_id]
+def _pair_row(pair: Record, judged: PairJudgments) -> PairRow:
     cells = [
         (
             dimension.title,
             [
                 (dimension.label_text(label), count)
-                for label, count in found.tallies[dimension.name].counts.items()
+                for label, count in judged.tallies[dimension.name].items()
                 if count
             ],
-            found.verdicts[dimension.name],
+            judged.verdicts[dimension.name],
         )
         for dimension in review_spec().deciding_dimensions
     ]
     assert pair.image is not None  # a pair always has its photo
-    return PairRow(pair, image_facts(pair.image), cells, found.judge_count)
+    return PairRow(pair, image_facts(pair.image), cells, judged.judge_count)
 
 
 @require_safe
@@ -128,8 +126,8 @@ def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgment
     for unit in units:
         shown, item = comparison_spec().item_view(unit.payload), comparison_spec().item_id(unit.payload)
         texts, found = shown.texts, judged.get(item)
-        candidates = [(texts[c.candidate], c.ratings, c.summary) for c in found.candidates] if found else []
-        candidates.sort(key=lambda row: -(row[2].mean or 0))
+        candidates = [(texts[c.candidate], c.ratings, c.mean) for c in found.candidates] if found else []
+        candidates.sort(key=lambda row: -(row[2] or 0))
         images = {image.pk: image for image in unit.images.all()}
         rows.append(
             SetRow(

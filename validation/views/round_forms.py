@@ -1,7 +1,7 @@
 """Forms for starting qualification and training rounds."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 
@@ -45,8 +45,9 @@ class PhotosField(forms.MultipleChoiceField):
 
 
 class RoundForm(PageForm):
-    """The fields that both kinds of rounds share."""
+    """The fields that both kinds of rounds share; ``set_size`` photos are shown together in one task."""
 
+    set_size: ClassVar[int] = 1
     name = forms.CharField(
         max_length=120,
         required=False,
@@ -56,12 +57,8 @@ class RoundForm(PageForm):
     reward = MoneyField(min_cents=1, label="Reward", help_text="US dollars per submission.")
     countries = CountriesField()
 
-    def kind_name(self) -> str:
-        """Return the name of the round's kind."""
-        raise NotImplementedError
-
-    def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
-        self.kind = registry.get_kind(self.kind_name())
+    def __init__(self, kind_name: str, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
+        self.kind = registry.get_kind(kind_name)
         initial = {"reward": self.kind.reward_cents} | kwargs.pop("initial", {})
         super().__init__(*args, initial=initial, **kwargs)
         self.images = images
@@ -80,10 +77,17 @@ class RoundForm(PageForm):
         ticked = set(self.cleaned_data["photos"])
         return [image.pk for image in self.images if str(image.pk) in ticked]
 
+    @property
+    def image_sets(self) -> list[list[int]]:
+        """The ticked photos in sets of ``set_size``, in the order of the page."""
+        ids = self.photos
+        return [ids[n : n + self.set_size] for n in range(0, len(ids), self.set_size)]
+
 
 class QualificationForm(RoundForm):
     """A qualification round: sets of three photos, applicants, pass rule, exam."""
 
+    set_size: ClassVar[int] = IMAGES_PER_SET
     assignments = forms.IntegerField(
         min_value=1,
         max_value=MAX_ASSIGNMENTS,
@@ -108,13 +112,9 @@ class QualificationForm(RoundForm):
         help_text="Of the exam questions. 0 requires none.",
     )
 
-    def kind_name(self) -> str:
-        """Return the name of the round's kind."""
-        return qualifying_kind()
-
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
         initial = {"assignments": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
-        super().__init__(images, *args, initial=initial, **kwargs)
+        super().__init__(qualifying_kind(), images, *args, initial=initial, **kwargs)
         for number in range(1, MAX_QUESTIONS + 1):
             self._add_question(number)
 
@@ -195,12 +195,6 @@ class QualificationForm(RoundForm):
         rule = PassRule(data["needed"], data["exam_needed"], int(data["graders"]))
         return Admission(rule, self.exam, data["countries"])
 
-    @property
-    def image_sets(self) -> list[list[int]]:
-        """The ticked photos in sets of three, in the order of the page."""
-        ids = self.photos
-        return [ids[n : n + IMAGES_PER_SET] for n in range(0, len(ids), IMAGES_PER_SET)]
-
 
 def _has_input(fields: Sequence[forms.BoundField]) -> bool:
     return any(field.value() or field.errors for field in fields)
@@ -216,12 +210,8 @@ class TrainingForm(RoundForm):
         help_text="In total. A worker who trains twice uses two.",
     )
 
-    def kind_name(self) -> str:
-        """Return the name of the round's kind."""
-        return training_kind()
-
     def __init__(self, images: Sequence[Image], *args: Any, assignments: int = 10, **kwargs: Any) -> None:
-        super().__init__(images, *args, initial={"assignments": assignments}, **kwargs)
+        super().__init__(training_kind(), images, *args, initial={"assignments": assignments}, **kwargs)
 
     def clean(self) -> dict[str, Any]:
         """Check the number of photos against the assignments."""

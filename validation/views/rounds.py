@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
-from hits.domain.states import OPEN_JOB_STATES, AssignmentStatus
+from hits.domain.states import AssignmentStatus
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key
 from hits.forms.hourly_rate import suggest_reward
-from hits.models import Image, Job, Project
+from hits.models import Job, Project
 from hits.payments.summary import sum_batch_money
 from hits.selectors import console
 from hits.selectors.eligibility.eligibility import pool_worker_ids
@@ -29,7 +29,7 @@ from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.batches.launch import report_launch
 from hits.views.costs import add_balance_to_terms, estimate_context, launch_if_confirmed
-from hits.views.pages import action_messages, get_or_404, get_page, section_context
+from hits.views.pages import action_messages, get_or_404, get_page, job_if_open, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.outcome import has_passed
 from validation.models import QualificationRound
@@ -71,9 +71,7 @@ def round_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Start a qualification round in two steps."""
-    images = list_usable_images(project)[:MAX_PHOTOS]
-    form = QualificationForm(images, request.POST or None)
-    suggest_reward(form, project=project, kind=form.kind)
+    form = QualificationForm(list_usable_images(project)[:MAX_PHOTOS], request.POST or None)
 
     def launch_round() -> str:
         qualification_round, _ = services.launch_qualification_round(
@@ -89,19 +87,8 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
         report_launch(request, qualification_round.batch)
         return reverse("qualification-round", args=[project.slug, qualification_round.pk])
 
-    def count_variants_and_slots() -> tuple[int, int]:
-        return len(form.image_sets), form.cleaned_data["assignments"]
-
     context = {"title": "Start a qualification round", "exam": True}
-    return _launch_in_steps(
-        request,
-        project,
-        form,
-        images,
-        launch_round=launch_round,
-        count_variants_and_slots=count_variants_and_slots,
-        context=context,
-    )
+    return _launch_in_steps(request, project, form, launch_round, context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -111,7 +98,6 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
     images = list_usable_images(project)[:MAX_PHOTOS]
     invited = len(pool_worker_ids(project, Pool.QUALIFIED) - pool_worker_ids(project, Pool.TRAINED))
     form = TrainingForm(images, request.POST or None, assignments=max(1, invited))
-    suggest_reward(form, project=project, kind=form.kind)
 
     def launch_round() -> str:
         batch, _ = services.launch_training_round(
@@ -127,53 +113,41 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
         report_launch(request, batch)
         return reverse("batch-detail", args=[batch.pk])
 
-    def count_variants_and_slots() -> tuple[int, int]:
-        return len(form.photos), form.cleaned_data["assignments"]
-
     context = {"title": "Start a training round", "invited": invited}
-    return _launch_in_steps(
-        request,
-        project,
-        form,
-        images,
-        launch_round=launch_round,
-        count_variants_and_slots=count_variants_and_slots,
-        context=context,
-    )
+    return _launch_in_steps(request, project, form, launch_round, context)
 
 
 def _launch_in_steps(
     request: HttpRequest,
     project: Project,
     form: RoundForm,
-    images: list[Image],
-    *,
     launch_round: Callable[[], str],
-    count_variants_and_slots: Callable[[], tuple[int, int]],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """Show the form, then its cost, then launch; the callable counts image variants and slots."""
+    """Show the form, then its cost, then launch."""
+    suggest_reward(form, project=project, kind=form.kind)
     status = 200
-    if request.method == "POST" and images and request.POST.get("step") != "change":
+    if request.method == "POST" and form.images and request.POST.get("step") != "change":
         if not form.is_valid():
             status = 400
         else:
             refusal = launch_if_confirmed(request, launch_round)
             if isinstance(refusal, HttpResponse):
                 return refusal
-            context |= _confirm_context(project, form, *count_variants_and_slots()) | refusal
+            context |= _confirm_context(project, form) | refusal
             context["carried_fields"] = carried_fields(request.POST)
             status = 400 if refusal else 200
     context |= section_context(project, "people", "applicants") | {
         "form": form,
         "kind": form.kind,
-        "photos": [image_facts(image) for image in images],
+        "photos": [image_facts(image) for image in form.images],
         "ticked": set(form["photos"].value() or ()),
     }
     return render(request, "validation/qualification/round_new.html", context, status=status)
 
 
-def _confirm_context(project: Project, form: RoundForm, variants: int, slots: int) -> dict[str, Any]:
+def _confirm_context(project: Project, form: RoundForm) -> dict[str, Any]:
+    variants, slots = len(form.image_sets), form.cleaned_data["assignments"]
     slot_plan = services.plan_round_slots(slots, variants=variants)
     terms = replace(form.terms, redundancy=slot_plan.redundancy)
     reward: int = form.cleaned_data["reward"]
@@ -232,7 +206,7 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
         "answers_cents": unpaid * round_row.batch.slot_cents(round_row.batch.max_assignments),
         "chart": _score_chart(overview.score_counts, needed=overview.rule.needed),
         "money": sum_batch_money(round_row.batch),
-        "running": job if job is not None and job.state in OPEN_JOB_STATES else None,
+        "running": job_if_open(job),
         "last_job": job,
     }
     return render(request, "validation/qualification/round.html", context)

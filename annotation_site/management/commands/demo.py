@@ -4,7 +4,6 @@ import json
 import os
 import sys
 import time
-import urllib.error
 import urllib.request
 from argparse import ArgumentParser
 from pathlib import Path
@@ -93,7 +92,7 @@ def _wait_for_server(processes: list[Process]) -> None:
             raise CommandError("the server could not start; see its output above")
         try:
             urllib.request.urlopen(f"{settings.PUBLIC_URL}/healthz", timeout=2).read()  # noqa: S310
-        except (OSError, urllib.error.URLError):
+        except OSError:
             time.sleep(0.1)
         else:
             return

@@ -6,7 +6,6 @@ inferences of seven tokens on average; a mean and median of 1.17 and 1.0 boxes p
 """
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from statistics import fmean, median
 from typing import Any
@@ -77,11 +76,3 @@ class CorpusCounter:
             },
             splits=dict(sorted(self._splits.items())),
         )
-
-
-def corpus_statistics(rows: Iterable[dict[str, Any]]) -> CorpusStatistics:
-    """Return the statistics of rows in the published format, without splits."""
-    counter = CorpusCounter()
-    for row in rows:
-        counter.add(row)
-    return counter.result()

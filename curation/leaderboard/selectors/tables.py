@@ -66,7 +66,6 @@ class Table:
     teams: int
 
 
-EMPTY_FIGURE = Figure(None)
 REFERENCE_LABELS = {"human": "People", "random": "Chance"}
 
 
@@ -122,18 +121,10 @@ def make_table(
     """
     measures = board_measures(board)
     sort_measure = get_measure(measures, sort)
-    chosen = sorted(
-        entries,
-        key=lambda entry: _sort_key(get_measure_figure(entry.figures, sort_measure), sort_measure.better),
-    )
+    chosen = _sort_entries(entries, sort_measure, private=False)
     shown = chosen if every_entry else best_entry_per_team(chosen)
     if private:
-        shown = sorted(
-            shown,
-            key=lambda entry: _sort_key(
-                get_measure_figure(entry_figures(entry, private=True), sort_measure), sort_measure.better
-            ),
-        )
+        shown = _sort_entries(shown, sort_measure, private=True)
     leading = [_best_value(shown, measure, private=private) for measure in measures]
     rows = []
     for rank, entry in enumerate(shown, start=1):
@@ -183,10 +174,18 @@ def best_entry_per_team(ordered: Iterable[LeaderboardEntry]) -> list[Leaderboard
     return list(first.values())
 
 
-def _sort_key(found: Figure, better: Direction) -> tuple[bool, float]:
-    if found.value is None:
-        return True, 0.0
-    return False, -found.value if better is Direction.HIGH else found.value
+def _sort_entries(
+    entries: Iterable[LeaderboardEntry], measure: Measure, *, private: bool
+) -> list[LeaderboardEntry]:
+    """Return the entries by a measure, the best first; entries without it are last. The sort is stable."""
+
+    def key(entry: LeaderboardEntry) -> tuple[bool, float]:
+        value = get_measure_figure(entry_figures(entry, private=private), measure).value
+        if value is None:
+            return True, 0.0
+        return False, -value if measure.better is Direction.HIGH else value
+
+    return sorted(entries, key=key)
 
 
 def _best_value(entries: Sequence[LeaderboardEntry], measure: Measure, *, private: bool) -> float | None:

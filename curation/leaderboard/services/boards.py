@@ -139,7 +139,7 @@ def create_leaderboard(
             leaderboard=board.pk,
         )
         board.save(update_fields=["path", "job"])
-        _record_action(board, by, "leaderboard.create", version=version.pk, split=split)
+        record_action(board, by, "leaderboard.create", version=version.pk, split=split)
     return board
 
 
@@ -174,7 +174,7 @@ def change_leaderboard(
         total_limit=limits.total,
     )
     board.refresh_from_db()
-    _record_action(board, by, "leaderboard.change", daily=limits.daily, total=limits.total)
+    record_action(board, by, "leaderboard.change", daily=limits.daily, total=limits.total)
 
 
 @transaction.atomic
@@ -193,7 +193,7 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
             )
     Leaderboard.objects.filter(pk=board.pk).update(is_open=is_open)
     board.refresh_from_db()
-    _record_action(board, by, "leaderboard.open" if is_open else "leaderboard.close")
+    record_action(board, by, "leaderboard.open" if is_open else "leaderboard.close")
 
 
 @transaction.atomic
@@ -209,7 +209,7 @@ def set_public(*, board: Leaderboard, is_public: bool, by: AbstractBaseUser | No
             raise Conflict(f"{board.title}: is based on a rehearsal, which can never be public")
     Leaderboard.objects.filter(pk=board.pk).update(is_public=is_public)
     board.refresh_from_db()
-    _record_action(board, by, "leaderboard.publish" if is_public else "leaderboard.withdraw")
+    record_action(board, by, "leaderboard.publish" if is_public else "leaderboard.withdraw")
 
 
 def _check_built(board: Leaderboard) -> None:
@@ -233,7 +233,7 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
                 token_sha256=_hash_team_key(key),
                 created_by_id=by.pk if by else None,
             )
-            _record_action(board, by, "leaderboard.team", team=team.pk)
+            record_action(board, by, "leaderboard.team", team=team.pk)
     except IntegrityError as error:
         raise Refused(f"team: a team named {name} exists already; choose another name") from error
     return team, key
@@ -244,7 +244,7 @@ def renew_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
     """Create and return a new key of a team; the old one stops working."""
     key = _new_key()
     LeaderboardTeam.objects.filter(pk=team.pk).update(token_sha256=_hash_team_key(key))
-    _record_action(team.leaderboard, by, "leaderboard.renew_key", team=team.pk)
+    record_action(team.leaderboard, by, "leaderboard.renew_key", team=team.pk)
     return key
 
 
@@ -254,7 +254,7 @@ def set_team_is_active(*, team: LeaderboardTeam, is_active: bool, by: AbstractBa
     LeaderboardTeam.objects.filter(pk=team.pk).update(is_active=is_active)
     team.refresh_from_db()
     action = "leaderboard.activate_team" if is_active else "leaderboard.deactivate_team"
-    _record_action(team.leaderboard, by, action, team=team.pk)
+    record_action(team.leaderboard, by, action, team=team.pk)
 
 
 def find_team_by_key(*, board: Leaderboard | None, key: str) -> LeaderboardTeam | None:
@@ -276,7 +276,7 @@ def set_entry_is_hidden(*, entry: LeaderboardEntry, is_hidden: bool, by: Abstrac
     LeaderboardEntry.objects.filter(pk=entry.pk).update(is_hidden=is_hidden)
     entry.refresh_from_db()
     action = "leaderboard.hide_entry" if is_hidden else "leaderboard.show_entry"
-    _record_action(entry.team.leaderboard, by, action, entry=entry.pk, team=entry.team_id)
+    record_action(entry.team.leaderboard, by, action, entry=entry.pk, team=entry.team_id)
 
 
 def _new_key() -> str:
@@ -287,6 +287,7 @@ def _hash_team_key(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _record_action(board: Leaderboard, by: AbstractBaseUser | None, action: str, **data: Any) -> None:
+def record_action(board: Leaderboard, by: AbstractBaseUser | None, action: str, **data: Any) -> None:
+    """Record an action on a leaderboard in its project's audit trail."""
     project: Project = board.project
     audit.record(project=project, actor=by, action=action, subject=board.slug, **data)

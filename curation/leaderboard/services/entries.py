@@ -20,8 +20,7 @@ from curation.evaluation.submission import ZIP_NAME, is_zip_name
 from curation.files import sync_to_disk
 from curation.leaderboard import models
 from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, team_usage
-from curation.leaderboard.services.boards import find_team_by_key, validate_line
-from hits.services import audit
+from curation.leaderboard.services.boards import find_team_by_key, record_action, validate_line
 from hits.services.errors import ContentTooLarge, Refused, StorageFull
 from hits.services.jobs import jobs
 
@@ -236,14 +235,7 @@ def withdraw_entry(*, team: models.LeaderboardTeam, entry: models.LeaderboardEnt
     with transaction.atomic():
         found, is_new = models.EntryWithdrawal.objects.get_or_create(entry=entry)
         if is_new:
-            audit.record(
-                project=team.leaderboard.project,
-                actor=None,
-                action="leaderboard.withdraw_entry",
-                subject=team.leaderboard.slug,
-                entry=entry.pk,
-                team=team.pk,
-            )
+            record_action(team.leaderboard, None, "leaderboard.withdraw_entry", entry=entry.pk, team=team.pk)
     entry.withdrawal = found
     return found
 

@@ -17,12 +17,12 @@ from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
 from curation.selectors.proposals import proposal_runs
 from curation.versions import photos
 from curation.versions.families import family_of
-from hits.domain.states import OPEN_JOB_STATES, STOPPED_JOB_STATES, JobState, Role
+from hits.domain.states import STOPPED_JOB_STATES, JobState, Role
 from hits.models import Project
 from hits.selectors.roles import visitor_has_role
-from hits.services.errors import Conflict, Refused
+from hits.services.errors import Refused
 from hits.views.access import project_page
-from hits.views.pages import get_or_404, get_page
+from hits.views.pages import action_messages, get_or_404, get_page, job_if_open
 from hits.views.users import signed_in_user
 
 ENTRIES_PER_PAGE = 25
@@ -88,15 +88,10 @@ def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpR
 def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
     """Open or close a leaderboard for submissions."""
     board = _get_board(project, board_id)
-    try:
-        services.set_open(board=board, is_open=request.POST.get("open") == "1", by=signed_in_user(request))
-    except Conflict as error:
-        messages.error(request, f"Not opened: {error}.")
-    else:
-        message = (
-            "Teams can submit." if board.is_open else "The leaderboard is closed; its submissions are kept."
-        )
-        messages.success(request, message)
+    is_open = request.POST.get("open") == "1"
+    message = "Teams can submit." if is_open else "The leaderboard is closed; its submissions are kept."
+    with action_messages(request, "Not opened", message):
+        services.set_open(board=board, is_open=is_open, by=signed_in_user(request))
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
@@ -105,14 +100,10 @@ def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
 def set_public(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
     """Make a leaderboard public, or visible to members only."""
     board = _get_board(project, board_id)
-    try:
-        is_public = request.POST.get("public") == "1"
+    is_public = request.POST.get("public") == "1"
+    audience = "Everybody" if is_public else "Only members of the project"
+    with action_messages(request, "Not published", f"{audience} can see the leaderboard now."):
         services.set_public(board=board, is_public=is_public, by=signed_in_user(request))
-    except Conflict as error:
-        messages.error(request, f"Not published: {error}.")
-    else:
-        audience = "Everybody" if board.is_public else "Only members of the project"
-        messages.success(request, f"{audience} can see the leaderboard now.")
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
@@ -219,7 +210,7 @@ def _board_context(
         "is_built": bool(board.sha256),
         "rehearsal": board_selectors.is_rehearsal(board),
         "may_publish": visitor_has_role(request, board.project, Role.ADMIN),
-        "job": job if job is not None and job.state in OPEN_JOB_STATES else None,
+        "job": job_if_open(job),
         "failed": job if job is not None and job.state in STOPPED_JOB_STATES else None,
         "teams": [(team, board_selectors.team_usage(team)) for team in board_selectors.board_teams(board)],
         "measures": measures,

@@ -10,7 +10,7 @@ from curation.management.rule_options import add_comparison_set_options, add_sof
 from curation.management.selection_option import add_selection_option, read_selection
 from curation.negatives.options import KeepRule
 from curation.selectors.jobs import COMPARISON_ROUND
-from curation.services import RoundOptions, request_comparison_round
+from curation.services.comparison import RoundOptions, request_comparison_round
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project

@@ -9,7 +9,7 @@ from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
 from curation.models import DuplicateRun, Source
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services import dedup, request_deduplication, set_aside_duplicates, undo_duplicates
+from curation.services import dedup
 from curation.services.dedup import KEEP_METHODS, MEMORY_MIB, DedupOptions
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
@@ -65,11 +65,11 @@ class Command(JobCommand):
             super().handle(*args, **options)
         elif options["apply"] is not None:
             run = _get_run(options["apply"])
-            marked = set_aside_duplicates(run=run).marked
+            marked = dedup.set_aside_duplicates(run=run).marked
             line = f"{marked} photos are set aside; undo it with --undo {run.pk}"
             self.report(options, {"marked": marked}, line)
         else:
-            undone = undo_duplicates(run=_get_run(options["undo"]))
+            undone = dedup.undo_duplicates(run=_get_run(options["undo"]))
             self.report(options, {"undone": undone}, f"Undone: {undone} marks were restored")
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ class Command(JobCommand):
         """Create the job."""
         if not options["project"]:
             raise input_error("give --project, or a job to --resume")
-        return request_deduplication(
+        return dedup.request_deduplication(
             project=find_project(options["project"]),
             by=None,
             queue=queue,

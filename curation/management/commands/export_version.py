@@ -9,7 +9,7 @@ from curation.management.selection_option import add_selection_option, read_sele
 from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
-from curation.services import create_sealed_version, seal_version
+from curation.services.versions import create_sealed_version, seal_version
 from curation.versions.export import ExportRefused, WrittenExport, check_target, export_version
 from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import Selection

@@ -29,6 +29,7 @@ from curation.models import ErrorAnalysis, Evaluation
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder
 from curation.pipelines.evaluation.error_models import REGULARISATION, prediction_auc, rotate_features
 from curation.pipelines.evaluation.evaluation_scores import comparison_scores
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.texts.texts_common import TextEncoder, sentence_encoder
 from curation.pipelines.vectors import BATCH_SIZE, open_image
 from curation.records import InvalidInput
@@ -61,7 +62,7 @@ def analyse_errors(
         pk=progress.job.args["analysis"]
     )
     options = ErrorOptions(**analysis.options)
-    try:
+    with refuse_invalid_input():
         data = _load_errors(analysis.evaluation, options)
         encoder = images or get_image_encoder(options.encoder)
         texts = sentences or sentence_encoder()
@@ -70,8 +71,6 @@ def analyse_errors(
             1, user_api="blas"
         ):  # thousands of small models: BLAS threads would only wait for each other
             figures = _compute_figures(data.groups, features, options.seed, progress)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     store_error_analysis(
         analysis=analysis,
         figures=figures,

@@ -26,10 +26,10 @@ from curation.pipelines.evaluation.evaluate_people import judgment_figures
 from curation.pipelines.evaluation.evaluate_shortcuts import shortcut_scores
 from curation.pipelines.evaluation.evaluate_vectors import EncodingSetup, encoder_scores
 from curation.pipelines.evaluation.evaluation_files import Scores, make_interval_generator, save_evaluation
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
 from curation.selectors.evaluations import SHORTCUT_OPTION, count_known_pairs
 from curation.services.evaluations import evaluation_set_options
-from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 
@@ -47,7 +47,7 @@ def run_evaluation(
     """
     if evaluation.sha256:
         return _summary(evaluation)
-    try:
+    with refuse_invalid_input():
         sets = _plan_sets(evaluation)
         progress.log(_describe_sets(sets))
         if evaluation.source == EvaluationSource.JUDGMENTS:
@@ -55,8 +55,6 @@ def run_evaluation(
         else:
             scores, facts = _compute_scores(evaluation, sets, progress, given_encoder)
             save_evaluation(evaluation, sets, scores, _extra_figures(evaluation, sets, scores), facts)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     evaluation.refresh_from_db()
     return _summary(evaluation)
 

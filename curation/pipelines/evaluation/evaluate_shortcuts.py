@@ -22,12 +22,8 @@ from curation.evaluation.shortcuts import (
 )
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets, pairs_of_other_splits
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
-from curation.pipelines.texts.texts_common import (
-    SentenceVectorMaker,
-    TextEncoder,
-    package_version,
-    sentence_encoder,
-)
+from curation.features.weights import package_version
+from curation.pipelines.texts.texts_common import SentenceVectorMaker, TextEncoder, sentence_encoder
 from curation.records import InvalidInput, ObservationRecord
 from hits.services.jobs.jobs import Progress
 

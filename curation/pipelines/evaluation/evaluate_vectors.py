@@ -17,7 +17,7 @@ from curation.families.sherlock.evaluation_submission import Matrix, submission_
 from curation.features.encoder import Encoder
 from curation.models import Subject
 from curation.pipelines.encoders import get_preprocessing, get_region_mode, is_thread_safe
-from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors, open_image
 from curation.records import InvalidInput, ObservationRecord, Region
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
@@ -200,7 +200,7 @@ def _region_vectors(
 
     return get_vectors(
         project=sets.version.project,
-        origin=_make_origin(setup, Subject.REGIONS, setup.mode.value),
+        origin=encoder_origin(setup.encoder, Subject.REGIONS, setup.mode.value),
         items=regions,
         ids=[fingerprint[:32] for fingerprint in fingerprints],
         fingerprints=fingerprints,
@@ -222,21 +222,10 @@ def _text_vectors(
         ]  # an equal inference has another vector
     return get_vectors(
         project=sets.version.project,
-        origin=_make_origin(setup, Subject.TEXTS, ""),
+        origin=encoder_origin(setup.encoder, Subject.TEXTS),
         items=texts,
         ids=[content_sha256(text)[:32] for text in fingerprints],
         fingerprints=fingerprints,
         encode=encode,
         step=steps,
-    )
-
-
-def _make_origin(setup: EncodingSetup, subject: Subject, region_mode: str) -> VectorOrigin:
-    encoder = setup.encoder
-    return VectorOrigin(
-        encoder.name,
-        encoder.revision,
-        subject,
-        preprocessing=get_preprocessing(encoder),
-        region_mode=region_mode,
     )

@@ -14,10 +14,10 @@ from curation.dedup.cuts import ByDistance, ByNumber, Linkage
 from curation.dedup.groups import find_least_similar
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_random
-from curation.features.encoder import EncoderUnavailable
 from curation.models import AnalysisKind, TextAnalysis
 from curation.negatives.filters import cap_verbatim
 from curation.pipelines.matmul_backends import choose_matmul_backend
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.texts.texts_captions import compare_captions
 from curation.pipelines.texts.texts_common import (
     SentenceVectorMaker,
@@ -27,7 +27,6 @@ from curation.pipelines.texts.texts_common import (
 )
 from curation.pipelines.texts.texts_toxicity import score_toxicity
 from curation.pipelines.texts.topics import find_topics
-from curation.records import InvalidInput
 from curation.selectors.texts import TextPair, text_pairs
 from curation.services.texts import (
     OPTION_TYPES,
@@ -73,12 +72,10 @@ def analyse_texts(
     pairs = text_pairs(project, options.split)
     if not pairs:
         raise Refused("pairs: no pair is approved yet; approve submissions first")
-    try:
+    with refuse_invalid_input():
         if isinstance(options, ToxicityOptions):
             return score_toxicity(project=project, pairs=pairs, options=options, by=by, progress=progress)
         found = _analyse(project, pairs, options, progress, encoder)
-    except (InvalidInput, EncoderUnavailable) as error:
-        raise Refused(str(error)) from error
     return store_analysis(project=project, options=options, result=found, by=by)
 
 

@@ -58,15 +58,10 @@ class AvailableCaptions:
             return list(self.whole.get(pair.image_id, []))[: options.most]
         if options.against == "image":
             return [str(region["text"]).strip() for region in regions[: options.most]]
-        near = overlapping_regions(
-            boxes, [region["box"] for region in map(_name_box_sides, regions)], options.most
-        )
+        sides = ("left", "top", "width", "height")
+        region_boxes = [dict(zip(sides, region["box"], strict=True)) for region in regions]
+        near = overlapping_regions(boxes, region_boxes, options.most)
         return [str(regions[index]["text"]).strip() for index in near]
-
-
-def _name_box_sides(region: Mapping[str, Any]) -> dict[str, Any]:
-    left, top, width, height = region["box"]
-    return {"box": {"left": left, "top": top, "width": width, "height": height}}
 
 
 def compare_captions(

@@ -3,8 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from curation.features.encoder import EncoderUnavailable
-from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_model_folder
-from curation.pipelines.texts.texts_common import package_version
+from curation.features.weights import (
+    SHA_PREFIX,
+    folder_sha256,
+    hub_commit,
+    package_version,
+    resolve_model_folder,
+)
 from curation.texts.toxicity import TextFinding
 
 MAX_TOKENS = 128  # tokens of a text; a clue or an inference has about seven words

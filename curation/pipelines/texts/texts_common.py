@@ -2,15 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.models import Subject
-from curation.pipelines.encoders import get_preprocessing
-from curation.pipelines.vectors import StepCounter, VectorOrigin, get_vectors
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors
 from curation.selectors.texts import TextPair
 from hits.domain.hashing import content_sha256
 from hits.models import Project
@@ -71,12 +69,7 @@ class SentenceVectorMaker:
             self.progress.log(f"{len(distinct)} distinct texts of {len(texts)}; vectors: {self.encoder.name}")
         vectors = get_vectors(
             project=self.project,
-            origin=VectorOrigin(
-                self.encoder.name,
-                self.encoder.revision,
-                Subject.TEXTS,
-                preprocessing=get_preprocessing(self.encoder),
-            ),
+            origin=encoder_origin(self.encoder, Subject.TEXTS),
             items=distinct,
             ids=list(ids_by_text.values()),
             fingerprints=distinct,
@@ -104,11 +97,3 @@ class SentenceVectorMaker:
 def make_provenance(pairs: Sequence[TextPair], **models: str) -> dict[str, Any]:
     """Return a result's provenance: the hash of the pairs, and the models."""
     return {"pairs_sha256": content_sha256([pair.instance_id for pair in pairs]), **models}
-
-
-def package_version(package: str) -> str:
-    """Return a package's version; empty if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

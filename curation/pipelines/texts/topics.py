@@ -17,6 +17,7 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from curation.pipelines.texts.texts_common import make_provenance
+from curation.pipelines.vectors import StepCounter
 from curation.selectors.texts import TextPair
 from curation.services.texts import AnalysisResult, TopicOptions
 from curation.texts import topics as measures
@@ -75,7 +76,7 @@ def find_topics(
         name: _count_words(name, [str(getattr(pair, name)) for pair in pairs], options)
         for name in ("clue", "inference")
     }
-    steps = _StepCounter(2 * options.passes * len(pairs), progress)
+    steps = StepCounter(2 * options.passes * len(pairs), progress)
     clues = _fit_topics(counted["clue"], options, steps)
     inferences = _fit_topics(counted["inference"], options, steps)
     flow = measures.topic_flow(clues.likeliest, inferences.likeliest, options.topics, options.topics)
@@ -89,18 +90,6 @@ def find_topics(
         "examples": _examples(pairs, clues, inferences, flow),
     }
     return AnalysisResult(result, make_provenance(pairs, scikit_learn=sklearn.__version__), len(pairs))
-
-
-class _StepCounter:
-    """Counts processed texts, for the job's row."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self._total, self._progress, self._done = total, progress, 0
-
-    def __call__(self, count: int) -> None:
-        self._done += count
-        if self._progress is not None:
-            self._progress.advance(min(self._done, self._total), total=self._total)
 
 
 def _count_words(name: str, texts: Sequence[str], options: TopicOptions) -> WordCounts:

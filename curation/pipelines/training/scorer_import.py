@@ -10,12 +10,12 @@ from django.db import transaction
 
 from curation.files import partial_folder, rename_folder_durably
 from curation.models import Scorer
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
 from curation.scorer.model.folder import LoadedScorer, list_files, load_scorer
 from curation.scorer.training.inputs import RUN_FILE
 from curation.selectors.scorers import WEIGHTS_FOLDER, find_scorer, scorer_folder
 from curation.services.scorers import store_imported_scorer
-from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 STEPS = 3  # read, copied, read again
@@ -31,15 +31,13 @@ def import_scorer(progress: Progress) -> dict[str, Any]:
     job = progress.job
     assert job.project is not None
     source, name = Path(job.args["folder"]), job.args["name"]
-    try:
+    with refuse_invalid_input():
         loaded = load_scorer(source)
         progress.advance(1, STEPS)
         existing = find_scorer(job.project, name)
         if existing is not None and existing.weights_sha256 == loaded.sha256:
             return _summary(existing)
         row = _import_folder(progress, source, loaded)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     progress.log(f"{name} is imported; its card's sha256 is {loaded.sha256}")
     return _summary(row)
 

@@ -11,19 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from curation.models import Scorer
+from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.training.training_files import RunFiles, load_or_write_run
-from curation.pipelines.training.training_processes import train_in_processes
-from curation.records import InvalidInput
+from curation.pipelines.training.training_processes import ProgressCallback, train_in_processes
 from curation.scorer.model.folder import load_scorer
 from curation.scorer.training.inputs import read_inputs
 from curation.scorer.training.journal import ENVIRONMENT_FILE, ValidationRow, read_validations
 from curation.selectors.scorers import WEIGHTS_FOLDER
 from curation.services.scorers import mark_trained, merge_scorer_facts
-from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 PROGRESS_INTERVAL_SECONDS = 1.0  # between two progress updates
-ProgressCallback = Callable[[int, int], None]
 
 
 def train_scorer(progress: Progress) -> dict[str, Any]:
@@ -40,10 +38,8 @@ def train_scorer(progress: Progress) -> dict[str, Any]:
     merge_scorer_facts(scorer=scorer, splits=run.counts)
     progress.log(_describe_start(run.counts))
     training_progress = TrainingProgress(scorer, run.folder, progress)
-    try:
+    with refuse_invalid_input():
         _train(run, training_progress)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     _finish(scorer, run.folder)
     return summarise_scorer(scorer)
 
@@ -111,10 +107,8 @@ def best_validation_figures(rows: Sequence[ValidationRow]) -> dict[str, Any]:
 
 
 def _finish(scorer: Scorer, folder: Path) -> None:
-    try:
+    with refuse_invalid_input():
         sha256 = load_scorer(folder / WEIGHTS_FOLDER).sha256
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     merge_scorer_facts(scorer=scorer, environment=_read_json(folder / ENVIRONMENT_FILE))
     figures = best_validation_figures(read_validations(folder))
     mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)

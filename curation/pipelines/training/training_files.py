@@ -15,7 +15,8 @@ from django.conf import settings
 
 from curation.files import write_text
 from curation.models import DatasetVersion, Part, Scorer, VersionImage, VersionRow
-from curation.records import InvalidInput, Region
+from curation.pipelines.refusals import refuse_invalid_input
+from curation.records import Region
 from curation.scorer.config import TrainingConfig
 from curation.scorer.training.inputs import RUN_FILE, TRAIN_FILE, VAL_FILE, Pair, pair_line, write_settings
 from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, scorer_folder, weights_folder
@@ -118,10 +119,8 @@ def _write_pairs(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto
     }
     for name, rows in rows_by_file.items():
         writer = _PairWriter(name.removesuffix(".jsonl"), photos, counts)
-        try:
+        with refuse_invalid_input():
             write_text(folder / name, writer.lines(rows))
-        except InvalidInput as error:
-            raise Refused(str(error)) from error
     return dict(counts)
 
 

@@ -16,7 +16,6 @@ from curation.features.weights import SHA_PREFIX, SHORT_DIGITS
 from curation.scorer.model.folder import LoadedScorer, load_scorer
 from curation.scorer.model.tokens import trim_padding
 from curation.scorer.texts import TextKind, format_texts
-from hits.domain.images.region_drawing import RegionMode
 
 TEXT_BATCH_SIZE = 64  # texts of one forward pass
 
@@ -29,7 +28,6 @@ class ScorerEncoder(RegionImageEncoder):
     """
 
     is_clip = True
-    region_modes = frozenset(RegionMode)
 
     def __init__(
         self,

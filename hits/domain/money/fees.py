@@ -5,6 +5,7 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 BASIS_POINTS = 10_000
 
@@ -105,7 +106,7 @@ def _parse_schedule(name: str, items: list[str]) -> FeeSchedule:
         raise ValueError(
             f"fee schedule {name!r}: a name is 1 to 12 lower-case letters, digits and -, a letter first"
         )
-    fields: dict[str, int] = {}
+    fields: dict[str, Any] = {}  # whole numbers by the schedule's attribute
     for item in items:
         key, _, value = item.partition("=")
         if key not in _RATES and key not in _WHOLE_NUMBERS:
@@ -120,14 +121,7 @@ def _parse_schedule(name: str, items: list[str]) -> FeeSchedule:
         )
     if "base_bp" not in fields:
         raise ValueError(f"fee schedule {name}: base is missing; write for instance base=10%")
-    return FeeSchedule(
-        name=name,
-        base_bp=fields["base_bp"],
-        many_bp=fields.get("many_bp", 0),
-        many_from=fields.get("many_from", 10),
-        masters_bp=fields.get("masters_bp", 0),
-        minimum_cents=fields.get("minimum_cents", 0),
-    )
+    return FeeSchedule(name=name, **fields)
 
 
 def _parse_rate(name: str, key: str, value: str) -> int:

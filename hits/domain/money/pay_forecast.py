@@ -70,11 +70,6 @@ class PayForecast:
         return max(0, self.plan.target_cents_per_hour - self.rate_cents)
 
     @property
-    def reaches_target(self) -> bool:
-        """True when at least half of the work reaches the target."""
-        return self.plan.reward_cents >= self.reward_for_half
-
-    @property
     def hours(self) -> float:
         """The active hours of the whole plan."""
         return self.seconds / HOUR_SECONDS

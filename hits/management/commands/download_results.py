@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from hits.domain.mturk_formats.results_csv import csv_lines
-from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.base import BatchCommand, input_error
 from hits.management.lookups import find_batch
 from hits.selectors.results import count_results, result_rows
 from hits.services import audit
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Write a batch's confirmed submissions to a CSV in Mechanical Turk's columns."""
 
     help = "Write a batch's results to a CSV with Mechanical Turk's columns."
@@ -19,7 +19,6 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
         parser.add_argument("--out", type=Path, required=True, help="output file; it must not exist")
         parser.add_argument(
             "--plain",

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
+from hits.management.base import BatchCommand, RenamedOption, input_error
 from hits.management.lookups import find_batch
 from hits.models import Batch, Job
 from hits.mturk.boto import marketplace
@@ -13,7 +13,7 @@ from hits.services.jobs import jobs
 DAY_SECONDS = 86_400
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Extend a live batch by workers per item, days, or both; returns after publishing."""
 
     help = "Extend a live batch by additional workers per item, or additional days."
@@ -21,7 +21,6 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
         parser.add_argument(
             "--redundancy",
             "--opinions",

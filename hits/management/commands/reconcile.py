@@ -1,24 +1,18 @@
 """``manage.py reconcile ID``."""
 
-from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.money.usd import format_dollars
-from hits.management.base import DeerstalkerCommand
+from hits.management.base import BatchCommand
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.services.reconciling.reconcile import reconcile_batch, summarize_reconciliation
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Compare a batch with the marketplace."""
 
     help = "Compare a batch's assignments, HITs and money with the marketplace, and store the comparison."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
-        super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Compare."""

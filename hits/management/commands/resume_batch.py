@@ -1,22 +1,16 @@
 """``manage.py resume_batch ID``."""
 
-from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand
+from hits.management.base import BatchCommand
 from hits.management.lookups import find_batch
 from hits.management.publishing import print_live_hit_count, publish_remaining_hits
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Publish the rest of a batch whose publication stopped."""
 
     help = "Publish the unpublished HITs of a batch, for example after funds were added."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
-        super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Publish."""

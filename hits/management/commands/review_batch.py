@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.base import BatchCommand, input_error
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.payments import ledger
@@ -11,7 +11,7 @@ from hits.services.batches.lifecycle import approve_waiting_assignments
 from hits.services.collecting.assignment_sync import sync_batch
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Approve and pay all undecided confirmed submissions of a batch."""
 
     help = "Approve and pay the confirmed submissions of a batch."
@@ -19,7 +19,6 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
         parser.add_argument("--approve-all", action="store_true", required=True)
         parser.add_argument("--feedback", default="")
 

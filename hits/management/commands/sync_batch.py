@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from dataclasses import asdict
 from typing import Any
 
-from hits.management.base import DeerstalkerCommand
+from hits.management.base import BatchCommand
 from hits.management.lookups import find_batch
 from hits.mturk.boto import marketplace
 from hits.selectors.records import unreadable_assignments
@@ -12,7 +12,7 @@ from hits.services.collecting.assignment_sync import sync_batch
 from hits.services.collecting.records import reread_records
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Copy a batch's assignments from the marketplace."""
 
     help = "Copy a batch's assignments from the marketplace and match them with stored submissions."
@@ -20,7 +20,6 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
         parser.add_argument(
             "--read-records", action="store_true", help="also retry records that could not be read"
         )

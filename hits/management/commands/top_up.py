@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from hits.domain.money.usd import format_dollars
-from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.base import BatchCommand, input_error
 from hits.management.lookups import find_batch
 from hits.models import Batch, TopUp
 from hits.mturk.boto import marketplace
@@ -14,7 +14,7 @@ from hits.services.jobs import jobs
 from hits.services.outbox.outbox import SettleCounts
 
 
-class Command(DeerstalkerCommand):
+class Command(BatchCommand):
     """Raise the pay of each approved submission below the hourly target to the target."""
 
     help = "Top up a batch's approved submissions to the hourly target."
@@ -22,7 +22,6 @@ class Command(DeerstalkerCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         super().add_arguments(parser)
-        parser.add_argument("batch", type=int)
         parser.add_argument(
             "--target-cents", type=int, metavar="N", help="target per hour, in cents; default: the project's"
         )

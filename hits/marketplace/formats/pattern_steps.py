@@ -45,22 +45,16 @@ def append_step(program: list[PatternStep], instruction: PatternStep) -> None:
 
 def character_step(test: CharacterTest) -> Fragment:
     """Return a fragment that matches one character accepted by the test."""
-
-    def append_fragment(program: list[PatternStep]) -> None:
-        step = PatternStep(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
-        append_step(program, step)
-
-    return append_fragment
+    return lambda program: append_step(
+        program, PatternStep(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
+    )
 
 
 def anchor_step(anchor: str) -> Fragment:
     """Return a fragment that matches an anchor: ``^``, ``$``, ``b`` or ``B``."""
-
-    def append_fragment(program: list[PatternStep]) -> None:
-        step = PatternStep(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
-        append_step(program, step)
-
-    return append_fragment
+    return lambda program: append_step(
+        program, PatternStep(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
+    )
 
 
 def sequence(fragments: list[Fragment]) -> Fragment:

@@ -51,7 +51,6 @@ class MatchBudget:
 class Pattern:
     """A compiled pattern."""
 
-    source: str
     ignores_case: bool
     program: tuple[PatternStep, ...]
 
@@ -110,7 +109,7 @@ def compile_pattern(source: str, *, ignores_case: bool = False) -> Pattern:
     program: list[PatternStep] = []
     fragment(program)
     program.append(PatternStep(StepKind.MATCH))
-    return Pattern(source, ignores_case, tuple(program))
+    return Pattern(ignores_case, tuple(program))
 
 
 def _anchor_matches(anchor: str, text: str, index: int) -> bool:

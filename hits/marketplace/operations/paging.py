@@ -17,7 +17,6 @@ from hits.marketplace.errors import validation_error
 from .registry import Call
 
 DEFAULT_PAGE_SIZE = 10
-MAX_PAGE_SIZE = 100
 PageKey = list[int]
 
 

@@ -46,61 +46,31 @@ def deposit(*, requester: Requester, cents: int, at: datetime, note: str = "") -
 @transaction.atomic
 def hold(*, hit: HIT, cents: int, at: datetime) -> None:
     """Hold money for a HIT's slots. Raises InsufficientFunds, and changes nothing, if the balance is too low."""
-    if not cents:
-        return
-    _change_balance(hit.requester, available=-cents, held=cents)
-    LedgerEntry.objects.create(
-        kind=EntryKind.HOLD,
-        requester=hit.requester,
-        hit=hit,
-        available_cents=-cents,
-        held_cents=cents,
-        created_at=at,
-    )
+    _change_hold(EntryKind.HOLD, hit, cents, at)
 
 
 @transaction.atomic
 def release(*, hit: HIT, cents: int, at: datetime, assignment: Assignment | None = None) -> None:
     """Release held money: a slot was rejected, or a HIT with free slots was disposed of."""
-    if not cents:
-        return
-    _change_balance(hit.requester, available=cents, held=-cents)
-    LedgerEntry.objects.create(
-        kind=EntryKind.RELEASE,
-        requester=hit.requester,
-        hit=hit,
-        assignment=assignment,
-        available_cents=cents,
-        held_cents=-cents,
-        created_at=at,
-    )
+    _change_hold(EntryKind.RELEASE, hit, -cents, at, assignment)
 
 
 @transaction.atomic
 def pay_reward(*, assignment: Assignment, at: datetime) -> None:
     """Pay a slot's reward and fee from the held money. The database allows one reward per slot."""
     hit = assignment.hit
+    common = {"requester": hit.requester, "hit": hit, "assignment": assignment, "created_at": at}
     _change_balance(hit.requester, held=-hit.slot_cents)
     if hit.reward_cents:
         LedgerEntry.objects.create(
             kind=EntryKind.REWARD,
-            requester=hit.requester,
             worker=assignment.worker,
-            hit=hit,
-            assignment=assignment,
             held_cents=-hit.reward_cents,
             worker_cents=hit.reward_cents,
-            created_at=at,
+            **common,
         )
     if hit.fee_cents:
-        LedgerEntry.objects.create(
-            kind=EntryKind.FEE,
-            requester=hit.requester,
-            hit=hit,
-            assignment=assignment,
-            held_cents=-hit.fee_cents,
-            created_at=at,
-        )
+        LedgerEntry.objects.create(kind=EntryKind.FEE, held_cents=-hit.fee_cents, **common)
 
 
 @transaction.atomic
@@ -179,6 +149,24 @@ def adjust_requester_balance(*, requester: Requester, cents: int, at: datetime, 
 def _lock_worker(worker: Worker) -> None:
     """Make concurrent payouts to this worker wait. (SQLite: they wait for the transaction anyway.)"""
     Worker.objects.select_for_update().get(pk=worker.pk)
+
+
+def _change_hold(
+    kind: EntryKind, hit: HIT, cents: int, at: datetime, assignment: Assignment | None = None
+) -> None:
+    """Move ``cents`` from the available to the held balance, or back if negative."""
+    if not cents:
+        return
+    _change_balance(hit.requester, available=-cents, held=cents)
+    LedgerEntry.objects.create(
+        kind=kind,
+        requester=hit.requester,
+        hit=hit,
+        assignment=assignment,
+        available_cents=-cents,
+        held_cents=cents,
+        created_at=at,
+    )
 
 
 def _change_balance(requester: Requester, *, available: int = 0, held: int = 0) -> None:

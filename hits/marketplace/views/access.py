@@ -12,7 +12,6 @@ from django.shortcuts import render
 from hits.marketplace.models import Worker
 
 View = Callable[..., HttpResponseBase]
-WorkerView = Callable[..., HttpResponseBase]
 
 
 def find_worker(request: HttpRequest) -> Worker | None:
@@ -22,7 +21,7 @@ def find_worker(request: HttpRequest) -> Worker | None:
     return Worker.objects.filter(user=request.user.pk, user__is_active=True).first()
 
 
-def worker_required(view: WorkerView) -> View:
+def worker_required(view: View) -> View:
     """Call the view with the signed-in worker as ``worker``; others get an explanation (403)."""
 
     @login_required

@@ -13,6 +13,11 @@ from hits.marketplace.services import payout_file, payouts
 from hits.marketplace.services.payouts import PayoutFieldError, Transfer
 
 _FORM_FIELDS = {"date": "paid_on"}  # service field names that differ from the form's
+_AMOUNT_FIELD = forms.CharField(
+    max_length=16,
+    label="Amount, US$",
+    widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+)
 
 
 @contextmanager
@@ -39,11 +44,7 @@ class _PayoutFormBase(forms.Form):
 class PayoutForm(_PayoutFormBase):
     """One payout to one worker."""
 
-    amount = forms.CharField(
-        max_length=16,
-        label="Amount, US$",
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-    )
+    amount = _AMOUNT_FIELD
     paid_on = forms.DateField(
         label="Day",
         help_text="The day of the payment.",
@@ -108,11 +109,7 @@ class CorrectionForm(_PayoutFormBase):
     sign = forms.ChoiceField(
         label="Change", choices=[("more", "Increase the amount owed"), ("less", "Decrease the amount owed")]
     )
-    amount = forms.CharField(
-        max_length=16,
-        label="Amount, US$",
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
-    )
+    amount = _AMOUNT_FIELD
     reason = forms.CharField(
         max_length=payouts.MAX_REASON_LENGTH, label="Reason", help_text="The worker sees it."
     )

@@ -1,5 +1,7 @@
 """externalSubmit: the target of a HIT page's own form, inside the worker's frame, without a cookie."""
 
+from collections.abc import Callable
+
 from csp.decorators import csp_replace
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
@@ -14,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from hits.domain.content_security_policy import SAME_SITE_FRAMES
 from hits.domain.crashpoints import crash_point
 from hits.marketplace.errors import ActionRefused
-from hits.marketplace.models import Clock
+from hits.marketplace.models import Clock, Worker
 from hits.marketplace.services import attempts
 
 from .access import find_worker
@@ -32,17 +34,7 @@ def submit_with_secret(request: HttpRequest, secret: str) -> HttpResponse:
     GET is accepted too: a form without a method uses it, as old pages do (LabelMe, video annotation). This is safe
     because the URL contains the secret.
     """
-    try:
-        receipt = attempts.submit_with_secret(
-            secret=secret,
-            fields=_read_fields(request),  # first: it reports unreadable input
-            assignment_id=_read_assignment_id(request),
-            now=Clock.now(),
-        )
-    except ActionRefused as error:
-        return _render_refusal(request, str(error))
-    crash_point("marketplace.submit.after_commit")
-    return _render_receipt(request, receipt)
+    return _submit(request, attempts.submit_with_secret, secret=secret)
 
 
 @csrf_exempt
@@ -65,16 +57,24 @@ def submit_signed_in(request: HttpRequest) -> HttpResponse:
         return _render_refusal(
             request, gettext("Sign in first, then submit from the task's own page."), status=403
         )
+    return _submit(request, attempts.submit_signed_in, worker=worker)
+
+
+def _submit(
+    request: HttpRequest, service: Callable[..., attempts.SubmissionReceipt], **sender: Worker | str
+) -> HttpResponse:
+    """Submit the request's fields through ``service``; ``sender`` is the secret or the signed-in worker."""
     try:
-        receipt = attempts.submit_signed_in(
-            worker=worker,
+        receipt = service(
             fields=_read_fields(request),  # first: it reports unreadable input
             assignment_id=_read_assignment_id(request),
             now=Clock.now(),
+            **sender,
         )
     except ActionRefused as error:
         return _render_refusal(request, str(error))
-    return _render_receipt(request, receipt)
+    crash_point("marketplace.submit.after_commit")
+    return render(request, "marketplace/task/submitted.html", {"task": receipt.assignment})
 
 
 def _read_assignment_id(request: HttpRequest) -> str:
@@ -91,10 +91,6 @@ def _read_fields(request: HttpRequest) -> list[tuple[str, str]]:
         raise ActionRefused("The form has too many fields.") from None
     except RequestDataTooBig:
         raise ActionRefused(attempts.ANSWER_TOO_LONG) from None
-
-
-def _render_receipt(request: HttpRequest, receipt: attempts.SubmissionReceipt) -> HttpResponse:
-    return render(request, "marketplace/task/submitted.html", {"task": receipt.assignment})
 
 
 def _render_refusal(request: HttpRequest, reason: str, status: int = 409) -> HttpResponse:

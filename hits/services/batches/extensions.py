@@ -7,7 +7,7 @@ its hold to our ledger.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -278,7 +278,8 @@ def _plan_prolongations(batch: Batch, extension: Extension) -> None:
     more, now = timedelta(seconds=extension.more_seconds), timezone.now()
     for hit in Hit.objects.filter(unit__batch=batch, state=HitState.LIVE):
         end = max(hit.expires_at or now, now) + more
-        _plan_call(extension, hit, Operation.PROLONG, {"expires_at": _truncate_to_second(end).isoformat()})
+        whole_seconds = end.replace(microsecond=0)  # some services drop fractions of a second
+        _plan_call(extension, hit, Operation.PROLONG, {"expires_at": whole_seconds.isoformat()})
 
 
 def _plan_unit_growth(batch: Batch, extension: Extension, unit: Unit) -> None:
@@ -309,8 +310,3 @@ def _enqueue_extension(batch: Batch, extension: Extension, by: AbstractBaseUser 
     return jobs.enqueue_for_batch(
         batch=batch, task=TASK, title=f"Extend {batch.name}", key="extend", by=by, extension=extension.pk
     )
-
-
-def _truncate_to_second(moment: datetime) -> datetime:
-    """Return the moment without fractions of a second, which some services drop."""
-    return moment.replace(microsecond=0)

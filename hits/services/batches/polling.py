@@ -51,8 +51,7 @@ def _settle_worker_decisions(marketplace: Marketplace, resume_point: ResumePoint
 
 def _sync_batches(marketplace: Marketplace, resume_point: ResumePoint) -> None:
     first = resume_point.get("batch", 0)
-    batches_here = [row for row in list_open_batches() if row.environment == marketplace.environment.name]
-    for batch in sorted(batches_here, key=lambda row: row.pk):
+    for batch in list_open_batches(marketplace.environment.name):
         if batch.pk < first:
             continue
         batch_point = resume_point.get("at", {}) if batch.pk == first else {}

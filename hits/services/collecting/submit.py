@@ -21,7 +21,6 @@ from hits.domain.workers.countries import CHANGE_INTERVAL, parse_country_code
 from hits.hints.hint_report import HintReportError, parse_hint_report
 from hits.models import (
     Attempt,
-    ConsentText,
     Declaration,
     Demographics,
     Draft,
@@ -204,7 +203,9 @@ def record_consent(
         raise Conflict("The text has changed since you opened this page. Reload it and read it again.")
     with transaction.atomic():
         if consent is not None:
-            _record_participation(attempt.worker, consent)
+            Participation.objects.get_or_create(
+                worker=attempt.worker, consent=consent, defaults={"project": batch.project}
+            )
         _lock_worker(attempt.worker)  # two tabs take turns
         is_proven = has_attempt_proof(batch.environment)
         if is_proven and code:
@@ -223,16 +224,6 @@ def _record_country(worker: Worker, project: Project, country: str) -> None:
         latest.country != country and latest.declared_at + CHANGE_INTERVAL <= timezone.now()
     ):
         Declaration.objects.create(project=project, worker=worker, country=country)
-
-
-def _record_participation(worker: Worker, consent: ConsentText) -> None:
-    if Participation.objects.filter(worker=worker, consent=consent).exists():
-        return
-    try:
-        with transaction.atomic():
-            Participation.objects.create(project_id=consent.project_id, worker=worker, consent=consent)
-    except IntegrityError:
-        return  # a second click stored the consent
 
 
 def save_draft(*, key: PageKey, content: Any, revision: int) -> Draft:
@@ -305,7 +296,7 @@ def store_submission(
                     kind_version=unit.batch.kind_version,
                     answer=cleaned,
                     sha256=digest,
-                    images=_image_fingerprints(unit),
+                    images=list(unit.images.order_by("pk").values("id", "sha256", "width", "height")),
                     active_seconds=round(active_seconds, 3),
                     simulated=simulated,
                     hints=shown_hints,
@@ -362,7 +353,3 @@ def _find_instructions(instructions: int | None, unit: Unit) -> Instructions | N
     if found is None:
         raise Refused("instructions: this version is not one of this task's. Reload the task.")
     return found
-
-
-def _image_fingerprints(unit: Unit) -> list[dict[str, Any]]:
-    return [dict(row) for row in unit.images.order_by("pk").values("id", "sha256", "width", "height")]

@@ -47,9 +47,9 @@ class FaultyFile:
         }
 
 
-def find_faulty_files(files: Iterable[StoredFile] | None = None) -> Iterator[FaultyFile]:
+def find_faulty_files() -> Iterator[FaultyFile]:
     """Yield each missing, truncated or changed file; every byte of every file is read."""
-    for file in referenced_files() if files is None else files:
+    for file in referenced_files():
         found = _find_file_fault(file)
         if found is not None:
             yield found
@@ -95,9 +95,9 @@ def restore_photos(faulty: Iterable[FaultyFile], originals: Path) -> set[str]:
     return restored
 
 
-def find_leftover_files(*, now: float | None = None) -> Iterator[Path]:
+def find_leftover_files() -> Iterator[Path]:
     """Yield the partial files that killed processes left at least an hour ago."""
-    limit = (time.time() if now is None else now) - LEFTOVER_AGE_SECONDS
+    limit = time.time() - LEFTOVER_AGE_SECONDS
     root = Path(settings.MEDIA_ROOT)
     for path in root.rglob(f"*{PARTIAL_SUFFIX}") if root.is_dir() else ():
         if path.is_file() and path.stat().st_mtime < limit:

@@ -44,7 +44,8 @@ def take_down_image(*, image: Image, reason: str, by: AbstractBaseUser | None) -
     if not Image.objects.filter(pk=image.pk, taken_down_at=None).update(taken_down_at=timezone.now()):
         raise Conflict(f"photo {image.pk}: is taken down already")
     image.refresh_from_db()
-    cancelled = _hits_of_image(image).filter(state=HitState.PLANNED).update(state=HitState.CANCELLED)
+    planned_hits = Hit.objects.filter(unit__in=image.units.all(), state=HitState.PLANNED)
+    cancelled = planned_hits.update(state=HitState.CANCELLED)
     planned = _plan_expiries(image)
     _record_event(image, by, "image.take_down", reason_text, expired=planned, cancelled=cancelled)
     return planned
@@ -94,10 +95,6 @@ def _offered_hits() -> "QuerySet[Hit]":
     open_calls = ended.filter(state__in=[CallState.PLANNED, CallState.INTENT, CallState.REFUSED])
     live = Hit.objects.filter(state=HitState.LIVE, expires_at__gt=timezone.now())
     return live.exclude(pk__in=open_calls.values("hit"))
-
-
-def _hits_of_image(image: Image) -> "QuerySet[Hit]":
-    return Hit.objects.filter(unit__in=image.units.all())
 
 
 def _plan_expiries(image: Image) -> int:

@@ -37,14 +37,12 @@ def request_zip_import(
     blocks: Iterable[bytes],
     credit: str,
     licence: str,
-    queue: bool = True,
 ) -> Job:
     """Store an uploaded zip, and queue a job that imports its photos.
 
     Args:
         blocks: its bytes; an incomplete upload leaves no file.
         credit, licence: defaults for photos without them in the zip's manifest.
-        queue: false if the caller runs the job itself.
 
     Raises:
         BadFile: an unusable zip; see ``read_zip_contents``.
@@ -66,7 +64,6 @@ def request_zip_import(
             title=f"Add {photos:,} photos from {name}"[:200],
             project=project,
             by=by,
-            queue=queue,
             resumable=True,
             zip=path.name,
             called=name,

@@ -1,7 +1,6 @@
 """The cost of a batch before its launch."""
 
 from hits.domain.money.cost_table import Estimate
-from hits.domain.money.fees import FeeSchedule
 from hits.domain.units.redundancy import slice_sizes
 from hits.kind import HitKind
 from hits.mturk.environments import Environment, current_environment
@@ -12,7 +11,9 @@ def estimate_cost(
     *, kind: HitKind, terms: LaunchTerms, units: int, environment: Environment | None = None
 ) -> Estimate:
     """Return what a batch of ``units`` units costs on the configured marketplace."""
-    fees = _fee_schedule(environment or current_environment(), terms)
+    fees = (environment or current_environment()).fees
+    if terms.masters_only:
+        fees = fees.for_masters()
     reward, bonus, redundancy = resolve_pay_and_redundancy(kind, terms)
     sizes = slice_sizes(redundancy)
     assignments = units * redundancy
@@ -25,7 +26,3 @@ def estimate_cost(
         bonus_cents=max_bonus * assignments,
         bonus_fee_cents=fees.bonus_fee_cents(max_bonus) * assignments if max_bonus else 0,
     )
-
-
-def _fee_schedule(environment: Environment, terms: LaunchTerms) -> FeeSchedule:
-    return environment.fees.for_masters() if terms.masters_only else environment.fees

@@ -64,8 +64,13 @@ def post_disposal(hit: Hit) -> None:
 
     Call it inside a transaction, after all submissions of the HIT were copied.
     """
-    batch = hit.unit.batch
     Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
+    release_unused_assignments(hit)
+
+
+def release_unused_assignments(hit: Hit) -> None:
+    """Post the release of the hold of an expired HIT's unused assignments."""
+    batch = hit.unit.batch
     unused = hit.max_assignments - hit.assignments.count()
     ledger.write_entry(
         entry=EntryType.RELEASE,

@@ -62,10 +62,9 @@ def _execute_for_assignment(call: OutgoingCall, marketplace: Marketplace) -> Non
     feedback = call.args.get("feedback") or (call.decision.feedback if call.decision is not None else "")
     if call.operation == Operation.REJECT:
         marketplace.reject(assignment.assignment_id, feedback)
-    elif call.args.get("override"):
-        marketplace.approve(assignment.assignment_id, feedback, override=True)
     else:
-        marketplace.approve(assignment.assignment_id, feedback)
+        is_override = bool(call.args.get("override"))
+        marketplace.approve(assignment.assignment_id, feedback, override=is_override)
 
 
 def _notify_worker(call: OutgoingCall, marketplace: Marketplace) -> None:

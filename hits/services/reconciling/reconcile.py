@@ -145,12 +145,9 @@ def reconcile_open_batches(*, marketplace: Marketplace, resume_point: Mapping[st
         TurnOver: in a worker process; the next turn resumes at its resume point.
     """
     earlier = resume_point or {}
-    batches_here = [row for row in list_open_batches() if row.environment == marketplace.environment.name]
-    publishing = publishing_batch_ids(batches_here)
-    waiting = sorted(
-        (row for row in batches_here if row.pk not in publishing and row.pk >= earlier.get("batch", 0)),
-        key=lambda row: row.pk,
-    )
+    open_batches = list_open_batches(marketplace.environment.name)
+    publishing = publishing_batch_ids(open_batches)
+    waiting = [row for row in open_batches if row.pk not in publishing and row.pk >= earlier.get("batch", 0)]
     listed = list_hits(marketplace) if waiting else {}
     compared = 0
     for batch in waiting:

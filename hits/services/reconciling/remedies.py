@@ -9,14 +9,13 @@ from django.db import IntegrityError, transaction
 from hits.domain.states import BatchState, HitState, MismatchRemedy, SubmissionMatch, Verdict
 from hits.models import Assignment, Batch, Decision, Hit, Job, Resolution, Submission
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteHit
-from hits.payments import ledger
-from hits.payments.models import EntryType
 from hits.selectors import reconciliation
 from hits.services import audit
 from hits.services.batches import lifecycle
 from hits.services.environment import refuse_other_marketplace
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.request_token import build_annotation, build_token
+from hits.services.money import postings
 from hits.services.publishing import orphan_recovery
 from hits.services.reconciling.reconcile import MISSING, SURPLUS
 from hits.services.reviewing import review
@@ -128,19 +127,12 @@ def write_off_hit(*, hit: Hit, by: AbstractBaseUser | None) -> None:
         Refused: the latest comparison does not miss it. Conflict: somebody repaired it already.
     """
     _check_missing(hit)
-    batch = hit.unit.batch
     if not Hit.objects.filter(pk=hit.pk, state=HitState.LIVE, hit_id=hit.hit_id).update(
         state=HitState.EXPIRED
     ):
         raise Conflict("Somebody else repaired this task just now.")
-    unused = hit.max_assignments - hit.assignments.count()
-    ledger.write_entry(
-        entry=EntryType.RELEASE,
-        amount_cents=unused * batch.slot_cents(hit.max_assignments),
-        key=f"release:dispose:{hit.pk}",
-        batch=batch,
-    )
-    _record_event(batch, by, "give_up", hit.pk)
+    postings.release_unused_assignments(hit)
+    _record_event(hit.unit.batch, by, "give_up", hit.pk)
 
 
 def expire_surplus_hit(

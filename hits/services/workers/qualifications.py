@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
@@ -42,13 +42,9 @@ NOT_NOTIFIED = "not notified"
 def get_or_create_pool_qualification(*, project: Project, environment: str, pool: Pool) -> Qualification:
     """Return the project's qualification of ``pool``; the first call creates it. The marketplace may lack it."""
     fields = {"name": qualification_name(project.slug, pool), "description": DESCRIPTIONS[pool]}
-    try:
-        with transaction.atomic():
-            found, _ = Qualification.objects.get_or_create(
-                project=project, environment=environment, slug=pool.value, defaults=fields
-            )
-    except IntegrityError:  # another process created it a moment ago
-        found = Qualification.objects.get(project=project, environment=environment, slug=pool.value)
+    found, _ = Qualification.objects.get_or_create(
+        project=project, environment=environment, slug=pool.value, defaults=fields
+    )
     return found
 
 

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -75,11 +75,8 @@ def reconcile_compare(request: HttpRequest, batch: Batch) -> HttpResponse:
 def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int) -> HttpResponse:
     """Show one assignment that does not match, and store a decision."""
     rows = Assignment.objects.filter(hit__unit__batch=batch, pk=assignment_id)
-    (row,) = reconciliation.compare_assignments(
-        rows.select_related("hit__unit__batch__project", "worker")
-    ) or (None,)
-    if row is None:
-        raise Http404("There is no such page.")
+    compared = reconciliation.compare_assignments(rows.select_related("hit__unit__batch__project", "worker"))
+    row = get_or_404(next(iter(compared), None))
     refused: dict[str, Any] = {}
     if request.method == "POST":
         try:

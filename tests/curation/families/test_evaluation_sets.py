@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from curation import services
 from curation.evaluation.answer_keys import AnswerKeyFolder, compute_figures, task_of
 from curation.evaluation.sets import split_into_chunks
 from curation.families.sherlock.evaluation_plan import EvaluationSetOptions, SplitEvaluationSets, plan_sets
@@ -20,6 +19,7 @@ from curation.families.sherlock.read import parse_record
 from curation.models import DatasetVersion, ImageProposals, Part, ProposalRun, VersionRow
 from curation.proposals.overlap import best_overlaps
 from curation.records import InvalidInput, ObservationRecord
+from curation.services import versions as services
 from curation.versions.export import export_version
 from hits.models import Image, Project
 from tests.support.curation.evaluation import Corpus, corpus_of, propose

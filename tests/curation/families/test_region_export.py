@@ -12,9 +12,16 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from curation import services
 from curation.families.sherlock.read import BrokenExport, read_version
 from curation.models import ComparisonRound, Pair
+from curation.services.comparison import (
+    BuiltRound,
+    BuiltSet,
+    RoundOptions,
+    launch_comparison_batch,
+    store_round,
+)
+from curation.services.versions import create_sealed_version, create_version
 from curation.versions.export import ExportRefused, export_version
 from hits.models import Hit, Image
 from tests.support.judging.work import Work, ratings
@@ -31,16 +38,16 @@ def pairs(work: Work) -> list[Pair]:
 @pytest.fixture
 def judged(work: Work, pairs: list[Pair]) -> ComparisonRound:
     """Return a round of one set, rated by two."""
-    built = services.BuiltRound(
+    built = BuiltRound(
         encoder="made up",
         provenance={"code": "test"},
         instances=4,
         inferences=4,
-        sets=[services.BuiltSet(pairs[0].pk, [p.instance_id for p in pairs[1:]], 1, {"available": 30})],
+        sets=[BuiltSet(pairs[0].pk, [p.instance_id for p in pairs[1:]], 1, {"available": 30})],
         skipped={},
     )
-    found = services.store_round(project=work.project, options=services.RoundOptions(), built=built)
-    batch, _ = services.launch_comparison_batch(round=found, by=None)
+    found = store_round(project=work.project, options=RoundOptions(), built=built)
+    batch, _ = launch_comparison_batch(round=found, by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     for number in range(2):
@@ -100,7 +107,7 @@ def test_a_changed_picture_is_named(judged: ComparisonRound, pairs: list[Pair], 
 def test_taken_down_photo_has_no_picture_and_is_in_manifest(
     work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    version = services.create_sealed_version(project=work.project, name="v1", by=None)
+    version = create_sealed_version(project=work.project, name="v1", by=None)
     Image.objects.filter(pk=pairs[0].image_id).update(taken_down_at=timezone.now())
     export_version(version, tmp_path / "out", regions=True)
     assert not (tmp_path / "out" / _name(pairs)).exists()
@@ -111,7 +118,7 @@ def test_taken_down_photo_has_no_picture_and_is_in_manifest(
 def test_a_lost_photo_is_named_and_nothing_is_half_written(
     work: Work, judged: ComparisonRound, pairs: list[Pair], tmp_path: Path
 ) -> None:
-    services.create_sealed_version(project=work.project, name="v1", by=None)
+    create_sealed_version(project=work.project, name="v1", by=None)
     Path(pairs[0].image.file.path).unlink()
     with pytest.raises(CommandError, match="is missing; restore the media folder") as caught:
         _export("v1", "--out", tmp_path / "out", "--regions")
@@ -120,6 +127,6 @@ def test_a_lost_photo_is_named_and_nothing_is_half_written(
 
 
 def test_a_draft_is_refused(work: Work, judged: ComparisonRound, tmp_path: Path) -> None:
-    draft = services.create_version(project=work.project, name="v1", by=None)
+    draft = create_version(project=work.project, name="v1", by=None)
     with pytest.raises(ExportRefused, match="is a draft"):
         export_version(draft, tmp_path / "out", regions=True)

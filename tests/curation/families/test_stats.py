@@ -2,7 +2,7 @@
 
 import pytest
 
-from curation.families.sherlock.stats import corpus_statistics
+from curation.families.sherlock.stats import CorpusCounter, CorpusStatistics
 from curation.versions.splits import Split, UnknownSplit, parse_split
 
 
@@ -18,14 +18,19 @@ def row(url: str, boxes: int, clue: str, inference: str, confidence: float) -> d
     }
 
 
+def statistics(*rows: dict) -> CorpusStatistics:
+    counter = CorpusCounter()
+    for each in rows:
+        counter.add(each)
+    return counter.result()
+
+
 def test_statistics_by_hand() -> None:
-    found = corpus_statistics(
-        [
-            row("a", 1, "a wet coat", "It rained.", 3.0),
-            row("a", 1, "the open door", "Somebody's just left, I think", 2.0),
-            row("b", 4, "bread", "Fresh bread", 2.0),
-            row("b", 2, "bread", "Old bread", 1.0),
-        ]
+    found = statistics(
+        row("a", 1, "a wet coat", "It rained.", 3.0),
+        row("a", 1, "the open door", "Somebody's just left, I think", 2.0),
+        row("b", 4, "bread", "Fresh bread", 2.0),
+        row("b", 2, "bread", "Old bread", 1.0),
     )
     assert (found.images, found.pairs, found.pairs_per_image) == (2, 4, 2.0)
     assert found.boxes_per_clue_mean == 2.0
@@ -37,7 +42,7 @@ def test_statistics_by_hand() -> None:
 
 
 def test_nothing_to_measure_is_none_not_zero() -> None:
-    found = corpus_statistics([])
+    found = statistics()
     assert found.pairs == 0
     assert found.pairs_per_image is None
     assert found.confidence["likely"] is None

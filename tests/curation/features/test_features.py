@@ -15,13 +15,14 @@ import pytest
 from PIL import Image as Pillow
 
 from annotation_site.demo.photos import sample_photos
-from curation.features.crops import Crop, crop_end_squares
+from curation.features.crops import Crop
 from curation.features.encoder import EncoderUnavailable
 from curation.features.factory import get_encoder
 from curation.features.pixels import Normalisation, cut_views
 from hits.domain.images.region_drawing import RegionMode, draw_region
 from tests.support.curation.fakes import save_tiny_clip
 from tests.support.paths import CASES
+from tests.support.pictures import end_squares
 
 RENDER = CASES / "render"
 RENDER_CASES = json.loads((RENDER / "render_cases.json").read_text())["cases"]
@@ -70,13 +71,13 @@ class TestPublishedDrawings:
         drawn = drawn_case(case, mode)
         assert drawn.mode == expected["mode"]
         assert sha256_of(drawn) == expected["sha256_raw"]
-        found = [sha256_of(square) for square in crop_end_squares(drawn)]
+        found = [sha256_of(square) for square in end_squares(drawn)]
         assert found == [square["sha256_raw"] for square in expected["widescreen_crops"]]
 
     def test_squares_are_scaled_as_published(self, case: dict[str, Any], mode: str) -> None:
         """Also once the colours stand alone, which is what models are given: nothing drawn is see-through."""
         expected = case["modes"][mode]["widescreen_resized_32px_bicubic_rgb_sha256"]
-        ends = crop_end_squares(drawn_case(case, mode))
+        ends = end_squares(drawn_case(case, mode))
         small = [square.resize((32, 32), Pillow.Resampling.BICUBIC).convert("RGB") for square in ends]
         assert [sha256_of(square) for square in small] == expected
         colours = [square.convert("RGB").resize((32, 32), Pillow.Resampling.BICUBIC) for square in ends]
@@ -86,7 +87,7 @@ class TestPublishedDrawings:
         drawn = drawn_case(case, mode)
         published = [
             np.asarray(square.resize((32, 32), Pillow.Resampling.BICUBIC).convert("RGB"), dtype=np.int16)
-            for square in crop_end_squares(drawn)
+            for square in end_squares(drawn)
         ]
         norm = Normalisation(32, (0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
         ours = cut_views(drawn.convert("RGB"), Crop.TWO_SQUARES, norm).permute(0, 2, 3, 1).numpy()

@@ -11,14 +11,14 @@ import torch
 from PIL import Image as Pillow
 
 from curation.features.clip import ClipEncoder
-from curation.features.crops import Crop, crop_end_squares
+from curation.features.crops import Crop
 from curation.features.encoder import EncoderUnavailable, Precision
 from curation.features.factory import get_encoder
 from curation.features.pixels import Normalisation, to_pixels
 from curation.records import InvalidInput, Region
 from hits.domain.images.region_drawing import RegionMode
 from tests.support.curation.fakes import save_tiny_clip
-from tests.support.pictures import picture
+from tests.support.pictures import end_squares, picture
 
 BOX = [[Region(20, 10, 60, 40)]]
 
@@ -54,9 +54,7 @@ def test_pixels_equal_the_model_processor_within_two_grey_levels(
 
     processor = CLIPImageProcessorPil()
     norm = Normalisation(224, processor.image_mean, processor.image_std)
-    views = (
-        [square for shot in shots for square in crop_end_squares(shot)] if crop is Crop.TWO_SQUARES else shots
-    )
+    views = [square for shot in shots for square in end_squares(shot)] if crop is Crop.TWO_SQUARES else shots
     expected = processor(images=views, return_tensors="pt")["pixel_values"]
     found = to_pixels(shots, crop, norm, torch.float32)
     assert found.shape == expected.shape == (len(shots) * crop.view_count, 3, 224, 224)
@@ -98,7 +96,7 @@ def test_each_crop_and_mode_gives_a_different_vector(folder: Path, shots: list[P
 def test_two_squares_are_averaged_before_normalisation(folder: Path, shots: list[Pillow.Image]) -> None:
     encoder = encoder_of(folder, precision=Precision.FP32)
     single = encoder_of(folder, precision=Precision.FP32, crop=Crop.CENTRE)
-    ends = [single.encode_pixels(single.pixels([square]))[0] for square in crop_end_squares(shots[0])]
+    ends = [single.encode_pixels(single.pixels([square]))[0] for square in end_squares(shots[0])]
     mean = np.mean(ends, axis=0)
     np.testing.assert_allclose(encoder.encode_images(shots[:1])[0], mean / np.linalg.norm(mean), atol=1e-5)
 

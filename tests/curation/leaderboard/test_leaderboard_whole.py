@@ -12,11 +12,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from curation import services as curation
 from curation.leaderboard.models import EntryState, Leaderboard
 from curation.leaderboard.selectors.boards import board_folder, count_taken_down_photos
 from curation.leaderboard.services import boards as services
 from curation.models import ImageProposals, Pair, ProposalRun
+from curation.services.versions import create_version, seal_version
 from curation.versions.photos import allows_redistribution
 from hits.domain.states import JobState
 from hits.models import Image
@@ -53,8 +53,8 @@ def pairs(work: Work) -> list[Pair]:
 
 def made(work: Work, capsys: Any, *more: str) -> Leaderboard:
     if not work.project.versions.exists():
-        version = curation.create_version(project=work.project, name="v1", by=None)
-        curation.seal_version(version=version, by=None)
+        version = create_version(project=work.project, name="v1", by=None)
+        seal_version(version=version, by=None)
     capsys.readouterr()
     call_command(
         "create_leaderboard", "v1", "--project", work.project.slug, "--title", "Whole", "--json", *more
@@ -204,8 +204,8 @@ def test_version_and_split_are_named_as_the_other_commands_take_them(
     splits = dict(zip(dict.fromkeys(pair.image_id for pair in pairs), ("train", "val", "test"), strict=True))
     for image, split in splits.items():
         Image.objects.filter(pk=image).update(split=split)
-    version = curation.create_version(project=work.project, name="v1", by=None)
-    curation.seal_version(version=version, by=None)
+    version = create_version(project=work.project, name="v1", by=None)
+    seal_version(version=version, by=None)
     project = ("--project", work.project.slug)
     for named, more, split in (
         (("--version", "v1"), (), "test"),
@@ -272,8 +272,8 @@ def test_version_is_never_the_frameworks(name: str) -> None:
 )
 def test_command_gives_one_line_errors(work: Work, arguments: tuple[str, ...], message: str) -> None:
     work.observed(work.image(1))
-    version = curation.create_version(project=work.project, name="v1", by=None)
-    curation.seal_version(version=version, by=None)
+    version = create_version(project=work.project, name="v1", by=None)
+    seal_version(version=version, by=None)
     with pytest.raises(CommandError, match=message) as error:
         call_command("create_leaderboard", *arguments)
     assert error.value.returncode == 2

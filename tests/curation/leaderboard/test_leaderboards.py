@@ -387,7 +387,8 @@ def test_figures_are_written_with_a_minus_and_without_a_negative_zero() -> None:
         "0.0",
     ]
     assert tables.Figure(2.0, -1.0, 5.0).interval == "−1.0 to 5.0"
-    assert (tables.EMPTY_FIGURE.text, tables.EMPTY_FIGURE.interval) == ("–", "")
+    empty = tables.Figure(None)
+    assert (empty.text, empty.interval) == ("–", "")
 
 
 def test_the_plot_over_time_steps_up_with_the_best_so_far(team: LeaderboardTeam) -> None:
@@ -429,7 +430,7 @@ def test_one_entry_and_equal_entries_are_drawn_too(team: LeaderboardTeam) -> Non
 
 def test_agreement_over_p_at_1_is_drawn_with_peoples_line(team: LeaderboardTeam) -> None:
     found = [entry_at(team, n, 10.0 * n, 5.0 * n) for n in range(1, 6)]
-    human = tables.ReferenceFigures("human", "People", [tables.EMPTY_FIGURE, tables.Figure(42.3)])
+    human = tables.ReferenceFigures("human", "People", [tables.Figure(None), tables.Figure(42.3)])
     plot = charts.human_agreement_plot(found, [human], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
     assert plot.note == "Pearson’s r = 1.00"

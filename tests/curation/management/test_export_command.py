@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from curation import services
 from curation.families.sherlock.read import read_version
 from curation.models import DatasetVersion
+from curation.services.versions import create_sealed_version
 from hits.models import Project
 from tests.support.judging.work import Work
 
@@ -49,7 +49,7 @@ def test_a_name_in_two_projects_asks_for_the_project(work: Work, rehearsal: Proj
     other = Work(rehearsal)
     for each in (work, other):
         each.observed(each.image())
-        services.create_sealed_version(project=each.project, name="v1", by=None)
+        create_sealed_version(project=each.project, name="v1", by=None)
     message = refused("v1", "--out", tmp_path / "out")
     assert "add --project" in message
     assert export("v1", "--out", tmp_path / "out", "--project", "rehearsal")["rehearsal"] is True

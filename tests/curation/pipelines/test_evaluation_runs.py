@@ -386,7 +386,7 @@ def test_same_evaluation_cannot_run_twice_at_once(corpus: Corpus) -> None:
 
 
 def test_invalid_evaluations_are_refused(corpus: Corpus, work: Work) -> None:
-    from curation import services
+    from curation.services import versions as services
 
     draft = services.create_version(project=work.project, name="v2", by=None)
     for more, message in (

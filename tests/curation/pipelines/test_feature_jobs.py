@@ -21,7 +21,7 @@ from curation.models import FeatureSet
 from curation.pipelines import features
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.services.dedup import DedupOptions
-from curation.services.features import FeatureOptions, features_folder, request_features
+from curation.services.features import FeatureOptions, request_features
 from hits.domain.images.region_drawing import RegionMode
 from hits.domain.states import JobState
 from hits.models import Image, Job
@@ -29,6 +29,7 @@ from hits.selectors.jobs import job_progress
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from tests.support.curation.fakes import Colours
+from tests.support.curation.features import features_folder
 from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 

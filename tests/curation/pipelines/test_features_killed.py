@@ -16,12 +16,13 @@ from django.utils import timezone
 
 from curation.features.shards import open_features
 from curation.models import FeatureSet
-from curation.services.features import FeatureOptions, features_folder, request_features
+from curation.services.features import FeatureOptions, request_features
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs import jobs
 from tests.support import children
 from tests.support.curation.fakes import save_tiny_clip
+from tests.support.curation.features import features_folder
 from tests.support.judging.work import Work
 from tests.support.waiting import wait_until
 

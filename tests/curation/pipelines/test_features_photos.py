@@ -8,11 +8,12 @@ import pytest
 
 from curation.features.shards import open_features
 from curation.models import FeatureSet
-from curation.services.features import FeatureOptions, features_folder, request_features
+from curation.services.features import FeatureOptions, request_features
 from hits.domain.states import JobState
 from hits.services.images.import_image import import_image
 from hits.services.jobs import jobs
 from tests.support.curation.fakes import save_tiny_clip
+from tests.support.curation.features import features_folder
 from tests.support.judging.work import Work
 
 pytestmark = [pytest.mark.photos, pytest.mark.long, pytest.mark.django_db(transaction=True)]

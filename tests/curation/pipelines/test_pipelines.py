@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
-from curation import services
 from curation.dedup.hierarchical import cluster
 from curation.dedup.matmul_backends import NumpyFloat32Backend
 from curation.models import ComparisonRound, FeatureSet, Pair
@@ -16,9 +15,10 @@ from curation.negatives.options import KeepRule
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.pipelines.matmul_backends import BFloat16Backend, choose_matmul_backend
-from curation.selectors.images import duplicate_groups
-from curation.services import DedupOptions, RoundOptions
+from curation.services.comparison import RoundOptions, launch_comparison_batch, request_comparison_round
+from curation.services.dedup import DedupOptions, request_deduplication
 from curation.services.texts import DuplicateOptions
+from curation.services.versions import create_version, ensure_export_folder, request_seal
 from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job
 from hits.selectors.images.images import list_usable_images
@@ -51,11 +51,10 @@ def test_near_duplicates_are_marked_and_left_out_of_later_batches(work: Work) ->
         encoder=Colours(),
     )
     assert found.groups == {images[2].pk: [twin.pk]}
-    assert (found.images, found.clusters, found.marked, found.kept_count) == (5, 4, 1, 4)
+    assert (found.images, found.clusters, found.marked) == (5, 4, 1)
     assert list_usable_images(work.project) == images
-    assert [(kept.pk, [m.pk for m in members]) for kept, members in duplicate_groups(work.project)] == [
-        (images[2].pk, [twin.pk])
-    ]
+    marked = Image.objects.filter(project=work.project, duplicate_of__isnull=False)
+    assert list(marked.values_list("duplicate_of", "pk")) == [(images[2].pk, twin.pk)]
 
 
 def test_second_run_replaces_marks_and_reuses_vectors(work: Work) -> None:
@@ -116,7 +115,7 @@ def test_bad_options_are_refused_before_anything_is_queued(
     work.image(1)
     work.image(2)
     with pytest.raises(Refused, match=message):
-        services.request_deduplication(project=work.project, by=None, **options)
+        request_deduplication(project=work.project, by=None, **options)
     assert not Job.objects.exists()
 
 
@@ -176,7 +175,7 @@ def test_paper_floor_with_too_few_pairs_is_reported(work: Work) -> None:
     row = found.skipped["too_few_candidates"][0]
     assert 0 < row["available"] < 20
     with pytest.raises(Refused, match="this round has none"):
-        services.launch_comparison_batch(round=found, by=None)
+        launch_comparison_batch(round=found, by=None)
 
 
 def test_set_stores_the_reason_of_each_candidate(work: Work) -> None:
@@ -298,7 +297,7 @@ def test_launched_hits_have_the_region_and_no_clue(work: Work) -> None:
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3, soft_share=1.0)
     found = build_comparison_round(project=work.project, options=options, given_encoders=Letters())
-    batch, job = services.launch_comparison_batch(round=found, by=None, limit=1)
+    batch, job = launch_comparison_batch(round=found, by=None, limit=1)
     assert job.task == "hits.publish_batch"
     (unit,) = batch.units.all()
     best = found.sets.get(rank=1)
@@ -319,26 +318,26 @@ def test_jobs_run_and_report_results(work: Work, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Colours())
     monkeypatch.setattr(comparison, "get_round_encoders", lambda name: Letters())
     twelve_pairs(work)
-    job = services.request_deduplication(project=work.project, by=None, fraction=0.5, set_aside=True)
+    job = request_deduplication(project=work.project, by=None, fraction=0.5, set_aside=True)
     tasks.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert (job.result["images"], job.result["clusters"], job.result["marked"]) == (4, 2, 2)
     assert (job.done, job.total) == (5, 5), "four photos, and their clustering"
     options = RoundOptions(size=3, min_candidates=3)
-    job = services.request_comparison_round(project=work.project, by=None, options=options)
+    job = request_comparison_round(project=work.project, by=None, options=options)
     tasks.build_comparison_round(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.DONE
     assert job.result["round"] == ComparisonRound.objects.get().pk
-    version = services.create_version(project=work.project, name="v1", by=None)
-    job = services.request_seal(version=version, by=None)
+    version = create_version(project=work.project, name="v1", by=None)
+    job = request_seal(version=version, by=None)
     tasks.seal_version(job.pk)
     job.refresh_from_db()
     version.refresh_from_db()
     assert job.state == JobState.DONE
     assert job.result["seal"] == version.manifest_sha256
-    assert (services.ensure_export_folder(version=version) / "manifest.json").exists()
+    assert (ensure_export_folder(version=version) / "manifest.json").exists()
 
 
 def test_stopped_round_resumes_with_its_encoder_and_vectors(
@@ -365,9 +364,7 @@ def test_stopped_round_resumes_with_its_encoder_and_vectors(
     )
     twelve_pairs(work)
     options = RoundOptions(size=3, min_candidates=3)
-    job = services.request_comparison_round(
-        project=work.project, by=None, options=options, encoder="clip:some/one"
-    )
+    job = request_comparison_round(project=work.project, by=None, options=options, encoder="clip:some/one")
     tasks.build_comparison_round(job.pk)
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.FAILED, "sentences: no weights")
@@ -383,7 +380,7 @@ def test_stopped_round_resumes_with_its_encoder_and_vectors(
 def test_image_only_encoder_is_refused_for_rounds(work: Work) -> None:
     twelve_pairs(work)
     with pytest.raises(Refused, match="encoder: efficientnet-lite0 encodes images only"):
-        services.request_comparison_round(project=work.project, by=None, encoder="efficientnet-lite0")
+        request_comparison_round(project=work.project, by=None, encoder="efficientnet-lite0")
     assert not Job.objects.filter(task="curation.build_comparison_round").exists()
 
 
@@ -399,7 +396,7 @@ def test_a_cancelled_job_marks_nothing(work: Work, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(deduplicate, "get_image_encoder", lambda name: Interrupted())
     for seed in range(3):
         work.image(seed)
-    job = services.request_deduplication(project=work.project, by=None, clusters=1)
+    job = request_deduplication(project=work.project, by=None, clusters=1)
     tasks.deduplicate_images(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.CANCELLED

@@ -5,7 +5,8 @@ import pytest
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.pipelines.encoders import get_image_encoder, get_round_encoders
-from curation.services import DedupOptions, RoundOptions
+from curation.services.comparison import RoundOptions
+from curation.services.dedup import DedupOptions
 from hits.services.errors import Refused
 from hits.services.images.import_image import import_image
 from tests.curation.pipelines.test_pipelines import brighter, twelve_pairs

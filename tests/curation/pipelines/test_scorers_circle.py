@@ -10,13 +10,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import ComparisonRound, DatasetVersion, Evaluation, FeatureSet, Pair, Scorer
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.encoders import get_feature_encoder
 from curation.selectors.rounds import rated_split
 from curation.selectors.scorers import judged_rounds
-from curation.services import FeatureOptions, RoundOptions
+from curation.services.comparison import RoundOptions, launch_comparison_batch, request_comparison_round
+from curation.services.features import FeatureOptions, request_features
+from curation.services.versions import create_sealed_version
 from hits.domain.states import JobState
 from hits.models import Hit, Job
 from hits.services.errors import Refused
@@ -40,7 +41,7 @@ def pairs(work: Work) -> list[Pair]:
 @pytest.fixture
 def sealed(work: Work, pairs: list[Pair]) -> DatasetVersion:
     """Return a sealed version of them."""
-    return services.create_sealed_version(project=work.project, name="v1.0", by=None)
+    return create_sealed_version(project=work.project, name="v1.0", by=None)
 
 
 def chosen(scorer: Scorer) -> ComparisonRound:
@@ -52,12 +53,12 @@ def chosen(scorer: Scorer) -> ComparisonRound:
 
 def judged(work: Work, found: ComparisonRound) -> DatasetVersion:
     """Launch a round, let two people rate every set, and seal their judgments."""
-    batch, _ = services.launch_comparison_batch(round=found, by=None)
+    batch, _ = launch_comparison_batch(round=found, by=None)
     work.publish(batch)
     for number, hit in enumerate(Hit.objects.filter(unit__batch=batch)):
         for judge in range(2):
             work.answered(hit, f"JUDGE{number}{judge}", ratings(hit, 1, 3, 2))
-    return services.create_sealed_version(project=work.project, name="v1.1", by=None)
+    return create_sealed_version(project=work.project, name="v1.1", by=None)
 
 
 # --- a scorer as an encoder
@@ -66,22 +67,20 @@ def judged(work: Work, found: ComparisonRound) -> DatasetVersion:
 def test_scorer_name_resolves_only_ready_scorers(sealed: DatasetVersion) -> None:
     scorer = ready(sealed, "ours")
     asked(sealed, "later")
-    job = services.request_comparison_round(project=sealed.project, by=None, encoder="scorer:ours")
+    job = request_comparison_round(project=sealed.project, by=None, encoder="scorer:ours")
     assert job.args["encoder"] == scorer.encoder_name
     options = FeatureOptions(encoder="scorer:ours")
-    made = services.request_features(project=sealed.project, by=None, options=options)
+    made = request_features(project=sealed.project, by=None, options=options)
     assert made.args["options"]["encoder"] == scorer.encoder_name
     for name in ("scorer:later", "scorer:nobody", "scorer:999"):
         with pytest.raises(Refused, match=r"encoder: .*; ready are scorer:ours"):
-            services.request_features(project=sealed.project, by=None, options=FeatureOptions(encoder=name))
+            request_features(project=sealed.project, by=None, options=FeatureOptions(encoder=name))
 
 
 def test_scorer_of_another_project_is_unknown(sealed: DatasetVersion, rehearsal: Any) -> None:
     scorer = ready(sealed)
     with pytest.raises(Refused, match="is no scorer of this project; ready are none yet"):
-        services.request_features(
-            project=rehearsal, by=None, options=FeatureOptions(encoder=scorer.encoder_name)
-        )
+        request_features(project=rehearsal, by=None, options=FeatureOptions(encoder=scorer.encoder_name))
 
 
 def test_features_are_made_by_a_scorer(sealed: DatasetVersion) -> None:
@@ -89,7 +88,7 @@ def test_features_are_made_by_a_scorer(sealed: DatasetVersion) -> None:
     encoder = get_feature_encoder(scorer.encoder_name)
     assert encoder.name == "Scorer first"
     options = FeatureOptions("texts", text="inference", encoder="scorer:first")
-    job = services.request_features(project=sealed.project, by=None, options=options, queue=False)
+    job = request_features(project=sealed.project, by=None, options=options, queue=False)
     assert jobs.run_in_process(job=job).state == JobState.DONE, job.error
     row = FeatureSet.objects.get()
     assert (row.encoder, row.dim, row.count) == ("Scorer first", encoder.dim, 12)

@@ -31,7 +31,9 @@ COMMAND_MODULES = [
 @pytest.mark.parametrize(
     "module",
     [
-        "curation.services",
+        " ".join(
+            f"curation.services.{name}" for name in ("comparison", "dedup", "drafts", "features", "versions")
+        ),
         "curation.tasks",
         "curation.urls",
         "curation.selectors",

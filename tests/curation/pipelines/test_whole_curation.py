@@ -27,8 +27,8 @@ from curation.models import (
     SourceRecord,
     TextAnalysis,
 )
-from curation.services.features import features_folder
 from hits.models import Image, Job
+from tests.support.curation.features import features_folder
 from tests.support.judging.work import Work
 
 pytestmark = [pytest.mark.photos, pytest.mark.long, pytest.mark.django_db(transaction=True)]

@@ -7,9 +7,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import ComparisonRound, Pair
-from curation.services import JudgePageOptions
+from curation.services import comparison as services
+from curation.services.comparison import JudgePageOptions
 from curation.tasks import build_comparison_round
 from hits.models import AuditEvent, Unit
 from hits.services.errors import Conflict, Refused

@@ -13,13 +13,13 @@ from django.test import Client
 from django.urls import reverse
 from PIL import Image as Pillow
 
-from curation import services
 from curation.dedup.cuts import ByDistance
 from curation.models import DuplicateRun, DuplicateRunState, LeakReview
 from curation.pipelines import deduplicate
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.selectors import duplicates as read
 from curation.selectors.jobs import DEDUPLICATE
+from curation.services import dedup as services
 from curation.services.dedup import MAX_GROUP_SIZE, DedupOptions, mark_group_as_different, near_copy_distance
 from curation.views.forms import DedupForm
 from hits.domain.states import JobState

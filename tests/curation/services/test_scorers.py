@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
-from curation import services
 from curation.models import DatasetVersion, Scorer, ScorerOrigin
 from curation.pipelines.training import train_scorer
 from curation.pipelines.training.training_files import load_or_write_run
@@ -21,6 +20,7 @@ from curation.selectors.scorers import (
     scorer_folder,
     weights_folder,
 )
+from curation.services import versions as services
 from curation.services.scorer_splits import TrainingSplits, choose_splits, validation_images
 from curation.services.scorers import next_free_name, request_training
 from hits.domain.states import JobState

@@ -14,9 +14,9 @@ from django.utils import timezone
 from curation.models import DatasetVersion, Pair
 from curation.pipelines.comparison import _select_pairs
 from curation.records import InvalidInput
-from curation.services import RoundOptions, create_sealed_version, create_version, seal_version
 from curation.services import audits as services_audits
-from curation.services.versions import plan_version
+from curation.services.comparison import RoundOptions
+from curation.services.versions import create_sealed_version, create_version, plan_version, seal_version
 from curation.versions.export import export_version, seal_file_lines
 from curation.versions.families import family_of
 from curation.versions.seal import seal_sha256

@@ -6,8 +6,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from curation.services import create_version
 from curation.services.families import set_family
+from curation.services.versions import create_version
 from hits.models import AuditEvent, Project
 from hits.services.errors import Conflict, Refused
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from curation import services
 from curation.evaluation.shortcuts import LABELS, Shortcut
 from curation.families.sherlock.evaluation_plan import EvaluationSetOptions
 from curation.models import DatasetVersion, Evaluation, EvaluationSource
 from curation.pipelines.evaluation import evaluate_shortcuts
 from curation.selectors.evaluations import predictions_file, read_comparison_scores
+from curation.services import versions as services
 from curation.services.evaluations import (
     EvaluationOptions,
     request_baseline_evaluation,

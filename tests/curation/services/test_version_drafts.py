@@ -6,9 +6,11 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from curation import services, tasks
+from curation import tasks
 from curation.models import DatasetVersion
 from curation.services import drafts
+from curation.services.drafts import request_plan
+from curation.services.versions import create_version
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import Conflict
@@ -23,7 +25,7 @@ def draft(project: Project, monkeypatch: pytest.MonkeyPatch) -> DatasetVersion:
     """Return a draft of more pairs than are planned at once."""
     monkeypatch.setattr(drafts, "MAX_INLINE_PAIRS", 50)
     fill_pairs(project, 40, 120)
-    return services.create_version(project=project, name="v1", by=None)
+    return create_version(project=project, name="v1", by=None)
 
 
 def test_large_draft_page_reads_no_pair(
@@ -46,7 +48,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
     job = Job.objects.get(task="curation.plan_version")
     assert job.title in admin_client.get(address).content.decode()
     with pytest.raises(Conflict):
-        services.request_plan(version=draft, by=None)
+        request_plan(version=draft, by=None)
 
     tasks.plan_version(job.pk)
     job.refresh_from_db()
@@ -65,7 +67,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
 
 def test_draft_that_cannot_be_counted_shows_error(draft: DatasetVersion, admin_client: Client) -> None:
     Image.objects.filter(pk=Image.objects.earliest("pk").pk).update(split="everything")
-    job = services.request_plan(version=draft, by=None)
+    job = request_plan(version=draft, by=None)
     tasks.plan_version(job.pk)
     shown = admin_client.get(reverse("version", args=[draft.pk])).content.decode()
     assert "Not counted: split" in shown

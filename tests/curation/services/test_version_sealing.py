@@ -9,7 +9,6 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from curation import services
 from curation.models import (
     DatasetVersion,
     VersionImage,
@@ -35,7 +34,7 @@ def test_sealing_by_name_locks_the_database_only_to_write(
         "_check_images",
         lambda *args: (locked.append(connection.in_atomic_block), real(*args)),
     )
-    version = services.create_sealed_version(project=work.project, name="v1", by=None)
+    version = versions.create_sealed_version(project=work.project, name="v1", by=None)
     assert version.is_sealed
     assert locked == [False]
 
@@ -56,7 +55,7 @@ def test_changes_between_planning_and_writing_are_replanned(
             take_down.take_down_image(image=gone, reason="asked", by=None)
 
     monkeypatch.setattr(versions, "_check_images", look)
-    version = services.create_sealed_version(project=work.project, name="v1", by=None)
+    version = versions.create_sealed_version(project=work.project, name="v1", by=None)
     assert len(looks) == 2
     assert VersionImage.objects.filter(version=version).count() == 1
     assert version.exclusions["image_taken_down"] > 0
@@ -68,7 +67,7 @@ def test_sealing_gives_up_when_rows_keep_changing(work: Work, monkeypatch: pytes
     changes = iter(range(100))
     monkeypatch.setattr(versions, "project_content_fingerprint", lambda project: next(changes))
     with pytest.raises(Conflict, match="changed 3 times during sealing; seal it again"):
-        services.create_sealed_version(project=work.project, name="v1", by=None)
+        versions.create_sealed_version(project=work.project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()
 
 
@@ -129,6 +128,6 @@ def test_progress_is_written_while_another_process_commits_between_two_photos(
             self.done += 1
 
     counted = Counted()
-    version = services.create_version(project=work.project, name="v1.0", by=None)
-    services.seal_version(version=version, by=None, progress=counted)
+    version = versions.create_version(project=work.project, name="v1.0", by=None)
+    versions.seal_version(version=version, by=None, progress=counted)
     assert counted.done == 1101

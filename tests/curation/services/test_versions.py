@@ -13,7 +13,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from curation import services
 from curation.evaluation.comparison import parse_comparison_key, score_comparison
 from curation.families.sherlock import read
 from curation.families.sherlock.evaluation_plan import plan_sets
@@ -29,6 +28,14 @@ from curation.models import (
 )
 from curation.selectors.rounds import is_judged
 from curation.selectors.scorers import round_versions
+from curation.services.comparison import (
+    BuiltRound,
+    BuiltSet,
+    RoundOptions,
+    launch_comparison_batch,
+    store_round,
+)
+from curation.services.versions import create_sealed_version, create_version, seal_version
 from curation.versions import plan as build
 from curation.versions import spool
 from curation.versions.export import ExportRefused, export_version
@@ -46,27 +53,27 @@ pytestmark = pytest.mark.django_db
 
 
 def sealed(project: Project, name: str = "v1.0") -> DatasetVersion:
-    version = services.create_version(project=project, name=name, by=None)
-    return services.seal_version(version=version, by=None)
+    version = create_version(project=project, name=name, by=None)
+    return seal_version(version=version, by=None)
 
 
 def rated_round(
     work: Work, pairs: list[Pair], *, judges: int = 2, of: Sequence[Pair] = ()
 ) -> ComparisonRound:
     """Store a round of a set for each pair of ``of`` (the first one), all others its candidates; have it judged."""
-    built = services.BuiltRound(
+    built = BuiltRound(
         encoder="made up",
         provenance={"code": "test"},
         instances=len(pairs),
         inferences=len(pairs),
         sets=[
-            services.BuiltSet(gold.pk, [p.instance_id for p in pairs if p != gold], rank, {"available": 30})
+            BuiltSet(gold.pk, [p.instance_id for p in pairs if p != gold], rank, {"available": 30})
             for rank, gold in enumerate(of or pairs[:1], start=1)
         ],
         skipped={},
     )
-    found = services.store_round(project=work.project, options=services.RoundOptions(), built=built)
-    batch, _ = services.launch_comparison_batch(round=found, by=None)
+    found = store_round(project=work.project, options=RoundOptions(), built=built)
+    batch, _ = launch_comparison_batch(round=found, by=None)
     work.publish(batch)
     for hit in Hit.objects.filter(unit__batch=batch):
         for number in range(judges):
@@ -269,9 +276,9 @@ def test_simulated_answers_never_reach_a_real_version(rehearsal: Project) -> Non
     Hit.objects.filter(pk=hit.pk).update(max_assignments=2)
     work.answered(hit, "ROBOT", observations(salt="robot"), simulated=True)
     # A project that lost its mark by hand: the version still leaves simulated answers out.
-    version = services.create_version(project=rehearsal, name="v1", by=None)
+    version = create_version(project=rehearsal, name="v1", by=None)
     DatasetVersion.objects.filter(pk=version.pk).update(rehearsal=False)
-    version = services.seal_version(version=version, by=None)
+    version = seal_version(version=version, by=None)
     assert version.exclusions == {"simulated": 3}
     assert version.statistics["pairs"] == 6
 
@@ -413,21 +420,21 @@ def test_sealing_again_changes_nothing_and_later_work_waits_for_the_next_version
     version = sealed(work.project)
     hash_then = version.manifest_sha256
     work.observed(work.image(2))
-    again = services.seal_version(version=version, by=None)
+    again = seal_version(version=version, by=None)
     assert again.manifest_sha256 == hash_then
     assert VersionRow.objects.filter(version=version).count() == 3
     assert VersionRow.objects.filter(version=sealed(work.project, "v1.1")).count() == 6
 
 
 def test_nothing_to_seal_and_a_changed_image_are_refused(work: Work, settings: Any) -> None:
-    version = services.create_version(project=work.project, name="v1", by=None)
+    version = create_version(project=work.project, name="v1", by=None)
     with pytest.raises(Refused, match="nothing is approved yet"):
-        services.seal_version(version=version, by=None)
+        seal_version(version=version, by=None)
     image = work.image()
     work.observed(image)
     (Path(settings.MEDIA_ROOT) / image.file.name).write_bytes(b"drifted")
     with pytest.raises(Refused, match=r"photo-0\.png: its file was changed"):
-        services.seal_version(version=version, by=None)
+        seal_version(version=version, by=None)
     version.refresh_from_db()
     assert not version.is_sealed
     assert not VersionRow.objects.exists()
@@ -436,13 +443,13 @@ def test_nothing_to_seal_and_a_changed_image_are_refused(work: Work, settings: A
 @pytest.mark.parametrize("name", ["", "v 1", "../x", "-1", "x" * 41])
 def test_names_are_plain(project: Project, name: str) -> None:
     with pytest.raises(Refused, match="name"):
-        services.create_version(project=project, name=name, by=None)
+        create_version(project=project, name=name, by=None)
 
 
 def test_names_are_taken_once(project: Project) -> None:
-    services.create_version(project=project, name="v1", by=None)
+    create_version(project=project, name="v1", by=None)
     with pytest.raises(Refused, match="there is a version v1 already"):
-        services.create_version(project=project, name="v1", by=None)
+        create_version(project=project, name="v1", by=None)
 
 
 def test_rows_are_append_only_in_python(work: Work) -> None:
@@ -484,7 +491,7 @@ def test_a_round_is_launched_once(work: Work) -> None:
     pairs = [*work.observed(work.image(1)), *work.observed(work.image(2))]
     found = rated_round(work, pairs, judges=0)
     with pytest.raises(Refused, match="launched already"):
-        services.launch_comparison_batch(round=found, by=None)
+        launch_comparison_batch(round=found, by=None)
     assert found.batch is not None
     assert found.batch.provenance["options"]["min_candidates"] == 20
 
@@ -504,7 +511,7 @@ def test_sealing_and_reading_back_do_work_in_proportion_to_the_rows(
         fill_pairs(mine, pairs // 3, pairs)
         counted.clear()
         with CaptureQueriesContext(connection) as queries:
-            version = services.create_sealed_version(project=mine, name="v1", by=None)
+            version = create_sealed_version(project=mine, name="v1", by=None)
             export_version(version, tmp_path / str(number))
         assert read.check_export(tmp_path / str(number)) == pairs
         assert len(read_version(tmp_path / str(number)).records) == pairs
@@ -526,7 +533,7 @@ def test_a_full_folder_for_temporary_files_is_named(
     fill_pairs(project, 40, 120)
     monkeypatch.setattr(build, "_SCHEMA", f"{build._SCHEMA}; PRAGMA max_page_count = 6")
     with pytest.raises(Refused, match=r"temporary files: cannot be written \(.*full\); free space"):
-        services.create_sealed_version(project=project, name="v1", by=None)
+        create_sealed_version(project=project, name="v1", by=None)
     assert not DatasetVersion.objects.exists()
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from curation import services
 from curation.families.sherlock.read import check_export, read_version
 from curation.models import DatasetVersion, VersionImage, VersionRow, VersionState
+from curation.services.versions import create_sealed_version
 from curation.versions.export import export_version
 from hits.domain.crashpoints import EXIT_STATUS
 from hits.models import AuditEvent, Project
@@ -31,7 +31,7 @@ NAME = "v1"
 def seal(name: str = NAME) -> None:
     """Seal the one project as a new version, unless that was done."""
     if not DatasetVersion.objects.filter(name=name).exists():
-        services.create_sealed_version(project=Project.objects.get(), name=name, by=None)
+        create_sealed_version(project=Project.objects.get(), name=name, by=None)
 
 
 def export(folder: Path, name: str = NAME) -> None:

@@ -11,8 +11,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import ComparisonRound, DatasetVersion, DuplicateRun, SourceRecord
+from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
+from curation.services.versions import create_version, ensure_export_folder, seal_version
 from curation.views import duplicates as curation_views
 from hits.models import Job, Project
 from hits.services.images.duplicates import mark_duplicates
@@ -27,9 +28,9 @@ def places(work: Work) -> dict[str, tuple[str, str]]:
     """Every address of this app with the method that it takes: {name: (method, path)}."""
     pairs = [*work.observed(work.image(1)), *work.observed(work.image(2))]
     found = _round(work, [pair.pk for pair in pairs], [pair.instance_id for pair in pairs])
-    draft = services.create_version(project=work.project, name="v2", by=None)
-    sealed = services.create_version(project=work.project, name="v1", by=None)
-    services.seal_version(version=sealed, by=None)
+    draft = create_version(project=work.project, name="v2", by=None)
+    sealed = create_version(project=work.project, name="v1", by=None)
+    seal_version(version=sealed, by=None)
     slug = work.project.slug
     run = DuplicateRun.objects.create(project=work.project, clusters=2)
     return {
@@ -59,15 +60,15 @@ def places(work: Work) -> dict[str, tuple[str, str]]:
 
 
 def _round(work: Work, pks: list[int], ids: list[str]) -> ComparisonRound:
-    return services.store_round(
+    return store_round(
         project=work.project,
-        options=services.RoundOptions(min_candidates=2),
-        built=services.BuiltRound(
+        options=RoundOptions(min_candidates=2),
+        built=BuiltRound(
             encoder="made up",
             provenance={"code": "test"},
             instances=6,
             inferences=6,
-            sets=[services.BuiltSet(pks[0], ids[1:], 1, {"available": 30})],
+            sets=[BuiltSet(pks[0], ids[1:], 1, {"available": 30})],
             skipped={"too_few_candidates": [{"instance": ids[1], "available": 1}]},
         ),
     )
@@ -381,15 +382,15 @@ def test_checksum_is_shown_in_groups_of_four(
 def test_a_version_shows_its_difference(client: Client, work: Work, researcher: User) -> None:
     gone = work.image(1)
     work.observed(gone, worker="W1")
-    first = services.create_version(project=work.project, name="v1", by=None)
-    services.seal_version(version=first, by=None)
+    first = create_version(project=work.project, name="v1", by=None)
+    seal_version(version=first, by=None)
     type(gone).objects.filter(pk=gone.pk).update(taken_down_at=work.clock)
     work.observed(work.image(2), worker="W2", count=4)
-    second = services.create_version(project=work.project, name="v2", by=None)
+    second = create_version(project=work.project, name="v2", by=None)
     client.force_login(researcher)
     draft = client.get(reverse("version", args=[second.pk])).content.decode()
     assert "Changes since v1" in draft
-    services.seal_version(version=second, by=None)
+    seal_version(version=second, by=None)
     page = client.get(reverse("version", args=[second.pk])).content.decode()
     for text in ("+4</b> added", "−3</b> removed", "0</b> changed", "Pairs on photos that were taken down"):
         assert text in page
@@ -411,7 +412,7 @@ def test_damaged_export_is_rewritten(
 ) -> None:
     version = DatasetVersion.objects.filter(state="sealed").first()
     assert version is not None
-    folder = services.ensure_export_folder(version=version)
+    folder = ensure_export_folder(version=version)
     whole = (folder / "statistics.json").read_bytes()
     (folder / "statistics.json").write_bytes(b"x")
     client.force_login(researcher)

@@ -12,10 +12,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import ComparisonRound, ProposalRun
 from curation.selectors import jobs as tasks
-from curation.services import FeatureOptions, RoundOptions
+from curation.services.comparison import RoundOptions, request_comparison_round
+from curation.services.dedup import request_deduplication
+from curation.services.features import FeatureOptions, request_features
 from curation.services.leakage import LeakageOptions, request_leakage_check
 from curation.services.proposals import ProposalOptions, request_proposals, request_proposals_measurement
 from curation.services.proposals import request_proposals_import as request_proposal_file
@@ -133,7 +134,7 @@ DEDUPLICATIONS: list[dict[str, Any]] = [
 def test_a_line_asks_for_the_same_deduplication(work: Work, options: dict[str, Any]) -> None:
     for seed in range(3):
         work.image(seed)
-    job = services.request_deduplication(project=work.project, by=None, **options)
+    job = request_deduplication(project=work.project, by=None, **options)
     assert again(job).args == job.args
 
 
@@ -147,7 +148,7 @@ FEATURES = [
 @pytest.mark.parametrize("options", FEATURES)
 def test_a_line_asks_for_the_same_features(work: Work, options: FeatureOptions) -> None:
     work.observed(work.image())
-    job = services.request_features(project=work.project, by=None, options=options)
+    job = request_features(project=work.project, by=None, options=options)
     assert again(job).args == job.args
 
 
@@ -181,7 +182,7 @@ ROUNDS = [
 @pytest.mark.parametrize(("options", "encoder"), ROUNDS)
 def test_a_line_asks_for_the_same_round(work: Work, options: RoundOptions, encoder: str) -> None:
     work.observed(work.image())
-    job = services.request_comparison_round(project=work.project, by=None, options=options, encoder=encoder)
+    job = request_comparison_round(project=work.project, by=None, options=options, encoder=encoder)
     assert again(job).args == job.args
 
 
@@ -199,7 +200,7 @@ def test_every_rule_of_a_round_is_put_to_the_test() -> None:
 def test_a_round_of_a_selection_offers_no_line(work: Work) -> None:
     work.observed(work.image())
     options = RoundOptions(selection={"audits": []})
-    job = services.request_comparison_round(project=work.project, by=None, options=options)
+    job = request_comparison_round(project=work.project, by=None, options=options)
     job.refresh_from_db()
     assert command_lines([job]) == [""]
 
@@ -331,7 +332,7 @@ def test_without_a_line_that_asks_for_the_same_there_is_none(project: Project) -
 def test_the_page_shows_the_line(researcher_client: Client, work: Work) -> None:
     work.image(1)
     work.image(2)
-    services.request_deduplication(project=work.project, by=None, clusters=1)
+    request_deduplication(project=work.project, by=None, clusters=1)
     page = squeezed(researcher_client.get(_list(work.project))).replace('</span><span class="word">', " ")
     assert f"manage.py deduplicate_photos --project {work.project.slug} --clusters 1</span></code>" in page
 

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import DatasetVersion
+from curation.services import versions as services
 from curation.versions.difference import compare_rows
 from hits.models import Hit, Image, Project
 from hits.services.launching.launch import PlannedUnit, launch_batch

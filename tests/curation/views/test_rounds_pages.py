@@ -7,10 +7,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import ComparisonRound, Pair
 from curation.records import SkipReason
 from curation.selectors.round_sets import SetOrder, candidate_counts, find_sets, skipped_pairs
+from curation.services import comparison as services
 from curation.views import rounds as views
 from curation.views.forms import RoundForm
 from curation.views.rule_labels import RULES, SKIP_REASON_LABELS

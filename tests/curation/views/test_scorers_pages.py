@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from curation import services
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.scorer.config import TrainingConfig
 from curation.selectors.scorers import SplitCount, scorer_folder
+from curation.services import versions as services
 from curation.views.command_lines import command_lines
 from curation.views.scorers import scorer_charts as charts
 from curation.views.scorers.scorer_forms import TrainingForm, suggest_settings

@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from curation import services
 from curation.models import ComparisonRound
+from curation.services import comparison as services
 from curation.services.dedup import DedupOptions, store_preview
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Image, Job, Project

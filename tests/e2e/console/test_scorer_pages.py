@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from curation import services
 from curation.models import DatasetVersion, Scorer
+from curation.services import versions as services
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Job, Project
 from hits.services.images.import_image import import_image

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from curation import services, tasks
+from curation import tasks
 from curation.services import drafts
+from curation.services import versions as services
 from hits.models import Job, Project
 from tests.support.axe import check_sizes
 from tests.support.many_pairs import fill_pairs

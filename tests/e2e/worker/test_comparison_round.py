@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from curation import services
 from curation.models import ComparisonRound
+from curation.services import comparison as services
 from hits.models import Hit, Image, Project, Submission
 from hits.mturk.boto import marketplace
 from hits.services.images.import_image import import_image

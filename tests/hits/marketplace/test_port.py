@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hits.domain.workers.requirements import LOCALE, SYSTEM_HELD, Comparator, GuardedActions
+from hits.domain.workers.requirements import LOCALE, SYSTEM_HELD, Comparator, GuardedActions, Requirement
 from hits.marketplace.models import HITType, Qualification, QualificationType, Worker, WorkerBlock
 from hits.mturk.boto import BotoMarketplace, marketplace
-from hits.mturk.port import Failure, HitTypeSpec, MarketplaceError, QualificationRequirement
+from hits.mturk.port import Failure, HitTypeSpec, MarketplaceError
 from tests.support.market import list_blocks, list_holders
 
 NOBODY = "A" + "Z" * 13
@@ -85,11 +85,9 @@ def test_block_and_unblock(port: BotoMarketplace, worker: Worker, other: Worker)
 def test_requirements_round_trip_through_api(port: BotoMarketplace) -> None:
     trained = port.create_qualification_type("Trained", "d")
     asked = (
-        QualificationRequirement(
-            trained, Comparator.GREATER_THAN_OR_EQUAL_TO, (2,), guards=GuardedActions.DISCOVER
-        ),
-        QualificationRequirement(LOCALE, Comparator.IN, locales=("US", "CA")),
-        QualificationRequirement(trained, Comparator.NOT_EQUAL_TO, (0,), guards=GuardedActions.PREVIEW),
+        Requirement(trained, Comparator.GREATER_THAN_OR_EQUAL_TO, (2,), guards=GuardedActions.DISCOVER),
+        Requirement(LOCALE, Comparator.IN, locales=("US", "CA")),
+        Requirement(trained, Comparator.NOT_EQUAL_TO, (0,), guards=GuardedActions.PREVIEW),
     )
     spec = HitTypeSpec("Title", "Description", "", 55, 600, 3600, asked)
     kept = HITType.objects.get(hit_type_id=port.create_hit_type(spec))

@@ -18,7 +18,8 @@ GOOD = {
 
 def check_input(operation: str, value: Any) -> None:
     """Check a request."""
-    shapes.check_shape(shapes.operation_model(operation).input_shape, value, operation)
+    model = shapes.service_model().operation_model(operation)
+    shapes.check_shape(model.input_shape, value, operation)
 
 
 def test_a_good_request_passes() -> None:

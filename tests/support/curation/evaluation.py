@@ -2,8 +2,15 @@
 
 from dataclasses import dataclass
 
-from curation import services
 from curation.models import DatasetVersion, ImageProposals, Pair, ProposalRun
+from curation.services.comparison import (
+    BuiltRound,
+    BuiltSet,
+    RoundOptions,
+    launch_comparison_batch,
+    store_round,
+)
+from curation.services.versions import create_sealed_version
 from hits.models import Hit, Image
 from tests.support.judging.work import Work, ratings
 
@@ -28,22 +35,22 @@ def corpus_of(work: Work, *, photos: int = 4, name: str = "v1") -> Corpus:
     pairs = [pair for image in images for pair in work.observed(image, worker=f"W{image.pk % 3}")]
     rate(work, pairs)
     run, boxes = propose(work, images, pairs)
-    version = services.create_sealed_version(project=work.project, name=name, by=None)
+    version = create_sealed_version(project=work.project, name=name, by=None)
     return Corpus(version, run, images, pairs, boxes)
 
 
 def rate(work: Work, pairs: list[Pair]) -> None:
     """Let two people rate the next three pairs' inferences for the first pair's region."""
-    built = services.BuiltRound(
+    built = BuiltRound(
         encoder="made up",
         provenance={"code": "test"},
         instances=len(pairs),
         inferences=len(pairs),
-        sets=[services.BuiltSet(pairs[0].pk, [p.instance_id for p in pairs[3:6]], 1, {})],
+        sets=[BuiltSet(pairs[0].pk, [p.instance_id for p in pairs[3:6]], 1, {})],
         skipped={},
     )
-    found = services.store_round(project=work.project, options=services.RoundOptions(), built=built)
-    batch, _ = services.launch_comparison_batch(round=found, by=None)
+    found = store_round(project=work.project, options=RoundOptions(), built=built)
+    batch, _ = launch_comparison_batch(round=found, by=None)
     work.publish(batch)
     hit = Hit.objects.get(unit__batch=batch)
     for judge in range(2):

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from curation import services
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.leaderboard.selectors.boards import board_folder
 from curation.leaderboard.services import boards, entries
 from curation.models import DatasetVersion
+from curation.services import versions as services
 from hits.domain.states import JobState
 from hits.models import Job, Project
 from hits.services.jobs import jobs

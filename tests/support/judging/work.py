@@ -106,7 +106,6 @@ class Work:
         remote = RemoteAssignment(
             assignment_id=key.assignment_id,
             worker_id=key.worker_id,
-            hit_id=key.hit_id,
             status=status.value,
             accepted_at=self.clock,
             submitted_at=self.clock,

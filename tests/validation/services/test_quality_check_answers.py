@@ -2,10 +2,10 @@
 
 import pytest
 
-from curation import services as curation
 from curation.models import ComparisonRound, Pair, Part
 from curation.selectors.rounds import is_judged
-from curation.services.versions import plan_version
+from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
+from curation.services.versions import create_version, plan_version
 from hits.models import Batch, Hit
 from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
@@ -46,15 +46,15 @@ def test_quality_checks_count_in_no_tally(work: Work) -> None:
 
     for hit in checks:
         work.answered(hit, "J1", review("un", "entirely_off", "not_at_all"))
-    assert pair_tallies(project=work.project).judgments == 0
-    assert pair_tallies(batch=batch).pairs == {}
+    assert pair_tallies(project=work.project) == {}
+    assert not list(read_judgments(project=work.project, kind=batch.kind, batches=[batch.pk]))
     assert judged_pair_ids(work.project) == []
     (line,) = round_rows(work.project)
     assert (line.received, line.required, line.items, line.quality_checks) == (0, 18, 6, 6)
 
     work.answered(own[0], "J1", review("highly"))
     tallies = pair_tallies(project=work.project)
-    assert {key: pair.judge_count for key, pair in tallies.pairs.items()} == {own[0].unit.key: 1}
+    assert {key: pair.judge_count for key, pair in tallies.items()} == {own[0].unit.key: 1}
     assert judged_pair_ids(work.project) == [own[0].unit.key]
     assert {row.pk for row in pairs_not_sent_to_judges(work.project)} == {row.pk for row in later}
     both = list(read_judgments(project=work.project, kind=batch.kind, roles=None))
@@ -73,15 +73,15 @@ def test_pair_used_only_as_check_is_still_unsent(work: Work) -> None:
 
 def comparison_round(work: Work, pairs: list[Pair]) -> ComparisonRound:
     ids = [pair.instance_id for pair in pairs]
-    return curation.store_round(
+    return store_round(
         project=work.project,
-        options=curation.RoundOptions(min_candidates=2),
-        built=curation.BuiltRound(
+        options=RoundOptions(min_candidates=2),
+        built=BuiltRound(
             encoder="made up",
             provenance={"code": "test"},
             instances=2,
             inferences=2,
-            sets=[curation.BuiltSet(pairs[0].pk, ids[1:], 1, {"available": 30})],
+            sets=[BuiltSet(pairs[0].pk, ids[1:], 1, {"available": 30})],
             skipped={},
         ),
     )
@@ -121,6 +121,6 @@ def test_sealing_ignores_quality_checks(work: Work) -> None:
         work.answered(own, judge, ratings(own, 3))
     assert is_fully_judged(batch=batch)
     assert is_judged(found)
-    version = curation.create_version(project=work.project, name="v1", by=None)
+    version = create_version(project=work.project, name="v1", by=None)
     rows = [row.row for row in plan_version(version).rows if row.part == Part.COMPARISON]
     assert [{c["annot1"] for c in row["candidates"]} for row in rows] == [{3.0}]

@@ -30,6 +30,7 @@ from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection
 from validation.models import GoldItem, JudgingRound, QualityCheck
 from validation.selectors.quality import quality_check_results
+from validation.selectors.ratings import read_judgments
 from validation.services import quality_checks
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 
@@ -253,7 +254,11 @@ def test_check_answers_are_compared_and_repeats_use_the_first_answer(work: Work)
         CheckRole.ATTENTION: [(2, 2)] * 2,
         CheckRole.REPEAT: [],
     }
-    assert quality_check_results(work.project, REVIEW, workers=[other]) == {other: found[other]}
+    rows = list(read_judgments(project=work.project, kind=REVIEW, workers=[other], roles=tuple(CheckRole)))
+    assert {row.worker for row in rows} == {other}
+    assert [row.assignment for row in rows if row.role is not CheckRole.REPEAT] == [
+        answer.assignment for answer in found[other]
+    ]
 
 
 @pytest.mark.django_db

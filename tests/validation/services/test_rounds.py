@@ -10,6 +10,7 @@ from hits.services.collecting.submit import NotEligible
 from hits.services.errors import Refused
 from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work, ratings, review
+from validation.domain.agreement.votes import verdict_share
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.kinds.observation_review.scales import Dimension
 from validation.selectors.judging import (
@@ -18,6 +19,7 @@ from validation.selectors.judging import (
     pair_tallies,
     pairs_not_sent_to_judges,
 )
+from validation.selectors.ratings import read_judgments
 from validation.services.judging import launch_comparison, launch_review
 
 pytestmark = pytest.mark.django_db
@@ -82,14 +84,14 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
     work.answered(hits[0], "J3", review("un"), confirmed=False)
     work.answered(hits[1], "J1", review("un"), status=AssignmentStatus.REJECTED)
     tallies = pair_tallies(project=work.project)
-    assert tallies == pair_tallies(batch=batch)
-    assert tallies.judgments == 2
-    assert list(tallies.pairs) == [pairs[0].instance_id]
-    pair = tallies.pairs[pairs[0].instance_id]
+    of_batch = read_judgments(project=work.project, kind=batch.kind, batches=[batch.pk])
+    assert [row.item for row in of_batch] == [pairs[0].instance_id] * 2
+    assert list(tallies) == [pairs[0].instance_id]
+    pair = tallies[pairs[0].instance_id]
     assert pair.judge_count == 2
-    assert dict(pair.tallies[Dimension.REASONABLE].counts) == {"highly": 1, "relatively": 0, "un": 1}
-    assert tallies.shares[Dimension.REASONABLE].undecided == 1
-    assert tallies.shares[Dimension.BOXES].percent == 100
+    assert pair.tallies[Dimension.REASONABLE] == {"highly": 1, "relatively": 0, "un": 1}
+    assert verdict_share([pair.verdicts[Dimension.REASONABLE]]).undecided == 1
+    assert verdict_share([pair.verdicts[Dimension.BOXES]]).percent == 100
 
 
 def test_unsent_pairs_exclude_launched_pairs(work: Work) -> None:
@@ -124,7 +126,7 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     assert "You have done this one" in reason
     assert acceptance_refusals(worker_id="J2", hit_id=str(again.hit_id), taken_hit_ids=[]) == ([], False)
     work.answered(again, "J2", review())
-    assert pair_tallies(project=work.project).pairs[first.unit.key].judge_count == 2
+    assert pair_tallies(project=work.project)[first.unit.key].judge_count == 2
 
 
 def test_likert_judgments_are_in_order_of_submission(work: Work) -> None:
@@ -141,7 +143,7 @@ def test_likert_judgments_are_in_order_of_submission(work: Work) -> None:
     found = likert_judgments(batch=batch)["1"]
     assert [c.candidate for c in found.candidates] == [o.instance_id for o in others]
     assert [c.ratings for c in found.candidates] == [(1, 3), (2, 3), (3, 3)]
-    assert found.candidates[1].summary.mean == 2.5
+    assert found.candidates[1].mean == 2.5
     assert is_fully_judged(batch=batch)
     approved = (AssignmentStatus.APPROVED,)
     assert likert_judgments(batch=batch, statuses=approved)["1"].judge_count == 1

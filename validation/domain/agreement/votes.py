@@ -1,4 +1,4 @@
-"""Counts, majorities, shares and means of judgments, without a model of the judges.
+"""Counts, verdicts, shares and means of judgments, without a model of the judges.
 
 Source: Hessel et al. 2022, doi:10.1007/978-3-031-20059-5_32. §3 reports the share of acceptable pairs, of accurate
 boxes and of interesting inferences over 17K pairs with three judges each (supplement A.3); supplement E has two
@@ -10,20 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 HALF = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Votes on one item. ``counts`` holds every label of the scale; ``majority`` is ``None`` on a tie."""
-
-    counts: Mapping[str, int]
-    votes: int
-    majority: str | None
-
-    @property
-    def majority_share(self) -> float | None:
-        """Share of votes for the majority, 0 to 1; ``None`` without a majority."""
-        return None if self.majority is None else self.counts[self.majority] / self.votes
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +26,8 @@ class Share:
         return None if self.total == 0 else 100 * self.count / self.total
 
 
-@dataclass(frozen=True, slots=True)
-class RatingSummary:
-    """Ratings of one candidate: the count of each value, and their mean (``None`` without ratings)."""
-
-    counts: Mapping[int, int]
-    ratings: int
-    mean: float | None
-
-
-def tally(labels: Iterable[str], scale: Sequence[str]) -> Tally:
-    """Count labels of one scale; the majority is the label with strictly the most votes.
+def tally(labels: Iterable[str], scale: Sequence[str]) -> dict[str, int]:
+    """Count the votes for each label of a scale, in the order of the scale.
 
     Raises:
         ValueError: a label is not on the scale.
@@ -60,11 +37,7 @@ def tally(labels: Iterable[str], scale: Sequence[str]) -> Tally:
     foreign = sorted(set(counted) - set(scale_labels))
     if foreign:
         raise ValueError(f"label {foreign[0]!r} is not on the scale {', '.join(scale_labels)}")
-    counts = {label: counted[label] for label in scale_labels}
-    votes = sum(counts.values())
-    best = max(counts.values(), default=0)
-    leaders = [label for label, count in counts.items() if count == best]
-    return Tally(counts, votes, leaders[0] if votes and len(leaders) == 1 else None)
+    return {label: counted[label] for label in scale_labels}
 
 
 def is_favoured(counts: Mapping[str, int], positive: Iterable[str]) -> bool | None:
@@ -84,8 +57,8 @@ def verdict_share(verdicts: Iterable[bool | None]) -> Share:
     )
 
 
-def summarise_ratings(ratings: Iterable[int], scale: Sequence[int]) -> RatingSummary:
-    """Count Likert ratings and take their mean.
+def mean_rating(ratings: Iterable[int], scale: Sequence[int]) -> float | None:
+    """Return the mean of Likert ratings; ``None`` without ratings.
 
     Raises:
         ValueError: a rating is not on the scale.
@@ -94,5 +67,4 @@ def summarise_ratings(ratings: Iterable[int], scale: Sequence[int]) -> RatingSum
     foreign = sorted(set(values) - {int(value) for value in scale})
     if foreign:
         raise ValueError(f"rating {foreign[0]} is not on the scale {', '.join(str(int(v)) for v in scale)}")
-    counts = {int(value): values.count(value) for value in scale}
-    return RatingSummary(counts, len(values), sum(values) / len(values) if values else None)
+    return sum(values) / len(values) if values else None

@@ -5,9 +5,11 @@ no value for it.
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -117,21 +119,15 @@ class RatingTable:
         )
 
 
-class _Codes(dict[Hashable, int]):
-    """Numbers ids from 0 in the order of their first lookup."""
-
-    def __missing__(self, key: Hashable) -> int:
-        code = self[key] = len(self)
-        return code
-
-
 class RatingTableBuilder:
     """Collects ratings one by one as numbers: 24 bytes per rating, and each id once."""
 
     def __init__(self, scale: Sequence[Hashable]) -> None:
         self.scale = tuple(scale)
         self._label_codes = {label: code for code, label in enumerate(self.scale)}
-        self._item_codes, self._rater_codes = _Codes(), _Codes()
+        # Ids get the numbers 0, 1, 2 … in the order of their first lookup.
+        self._item_codes: dict[Hashable, int] = defaultdict(count().__next__)
+        self._rater_codes: dict[Hashable, int] = defaultdict(count().__next__)
         self._items, self._raters, self._labels = array("q"), array("q"), array("q")
 
     def add(self, item: Hashable, rater: Hashable, label: Hashable) -> None:

@@ -59,9 +59,7 @@ class RuleResult:
 def evaluate_rule(rule: RuleSettings, series: Series) -> RuleResult:
     """Return the workers who fall short; ``series`` holds each worker's values by primary key, oldest first."""
     measurable = {
-        worker: values
-        for worker, values in series.items()
-        if len(_window_values(rule, values)) >= rule.at_least
+        worker: values for worker, values in series.items() if len(values[-rule.window :]) >= rule.at_least
     }
     checked = (_find_shortfall(rule, worker, values) for worker, values in sorted(measurable.items()))
     findings = [finding for finding in checked if finding is not None]
@@ -120,12 +118,8 @@ def _percent(count: int, of: int, limit: int) -> str:
     return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
 
 
-def _window_values(rule: RuleSettings, values: Sequence[Value]) -> Sequence[Value]:
-    return values[-rule.window :]
-
-
 def _find_shortfall(rule: RuleSettings, worker: int, values: Sequence[Value]) -> RuleFinding | None:
-    last = _window_values(rule, values)
+    last = values[-rule.window :]
     if rule.measure is Measure.CENTS_PER_HOUR:
         cents = [value for value in last if value is not None]
         if not cents or median(cents) <= rule.below:

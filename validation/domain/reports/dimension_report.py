@@ -29,11 +29,7 @@ STATISTICS: Mapping[Scale, tuple[CoefficientName, ...]] = {
     Scale.MULTIPLE: (CoefficientName.ALPHA_NOMINAL, CoefficientName.FLEISS, CoefficientName.PERCENT),
 }
 _METRICS = {Scale.ORDINAL: Metric.ORDINAL, Scale.INTERVAL: Metric.INTERVAL}
-ALPHA_KEYS = {
-    Metric.NOMINAL: "alpha_nominal",
-    Metric.ORDINAL: "alpha_ordinal",
-    Metric.INTERVAL: "alpha_interval",
-}
+ALPHA_KEYS = {metric: f"alpha_{metric}" for metric in Metric}
 
 
 def metric_of(dimension: Dimension) -> Metric:

@@ -49,13 +49,9 @@ class LocalizationMatchSpec(JudgingSpec):
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return the regions by number, and the inferences."""
-        groups = [
-            {"index": number, "boxes": region["boxes"], "label": "Region"}
-            for number, region in enumerate(unit["regions"], start=1)
-        ]
         texts = {row["id"]: row["text"] for row in unit["inferences"]}
         numbers = {region["id"]: number for number, region in enumerate(unit["regions"], start=1)}
-        return ItemView(unit["image"], groups, texts, numbers=numbers)
+        return ItemView(unit["image"], self.kind.marks(unit, None), texts, numbers=numbers)
 
     def truth(self, unit: Mapping[str, Any]) -> Mapping[str, Label]:
         """Return each inference's own region."""

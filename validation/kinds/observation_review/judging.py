@@ -83,8 +83,7 @@ class ObservationReviewSpec(JudgingSpec):
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:
         """Return the pair with its boxes under its own index."""
-        group = {"index": unit["obs_index"], "boxes": unit["boxes"], "label": "Region"}
-        return ItemView(unit["image"], [group], {"": unit["inference"]}, unit["clue"])
+        return ItemView(unit["image"], self.kind.marks(unit, None), {"": unit["inference"]}, unit["clue"])
 
     def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
         """Return the pair of an imported judgment."""

@@ -253,10 +253,7 @@ def test_137_assignments_are_all_collected(project: Project, make_image: MakeIma
     hit = Hit.objects.get()
     now = hit.expires_at
     assert now is not None
-    rows = [
-        RemoteAssignment(f"A{n}", f"AW{n}", str(hit.hit_id), "Submitted", now, now, now, "<nothing/>")
-        for n in range(137)
-    ]
+    rows = [RemoteAssignment(f"A{n}", f"AW{n}", "Submitted", now, now, now, "<nothing/>") for n in range(137)]
 
     class Many:
         environment = marketplace().environment
