@@ -93,8 +93,8 @@ def _answer_open_batch(accounts: dict[str, str]) -> None:
     """Let two scripted workers answer some tasks of the open batch, and extend the judging batches."""
     django.setup()
     from annotation_site.demo import answers
-    from annotation_site.demo.play import wait_for_job
     from annotation_site.demo.player import ScriptedWorker
+    from annotation_site.demo.steps import wait_for_job
     from hits.models import Batch
     from hits.models import Image as Photo
     from hits.services.batches.extensions import extend_batch
@@ -224,8 +224,9 @@ def _take_judging_pages(browser: Browser, accounts: dict[str, str]) -> None:
         frame.locator("#how").evaluate("how => { how.open = false; }")
         frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
         _take_screenshot(page, f"{picture}-1280")
+        page.get_by_role("button", name="Return").first.click()
         with page.expect_navigation():
-            page.get_by_role("button", name="Return").first.click()
+            page.get_by_role("dialog").get_by_role("button", name="Return").click()
 
 
 def _accept_task(page: Page, title: str, *, has_consented: bool = False) -> FrameLocator:

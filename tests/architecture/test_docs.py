@@ -1,9 +1,13 @@
-"""Documents name files that exist, and link to pages and headings that exist."""
+"""Documents name files and code that exist, and link to pages and headings that exist."""
 
 import re
 from pathlib import Path
+from pkgutil import resolve_name
+
+from annotation_site.celery import app
 
 _PATH = re.compile(r"`((?:hits|validation|curation|annotation_site|tests|static|scripts|docs)/[\w./-]+)`")
+_NAME = re.compile(r"`((?:hits|validation|curation|annotation_site)(?:\.\w+)+)`")
 _LINK = re.compile(r"\]\(([\w./-]+\.(?:md|webp))?(?:#([\w-]+))?\)")
 _EXAMPLES = ("my_kind", "my_family", "hits/task/")  # what a reader is told to make; and a template's name
 
@@ -26,6 +30,25 @@ def test_paths_in_documents_exist(root: Path) -> None:
         if not any(one in path for one in _EXAMPLES) and not (root / path).exists()
     ]
     assert not missing, "\n".join(missing)
+
+
+def test_code_in_documents_exists(root: Path) -> None:
+    app.loader.import_default_modules()
+    missing = [
+        f"{document.name}: {name}"
+        for document in documents(root)
+        for name in _NAME.findall(document.read_text("utf-8"))
+        if not name.endswith(".csv") and name not in app.tasks and not exists(name)
+    ]
+    assert not missing, "\n".join(missing)
+
+
+def exists(name: str) -> bool:
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
 
 
 def test_links_in_documents_lead_somewhere(root: Path) -> None:
