@@ -64,7 +64,7 @@ class DedupForm(PageForm):
     )
     share = float_field(
         "Photos to keep, %",
-        "The other photos are set aside, however different they are. Hessel et al. (2022) kept 80K of 108K, 74 %.",
+        "The other photos are set aside, however different they are. Hessel et al. (2022) kept 80K of 108K, 74%.",
         low=0.1,
         high=PERCENT,
         required=False,

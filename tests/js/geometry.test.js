@@ -2,8 +2,16 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import * as geometry from '../../static/js/boxes/geometry.js';
-import { toImage, toScreen, visiblePart, pixelsPerCss } from '../../static/js/boxes/transform.js';
+import { toImage, visiblePart, pixelsPerCss } from '../../static/js/boxes/transform.js';
 import { generator } from './helpers/random.js';
+
+/** @returns {Point} the client position (CSS pixels) of a photo point. */
+function toScreen(x, y, rect, size) {
+  return {
+    x: rect.left + (x / size.width) * rect.width,
+    y: rect.top + (y / size.height) * rect.height,
+  };
+}
 
 const cases = JSON.parse(readFileSync(new URL('./geometry_cases.json', import.meta.url), 'utf8'));
 

@@ -122,7 +122,7 @@ class SplitEvaluationSets:
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
-                f"private share: {percent} % of {len(ordered)} photos is {count}; "
+                f"private share: {percent}% of {len(ordered)} photos is {count}; "
                 "keep at least one private and one public"
             )
         private = set(ordered[:count])

@@ -55,7 +55,7 @@ class LeaderboardDataOptions:
         if self.passing not in photos.PHOTO_CHOICES:
             raise Refused(f"photos: {self.passing!r} is not known; use {', '.join(photos.PHOTO_CHOICES)}")
         if not 0 <= self.private_share <= MAX_PRIVATE_SHARE:
-            raise Refused(f"private share: {self.private_share} % is not between 0 and {MAX_PRIVATE_SHARE}")
+            raise Refused(f"private share: {self.private_share}% is not between 0 and {MAX_PRIVATE_SHARE}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,14 +21,6 @@ export function toImage(clientX, clientY, rect, size) {
   };
 }
 
-/** @returns {Point} the client position (CSS pixels) of a photo point. */
-export function toScreen(x, y, rect, size) {
-  return {
-    x: rect.left + (x / size.width) * rect.width,
-    y: rect.top + (y / size.height) * rect.height,
-  };
-}
-
 /** @returns {number} photo pixels per CSS pixel (`--k`); 1 before layout. */
 export function pixelsPerCss(shownWidth, naturalWidth) {
   return shownWidth > 0 ? naturalWidth / shownWidth : 1;

@@ -45,6 +45,7 @@ export async function boot(kind) {
   const page = new TaskPage(config, kind);
   if (config.mode === 'preview') page.preview();
   else await page.work();
+  if (page.isReloading) return;
   document.documentElement.dataset.ready = 'true';
   performance.mark('ready');
 }
@@ -260,6 +261,7 @@ class TaskPage {
       return;
     }
     history.replaceState({ opened: true }, '');
+    this.isReloading = true;
     location.reload();
   }
 

@@ -200,7 +200,7 @@ function start(form) {
       progress: (sent, total) => {
         bar.max = total;
         bar.value = sent;
-        showProblems(sent < total ? `${Math.floor((100 * sent) / total)} % of ${file.name} sent` : `${file.name} is being checked`);
+        showProblems(sent < total ? `${Math.floor((100 * sent) / total)}% of ${file.name} sent` : `${file.name} is being checked`);
       },
     });
     stopZip = null;

@@ -73,6 +73,13 @@ def test_pay_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
     )
 
 
+def test_pay_chart_writes_each_day_once() -> None:
+    points = [PayPoint(day, 1500) for day in ["26 Nov"] * 6 + ["27 Nov"] * 2]
+    chart = pay_chart(points, target=1500, by="submission")
+    assert chart is not None
+    assert [(tick.text, tick.position) for tick in chart.x_ticks] == [("26 Nov", "0.00%"), ("27 Nov", "85.71%")]
+
+
 def test_pay_chart_labels_points_beyond_the_axis() -> None:
     points = [PayPoint("1", 1_400), PayPoint("2", 198_000), PayPoint("3", 1_600), PayPoint("4", 190_000)]
     chart = pay_chart(points, target=1500, by="submission")
