@@ -77,7 +77,10 @@ def test_pay_chart_writes_each_day_once() -> None:
     points = [PayPoint(day, 1500) for day in ["26 Nov"] * 6 + ["27 Nov"] * 2]
     chart = pay_chart(points, target=1500, by="submission")
     assert chart is not None
-    assert [(tick.text, tick.position) for tick in chart.x_ticks] == [("26 Nov", "0.00%"), ("27 Nov", "85.71%")]
+    assert [(tick.text, tick.position) for tick in chart.x_ticks] == [
+        ("26 Nov", "0.00%"),
+        ("27 Nov", "85.71%"),
+    ]
 
 
 def test_pay_chart_labels_points_beyond_the_axis() -> None:
