@@ -101,10 +101,9 @@ def _overflow_labels(plot: PlotArea, points: Sequence[PayPoint]) -> list[Label]:
 def _ticks(plot: PlotArea, texts: Sequence[str]) -> list[Tick]:
     every = -(-len(texts) // MAX_TICKS)
     shown = [at for at in range(0, len(texts), every) if at == 0 or texts[at] != texts[at - every]]
+    kinds = ("", "minor", "middle-minor", "minor") if len(shown) > MAX_TICKS // 2 else ("",)
     return [
-        Tick(
-            plot.x_scale.x(index), texts[index], "minor" if number % 2 and len(shown) > MAX_TICKS // 2 else ""
-        )
+        Tick(plot.x_scale.x(index), texts[index], kinds[number % len(kinds)])
         for number, index in enumerate(shown)
     ]
 
