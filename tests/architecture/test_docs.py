@@ -9,6 +9,7 @@ from annotation_site.celery import app
 _PATH = re.compile(r"`((?:hits|validation|curation|annotation_site|tests|static|scripts|docs)/[\w./-]+)`")
 _NAME = re.compile(r"`((?:hits|validation|curation|annotation_site)(?:\.\w+)+)`")
 _LINK = re.compile(r"\]\(([\w./-]+\.(?:md|webp))?(?:#([\w-]+))?\)")
+_GLOSSARY_ROW = re.compile(r"^\| (?!concept)[^|]+\| ([^|]+) \|", re.MULTILINE)  # its names in code
 _EXAMPLES = ("my_kind", "my_family", "hits/task/")  # what a reader is told to make; and a template's name
 
 
@@ -59,3 +60,12 @@ def test_links_in_documents_lead_somewhere(root: Path) -> None:
             if not page.exists() or (heading and heading not in anchors(page.read_text("utf-8"))):
                 broken.append(f"{document.name}: {target}#{heading}")
     assert not broken, "\n".join(broken)
+
+
+def test_glossary_names_at_most_60_concepts_by_names_that_the_code_has(
+    root: Path, production_sources: list[Path]
+) -> None:
+    rows = _GLOSSARY_ROW.findall((root / "docs/glossary.md").read_text("utf-8"))
+    assert 40 < len(rows) <= 60
+    code = set(re.findall(r"\w+", "\n".join(path.read_text("utf-8") for path in production_sources)))
+    assert not {name for row in rows for name in re.findall(r"`(\w+)`", row) if name not in code}
