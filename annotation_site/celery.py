@@ -38,7 +38,7 @@ class WorkerTask(Task):
         if self.name in INTERVAL_SECONDS:
             return periodic_tasks.run_periodic_task(self.name, work)
         if len(args) == 1 and isinstance(args[0], int):
-            return slots.run_in_worker(work, args[0])
+            return slots.run_job_and_next_subjobs(work, args[0])
         return work(*args, **kwargs)
 
 

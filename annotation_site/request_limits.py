@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
-from hits.selectors.roles import user_projects
+from hits.selectors.roles import researcher_projects
 
 MIB = 1024 * 1024
 DEFAULT_LIMIT = 3 * MIB  # enough for a form of texts, a requester's call or a draft
@@ -66,7 +66,7 @@ def max_body_bytes(request: HttpRequest) -> int:
         return DEFAULT_LIMIT
     limit = UPLOAD_LIMITS.get(name, DEFAULT_LIMIT)
     # Only members of a project may upload. The bodies of other senders are not even received.
-    return limit if limit <= DEFAULT_LIMIT or user_projects(request.user).exists() else DEFAULT_LIMIT
+    return limit if limit <= DEFAULT_LIMIT or researcher_projects(request.user).exists() else DEFAULT_LIMIT
 
 
 def _too_large_response(request: HttpRequest) -> HttpResponse:

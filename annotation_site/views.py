@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.template import loader
 
 from annotation_site.readiness import check_readiness
-from hits.selectors.roles import user_projects
+from hits.selectors.roles import researcher_projects
 from hits.services.errors import is_disk_full
 
 _BAD_REQUEST_MESSAGES: list[tuple[type[Exception], str]] = [
@@ -24,7 +24,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """Show the welcome page to visitors; redirect signed-in users to their projects or tasks."""
     if not request.user.is_authenticated:
         return render(request, "welcome.html")
-    if user_projects(request.user).exists() or request.user.is_superuser:
+    if researcher_projects(request.user).exists() or request.user.is_superuser:
         return redirect("projects")
     return redirect("marketplace:work")
 

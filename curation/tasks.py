@@ -87,7 +87,7 @@ def propose_boxes(progress: Progress) -> None:
     from curation.pipelines import proposals
 
     run = _get_run(progress)
-    recall = proposals.fill_proposal_run(run=run, last=progress.job.args["last"], progress=progress)
+    recall = proposals.fill_proposal_run(run=run, last_photo_key=progress.job.args["last"], progress=progress)
     jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
 
 
@@ -106,7 +106,7 @@ def measure_proposals(progress: Progress) -> None:
     from curation.pipelines import proposals
 
     run = _get_run(progress)
-    recall = proposals.measure_run(run=run, progress=progress)
+    recall = proposals.measure_run_recall(run=run, progress=progress)
     jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
 
 

@@ -37,7 +37,9 @@ def sync_batch(progress: Progress) -> None:
     if "disposed" not in resume_point:
         counts = assignment_sync.sync_batch(batch=batch, marketplace=marketplace(), resume_point=resume_point)
         jobs.set_result(job=progress.job, new=counts.new, unmatched=counts.unmatched)
-    lifecycle.finish_closing(batch=batch, marketplace=marketplace(), after=resume_point.get("disposed", 0))
+    lifecycle.dispose_hits_and_close_if_done(
+        batch=batch, marketplace=marketplace(), after_pk=resume_point.get("disposed", 0)
+    )
 
 
 @jobs.job_task("hits.approve_waiting")
@@ -46,7 +48,7 @@ def approve_waiting_assignments(progress: Progress) -> None:
     args = progress.job.args
     done = lifecycle.approve_waiting_assignments(
         batch=_get_batch(progress),
-        last=args["last"],
+        last_pk=args["last"],
         by=get_user_model().objects.filter(pk=args["by_id"]).first(),
         marketplace=marketplace(),
         progress=progress,
@@ -141,7 +143,7 @@ def extend_batch(progress: Progress) -> None:
 def settle_uploaded_decisions(progress: Progress) -> None:
     """Send the decisions of an uploaded results file to the marketplace."""
     batch = _get_batch(progress)
-    settled = outbox.settle_outstanding(
+    settled = outbox.settle_outstanding_calls(
         marketplace=marketplace(),
         batch=batch,
         calls=OutgoingCall.objects.filter(decision__isnull=False),

@@ -26,7 +26,7 @@ from hits.services.collecting.assignment_sync import sync_batch
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.terms import LaunchTerms
-from hits.services.outbox.outbox import outstanding_calls, settle_outstanding
+from hits.services.outbox.outbox import outstanding_calls, settle_outstanding_calls
 from validation.domain.qualification.outcome import PassRule
 from validation.registry import kind_names
 from validation.selectors.report import count_judgments
@@ -125,7 +125,7 @@ def approve_submissions(users: DemoUsers, batch: Batch) -> None:
     while count := outstanding_calls(port.environment.name, batch=batch).count():
         if time.monotonic() > deadline:
             raise PlayError(f"{batch.name}: {count} payments are outstanding")
-        settle_outstanding(marketplace=port, batch=batch)
+        settle_outstanding_calls(marketplace=port, batch=batch)
         time.sleep(0.2)
     if count := OutgoingCall.objects.filter(batch=batch, state=CallState.REFUSED).count():
         raise PlayError(f"{batch.name}: {count} payments were refused")

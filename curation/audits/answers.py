@@ -21,8 +21,8 @@ class CheckedAnswers:
     errors: dict[str, str] = field(default_factory=dict)
 
 
-def check_answers(codebook: Codebook, posted: Mapping[str, Sequence[str]]) -> CheckedAnswers:
-    """Check a form's answers; answers to codes that do not apply are dropped.
+def parse_answers(codebook: Codebook, posted: Mapping[str, Sequence[str]]) -> CheckedAnswers:
+    """Parse a form's answers; answers to codes that do not apply are dropped.
 
     Args:
         posted: the chosen values by code id; codes that are missing were not answered.

@@ -34,7 +34,7 @@ def csv_rows(
         for code in codebook.codes:
             labels = {str(reader): label for reader, label in item.labels.counted.items() if not hidden}
             yield [
-                item.key,
+                item.instance_id,
                 escape_formula(item.split),
                 item.position,
                 "" if item.score is None else item.score,
@@ -62,7 +62,7 @@ def json_rows(
     for item in items:
         state = item.labels.state(codebook)
         row: dict[str, Any] = {
-            "instance_id": item.key,
+            "instance_id": item.instance_id,
             "split": item.split,
             "place": item.position,
             "score": item.score,

@@ -29,7 +29,7 @@ COHEN_READERS = 2  # Cohen's kappa compares two readers
 class LabelledItem:
     """A pair of the sample, by its published id, with its labels; ``position`` counts from 1."""
 
-    key: str
+    instance_id: str
     position: int
     split: str
     score: float | None
@@ -135,9 +135,9 @@ def _value_figures(
     return ValueFigures(
         value=value,
         label=code.value_label(value),
-        overall=_share(code.id, value, agreed, is_random=is_random),
+        overall=_value_share(code.id, value, agreed, is_random=is_random),
         by_split={
-            split: _share(code.id, value, rows, is_random=is_random_in_split)
+            split: _value_share(code.id, value, rows, is_random=is_random_in_split)
             for split, rows in sorted(by_split.items())
         },
         published=tuple(
@@ -146,7 +146,7 @@ def _value_figures(
     )
 
 
-def _share(code: str, value: str, agreed: _AgreedAnswers, *, is_random: bool) -> Share:
+def _value_share(code: str, value: str, agreed: _AgreedAnswers, *, is_random: bool) -> Share:
     answered = [answers for _, answers in agreed if code in answers]
     count = sum(value in chosen_values(answers, code) for answers in answered)
     total = len(answered)
@@ -170,7 +170,7 @@ def _choice_table(code: Code, value: str, done: Sequence[LabelledItem]) -> Ratin
 def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hashable, Hashable, list[str]]]:
     """Return (pair, reader, values) of each blind answer to a code."""
     return [
-        (item.key, reader, values)
+        (item.instance_id, reader, values)
         for item in done
         for reader, label in item.labels.blind.items()
         if (values := chosen_values(label.code_answers, code.id))
@@ -179,7 +179,7 @@ def _blind_answers(code: Code, done: Sequence[LabelledItem]) -> list[tuple[Hasha
 
 def _measure_agreement(table: RatingTable, choice: str | None, rng: np.random.Generator) -> AgreementFigures:
     found = coefficients(table, [CoefficientName.PERCENT, CoefficientName.ALPHA_NOMINAL], rng=rng)
-    pair = _rater_pair(table)
+    pair = _reader_pair_if_two(table)
     return AgreementFigures(
         choice=choice,
         labels=tuple(str(label) for label in table.scale),
@@ -191,7 +191,7 @@ def _measure_agreement(table: RatingTable, choice: str | None, rng: np.random.Ge
     )
 
 
-def _rater_pair(table: RatingTable) -> tuple[Hashable, Hashable] | None:
+def _reader_pair_if_two(table: RatingTable) -> tuple[Hashable, Hashable] | None:
     """Return the two readers of the table, in order, if there are exactly two."""
     if len(table.rater_ids) != COHEN_READERS:
         return None

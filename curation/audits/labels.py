@@ -47,22 +47,22 @@ class ReaderLabel:
 
 @dataclass(slots=True)
 class ItemLabels:
-    """The labels of one pair by reader; ``readers`` is the number of readers that it needs.
+    """The labels of one pair by reader; ``required_readers`` is the number of readers that it needs.
 
     counted: the latest label of each reader who counts. blind: these readers' labels when the pair became complete.
     surplus: the labels of readers who came later. settlement: the newest label that settles a difference.
     """
 
-    readers: int
+    required_readers: int
     counted: dict[Hashable, ReaderLabel] = field(default_factory=dict)
     blind: dict[Hashable, ReaderLabel] = field(default_factory=dict)
     surplus: dict[Hashable, ReaderLabel] = field(default_factory=dict)
     settlement: ReaderLabel | None = None
 
     @classmethod
-    def from_labels(cls, rows: Iterable[ReaderLabel], readers: int) -> "ItemLabels":
+    def from_labels(cls, rows: Iterable[ReaderLabel], required_readers: int) -> "ItemLabels":
         """Combine labels, given oldest first."""
-        found = cls(readers)
+        found = cls(required_readers)
         for row in rows:
             found._add(row)
         return found
@@ -80,7 +80,7 @@ class ItemLabels:
     @property
     def is_complete(self) -> bool:
         """Whether the required number of readers have labelled the pair."""
-        return len(self.counted) >= self.readers
+        return len(self.counted) >= self.required_readers
 
     def state(self, codebook: Codebook) -> ItemState:
         """Return the state of the pair."""
@@ -125,13 +125,13 @@ def _letter_of_rank(rank: int) -> str:
     return (_letter_of_rank(rest - 1) if rest else "") + chr(ord("A") + last)
 
 
-def reader_start_position(rank: int, readers: int, items: int) -> int:
+def reader_start_position(rank: int, reader_count: int, item_count: int) -> int:
     """Return the position, from 0, at which the reader with number ``rank`` (from 0) starts.
 
-    The first ``readers`` people start at the beginning. Later ones start far from all others (at steps of the golden
-    section), so that surplus readers are rarely at the same pair.
+    The first ``reader_count`` people start at the beginning. Later ones start far from all others (at steps of the
+    golden section), so that surplus readers are rarely at the same pair.
     """
-    return int((rank // readers) * GOLDEN_RATIO % 1 * items)
+    return int((rank // reader_count) * GOLDEN_RATIO % 1 * item_count)
 
 
 def order_queue(open_positions: Sequence[int], start: int) -> list[int]:

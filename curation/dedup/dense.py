@@ -13,7 +13,7 @@ BLOCK_ROWS = 256
 Step = Callable[[], None]  # called between blocks; an exception ends the work
 
 
-def dense_bytes(n: int, d: int) -> int:
+def dense_memory_bytes(n: int, d: int) -> int:
     """Return the memory for n rows of length d: unit rows, and two condensed arrays (ours and scipy's copy)."""
     return n * (n - 1) * 8 + n * d * 8
 

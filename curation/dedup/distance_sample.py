@@ -21,24 +21,26 @@ BINS = 8192
 class DistanceSample:
     """Distances between a sample of rows and all rows.
 
-    nearest: (sample,) distance of each sampled row to the nearest other row. pairs: (BINS,) estimated cumulative
-    number of pairs of all rows, in equal steps from 0 to MAX_DISTANCE.
+    nearest: (sample,) distance of each sampled row to the nearest other row. cumulative_pairs: (BINS,) estimated
+    numbers of pairs of all rows, in equal steps from 0 to MAX_DISTANCE.
     """
 
     nearest: NDArray[np.float32]
-    pairs: NDArray[np.float64]
+    cumulative_pairs: NDArray[np.float64]
 
-    def quantile(self, share: float) -> float:
+    def nearest_quantile(self, share: float) -> float:
         """Return the distance within which this share of the rows has its nearest other row."""
         return max(0.0, float(np.quantile(self.nearest, share)))
 
     def estimate_pair_count(self, radius: float) -> float:
         """Return the estimated number of pairs within a radius."""
-        return float(self.pairs[min(len(self.pairs) - 1, int(radius / MAX_DISTANCE * len(self.pairs)))])
+        count = len(self.cumulative_pairs)
+        return float(self.cumulative_pairs[min(count - 1, int(radius / MAX_DISTANCE * count))])
 
-    def radius_for(self, pairs: float) -> float:
+    def radius_for_pair_count(self, pair_count: float) -> float:
         """Return the greatest radius with about this many pairs; MAX_DISTANCE if there are fewer."""
-        return MAX_DISTANCE * int(np.searchsorted(self.pairs, pairs, side="right")) / len(self.pairs)
+        steps = int(np.searchsorted(self.cumulative_pairs, pair_count, side="right"))
+        return MAX_DISTANCE * steps / len(self.cumulative_pairs)
 
 
 def sample_distances(rows: DistinctRows, threads: ThreadPool) -> DistanceSample:
@@ -51,19 +53,19 @@ def sample_distances(rows: DistinctRows, threads: ThreadPool) -> DistanceSample:
     histograms = np.zeros((threads.size, BINS), dtype=np.int64)
     for start, stop in unit_rows.chunks():
         cosines = sample @ unit_rows.chunk(start, stop).T
-        _count_block_distances(threads, cosines, chosen - start, nearest, histograms)
+        _add_block_distances(threads, cosines, chosen - start, nearest, histograms)
     estimate = np.cumsum(histograms.sum(axis=0)) * (kernels.HISTOGRAM_STEP * unit_rows.n / (2 * len(chosen)))
     return DistanceSample(nearest, estimate)
 
 
-def _count_block_distances(
+def _add_block_distances(
     threads: ThreadPool,
     cosines: NDArray[np.float32],
     own: NDArray[np.int64],
     nearest: NDArray[np.float32],
     histograms: NDArray[np.int64],
 ) -> None:
-    spans = threads.spans(len(cosines))
+    spans = threads.row_spans(len(cosines))
     threads.run_on_each(
-        lambda worker: kernels.count_distances(cosines, own, spans[worker], nearest, histograms[worker])
+        lambda worker: kernels.add_block_distances(cosines, own, spans[worker], nearest, histograms[worker])
     )

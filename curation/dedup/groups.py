@@ -40,7 +40,7 @@ def find_least_similar(features: NDArray[np.floating]) -> LeastSimilarPair:
 
 
 def divide_group(
-    kept: int, members: Sequence[int], different: Collection[tuple[int, int]]
+    kept: int, members: Sequence[int], different_pairs: Collection[tuple[int, int]]
 ) -> list[tuple[int, list[int]]]:
     """Divide a group so that people judged no member different from its representative.
 
@@ -48,7 +48,7 @@ def divide_group(
     becomes a representative itself.
 
     Args:
-        kept: the group's representative. different: pairs that people judged different, the lower key first.
+        kept: the group's representative. different_pairs: pairs that people judged different, the lower key first.
 
     Returns:
         each representative with its members; subgroups of one are omitted.
@@ -56,7 +56,7 @@ def divide_group(
     subgroups: list[tuple[int, list[int]]] = [(kept, [])]
     for member in members:
         for representative, followers in subgroups:
-            if (min(representative, member), max(representative, member)) not in different:
+            if (min(representative, member), max(representative, member)) not in different_pairs:
                 followers.append(member)
                 break
         else:

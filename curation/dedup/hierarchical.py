@@ -22,7 +22,7 @@ from curation.dedup.cuts import (
     relabel_by_first_appearance,
     target_cluster_count,
 )
-from curation.dedup.dense import dense_bytes, dense_tree, labels_from_merges
+from curation.dedup.dense import dense_memory_bytes, dense_tree, labels_from_merges
 from curation.dedup.distance_sample import MAX_DISTANCE, DistanceSample, sample_distances
 from curation.dedup.matmul_backends import MatmulBackend, NumpyFloat32Backend
 from curation.dedup.pairs import PairSearch, StageClock, TooManyPairs, plan_memory
@@ -117,15 +117,15 @@ class _ClusteringTask:
     @property
     def dense_fits(self) -> bool:
         """Whether scipy's arrays fit into memory."""
-        return dense_bytes(*self.features.shape) <= self.memory
+        return dense_memory_bytes(*self.features.shape) <= self.memory
 
     def run_dense(self, reason: str) -> Clustering:
         """Cluster with scipy. Raises InvalidInput if its arrays do not fit."""
         n = len(self.features)
         if not self.dense_fits:
             raise InvalidInput(
-                f"features: {n} rows need {dense_bytes(*self.features.shape) / 2**30:.1f} GiB for their pairwise "
-                f"distances and the limit is {self.memory / 2**30:.1f} GiB; cluster fewer rows at a time"
+                f"features: {n} rows need {dense_memory_bytes(*self.features.shape) / 2**30:.1f} GiB for their "
+                f"pairwise distances and the limit is {self.memory / 2**30:.1f} GiB; cluster fewer rows at a time"
             )
         clock = StageClock()
         with clock.stage("scipy"):
@@ -156,7 +156,7 @@ class _ClusteringTask:
             reason = f"a coarse cut would need about {share:.0%} of all pairs, so scipy is faster"
             return self.run_dense(reason)
         try:
-            merged = self._merge(
+            merged = self._merge_near_pairs(
                 rows, sample, threads, clock, DENSE_MAX_PAIR_SHARE * pair_count if allow_dense else np.inf
             )
         except CutTooCoarse:
@@ -167,8 +167,8 @@ class _ClusteringTask:
             if allow_dense:
                 return self.run_dense(f"scipy fits into memory, the needed pairs do not ({error})")
             raise
-        reason = f"pairs of near rows suffice: {merged.pairs / pair_count:.2%} of all"
-        return self._clustering(rows, merged, reason, clock)
+        reason = f"pairs of near rows suffice: {merged.pair_count / pair_count:.2%} of all"
+        return self._make_clustering(rows, merged, reason, clock)
 
     @property
     def _cut_distance(self) -> float:
@@ -180,7 +180,7 @@ class _ClusteringTask:
             return guess_radius(sample, len(rows) - self.target_count, len(rows))
         return min(_comparable_distance(self._cut_distance, self.linkage), MAX_DISTANCE)
 
-    def _merge(
+    def _merge_near_pairs(
         self,
         rows: DistinctRows,
         sample: DistanceSample,
@@ -195,14 +195,14 @@ class _ClusteringTask:
         search = PairSearch(rows, scores, threads, memory_plan, clock)
         steps = StepCounter(self.progress)
         if merges is None:
-            highest = _comparable_distance(self._cut_distance, self.linkage)
-            return merge_by_distance(search, MergeGoal(self.linkage, None, highest), steps)
+            max_distance = _comparable_distance(self._cut_distance, self.linkage)
+            return merge_by_distance(search, MergeGoal(self.linkage, None, max_distance), steps)
         return merge_by_number(search, MergeGoal(self.linkage, merges), sample, steps, max_pairs)
 
-    def _clustering(
+    def _make_clustering(
         self, rows: DistinctRows, merged: MergeResult, reason: str, clock: StageClock
     ) -> Clustering:
-        labels = relabel_by_first_appearance(merged.roots)[rows.groups]
+        labels = relabel_by_first_appearance(merged.roots)[rows.row_of_input]
         heights = np.sqrt(2 * merged.heights) if self.linkage is Linkage.WARD else merged.heights
         heights = np.concatenate([np.zeros(rows.input_count - len(rows)), heights])
         return Clustering(labels, heights, ClusteringMethod.SPARSE, reason, clock.seconds)
@@ -215,8 +215,8 @@ def _comparable_distance(distance: float, linkage: Linkage) -> float:
 
 def _merge_copies_only(rows: DistinctRows, merges: int, clock: StageClock) -> Clustering:
     """Merge exact copies only, the lowest rows first, if that is enough."""
-    first = np.unique(rows.groups, return_index=True)[1]
-    originals = first[rows.groups]
+    first = np.unique(rows.row_of_input, return_index=True)[1]
+    originals = first[rows.row_of_input]
     copies = np.flatnonzero(originals != np.arange(rows.input_count))
     copies = copies[np.argsort(originals[copies], kind="stable")][:merges]
     roots = np.arange(rows.input_count)

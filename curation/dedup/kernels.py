@@ -102,10 +102,10 @@ def find_copies(
 
 
 @kernel()
-def cosine_distance(similarity: float, members: int, dimensions: int) -> float:
+def cosine_distance_or_zero(similarity: float, member_count: int, dimensions: int) -> float:
     """Return 1 - similarity; zero if it is not distinguishable from rounding."""
     distance = 1.0 - similarity
-    return distance if distance > (members + 2 * dimensions + 16) * ROUNDING else 0.0
+    return distance if distance > (member_count + 2 * dimensions + 16) * ROUNDING else 0.0
 
 
 @kernel()
@@ -177,7 +177,7 @@ def filter_by_radius(
     for pair in range(ends.shape[0]):
         row, column = ends[pair, 0], ends[pair, 1]
         similarity = dot(rows[row], rows[column]) * (inverse[row] * inverse[column])
-        distance = cosine_distance(similarity, 2, rows.shape[1])
+        distance = cosine_distance_or_zero(similarity, 2, rows.shape[1])
         if distance <= radius:
             ends[count, 0], ends[count, 1], distances[count] = row, column, distance
             count += 1
@@ -193,7 +193,7 @@ def _max_score(scores: NDArray[np.float32], begin: int, end: int) -> np.float32:
 
 
 @kernel()
-def count_distances(
+def add_block_distances(
     cosines: NDArray[np.float32],
     own: NDArray[np.int64],
     span: tuple[int, int],

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.dedup.kernels import ROUNDING, VECTOR_SUM, cosine_distance, dot, kernel
+from curation.dedup.kernels import ROUNDING, VECTOR_SUM, cosine_distance_or_zero, dot, kernel
 
 ABSENT = -1
 AVERAGE, COMPLETE, SINGLE, WARD = 0, 1, 2, 3
@@ -185,7 +185,7 @@ def _average_distance(forest: ClusterForest, a: int, x: int) -> float:
         similarity = dot(total, forest.rows[x]) * forest.inverse[x] / forest.size[a]
     else:
         similarity = dot(total, forest.sums[forest.slot[x]]) / (forest.size[a] * forest.size[x])
-    return cosine_distance(similarity, forest.size[a] + forest.size[x], forest.rows.shape[1])
+    return cosine_distance_or_zero(similarity, forest.size[a] + forest.size[x], forest.rows.shape[1])
 
 
 @kernel()
@@ -207,7 +207,7 @@ def _ward_distance(forest: ClusterForest, a: int, x: int) -> float:
 
 
 @kernel()
-def _update_distance(forest: ClusterForest, end: int, kept: int, other_side: float) -> None:
+def _update_or_remove_pair(forest: ClusterForest, end: int, kept: int, other_side: float) -> None:
     """Set the distance of a pair from the union. other_side: from its other half, infinite beyond the radius."""
     pair, x = end >> 1, forest.other[end]
     if forest.linkage == AVERAGE:
@@ -228,7 +228,7 @@ def _update_distance(forest: ClusterForest, end: int, kept: int, other_side: flo
 
 
 @kernel()
-def _link_end(forest: ClusterForest, end: int, owner: int) -> None:
+def _link_end_if_present(forest: ClusterForest, end: int, owner: int) -> None:
     if forest.other[end] != ABSENT:
         forest.next_end[end] = forest.first[owner]
         forest.first[owner] = end
@@ -249,17 +249,17 @@ def _join_lists(forest: ClusterForest, kept: int, absorbed: int) -> None:
             forest.shared_end[x] = ABSENT
             _remove_pair(forest, end >> 1)
             forest.other[end] = forest.other[end ^ 1] = ABSENT
-            _update_distance(forest, twin, kept, distance)
+            _update_or_remove_pair(forest, twin, kept, distance)
         elif x != ABSENT:
-            _update_distance(forest, end, kept, np.inf)
-            _link_end(forest, end, kept)
+            _update_or_remove_pair(forest, end, kept, np.inf)
+            _link_end_if_present(forest, end, kept)
         end = next_end
     while kept_end != ABSENT:
         next_end, x = forest.next_end[kept_end], forest.other[kept_end]
         if x != ABSENT and forest.shared_end[x] != ABSENT:
             forest.shared_end[x] = ABSENT
-            _update_distance(forest, kept_end, kept, np.inf)
-        _link_end(forest, kept_end, kept)
+            _update_or_remove_pair(forest, kept_end, kept, np.inf)
+        _link_end_if_present(forest, kept_end, kept)
         kept_end = next_end
 
 
@@ -273,14 +273,14 @@ def _mark_neighbours(forest: ClusterForest, end: int) -> None:
 
 
 @kernel()
-def merge(forest: ClusterForest, highest: float, stop: int, heights: NDArray[np.float64]) -> bool:
+def merge(forest: ClusterForest, max_distance: float, stop: int, heights: NDArray[np.float64]) -> bool:
     """Merge the nearest pair until ``stop`` merges are made; heights: (merges,), filled.
 
-    Returns False if no pair at or below ``highest`` remains.
+    Returns False if no pair at or below ``max_distance`` remains.
     """
     while forest.counts[MERGES] < stop:
         pair = forest.heap[0] if forest.counts[IN_HEAP] else ABSENT
-        if pair == ABSENT or forest.distance[pair] > highest:
+        if pair == ABSENT or forest.distance[pair] > max_distance:
             return False
         kept = min(forest.other[2 * pair], forest.other[2 * pair + 1])
         absorbed = max(forest.other[2 * pair], forest.other[2 * pair + 1])

@@ -90,7 +90,7 @@ class MatmulBackend(Protocol):
         """Prepare to multiply these rows in blocks of at most this shape."""
 
 
-def float32_error(d: int) -> float:
+def float32_product_error(d: int) -> float:
     """Return the bound of the error of a float32 inner product of two rounded unit rows of length d."""
     u = FLOAT32_ROUNDING
     return accumulation_error(d) * (1 + u) ** 2 + 2 * u + u * u + UNDERFLOW_BOUND
@@ -102,7 +102,7 @@ def accumulation_error(d: int) -> float:
     return steps / (1 - steps)
 
 
-def bits_below(threshold: float) -> np.int32:
+def bits_just_below(threshold: float) -> np.int32:
     """Return the bits of the next lower float32; below the bits of all numbers if that is not above zero."""
     below = np.nextafter(np.float32(threshold), np.float32(-np.inf))
     return below.view(np.int32) if below > 0 else np.int32(-(2**31))
@@ -119,7 +119,7 @@ class NumpyFloat32Backend:
 
     def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to float32."""
-        return _Float32Matmul(round_rows(rows), block, float32_error(rows.d))
+        return _Float32Matmul(round_rows(rows), block, float32_product_error(rows.d))
 
 
 def round_rows(rows: UnitRows) -> NDArray[np.float32]:
@@ -138,7 +138,7 @@ class _Float32Matmul:
     per_word: int = 1
 
     def min_score(self, cosine: float) -> np.int32:
-        return bits_below(cosine - self.error)
+        return bits_just_below(cosine - self.error)
 
     @contextmanager
     def threads(self, count: int) -> Iterator[Sequence[MatmulThread]]:

@@ -15,12 +15,12 @@ def keep_random(labels: NDArray[np.integer], generator: np.random.Generator) -> 
 
     labels: (n,), every label 0..k-1 occurring. Returns (k,) row indices in the order of the labels.
     """
-    return np.array([generator.choice(members) for members in _members(labels)], dtype=np.int64)
+    return np.array([generator.choice(members) for members in _rows_by_label(labels)], dtype=np.int64)
 
 
 def keep_first(labels: NDArray[np.integer]) -> NDArray[np.int64]:
     """Return the lowest index of each cluster as (k,) in the order of the labels. labels: (n,), 0..k-1."""
-    return np.array([members[0] for members in _members(labels)], dtype=np.int64)
+    return np.array([members[0] for members in _rows_by_label(labels)], dtype=np.int64)
 
 
 def keep_medoid(labels: NDArray[np.integer], features: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -32,7 +32,9 @@ def keep_medoid(labels: NDArray[np.integer], features: NDArray[np.floating]) -> 
     check_vectors(features, "features")
     if len(features) != len(labels):
         raise InvalidInput(f"features: {len(features)} rows for {len(labels)} labels; give one label per row")
-    return np.array([members[_medoid(features[members])] for members in _members(labels)], dtype=np.int64)
+    return np.array(
+        [members[_medoid(features[members])] for members in _rows_by_label(labels)], dtype=np.int64
+    )
 
 
 def keep_largest(labels: NDArray[np.integer], sizes: NDArray[np.number]) -> NDArray[np.int64]:
@@ -48,7 +50,9 @@ def keep_largest(labels: NDArray[np.integer], sizes: NDArray[np.number]) -> NDAr
     broken = np.flatnonzero(~np.isfinite(sizes))
     if broken.size:
         raise InvalidInput(f"sizes: row {broken[0]} holds NaN or infinity; give its width times its height")
-    return np.array([members[np.argmax(sizes[members])] for members in _members(labels)], dtype=np.int64)
+    return np.array(
+        [members[np.argmax(sizes[members])] for members in _rows_by_label(labels)], dtype=np.int64
+    )
 
 
 def _medoid(features: NDArray[np.floating]) -> int:
@@ -59,7 +63,7 @@ def _medoid(features: NDArray[np.floating]) -> int:
     return int(np.argmax(rows @ rows.sum(axis=0)))
 
 
-def _members(labels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
+def _rows_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.intp]]:
     """Return the row indices of each label in ascending order."""
     if len(labels) == 0:
         raise InvalidInput("labels: the list is empty; cluster at least one row first")

@@ -41,33 +41,33 @@ class MemoryPlan:
     """The division of the memory: the shape of a block of scores, and the maximum number of pairs."""
 
     block: BlockShape
-    pairs: int
+    max_pairs: int
 
 
 def plan_memory(
-    rows: DistinctRows, merges: int, backend: MatmulBackend, workers: int, limit: int
+    rows: DistinctRows, merges: int, backend: MatmulBackend, thread_count: int, limit_bytes: int
 ) -> MemoryPlan:
     """Divide the memory beyond the features. merges: number of merges that need sums of vectors.
 
     Raises InvalidInput if the limit leaves no room for a few pairs per row.
     """
     n, d = len(rows), rows.dimensions
-    per_score = workers * (4 + FOUND_BYTES * (MAX_AHEAD + 1))
-    fitting = (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.score_count <= limit)
+    per_score = thread_count * (4 + FOUND_BYTES * (MAX_AHEAD + 1))
+    fitting = (block for block in BLOCK_SHAPES if BLOCK_SHARE * per_score * block.score_count <= limit_bytes)
     block = next(fitting, BLOCK_SHAPES[-1])
     fixed_bytes = (
         ROW_BYTES * rows.input_count
         + 8 * d * min(merges, n // 2)
-        + backend.bytes_needed(n, d, block, workers)
+        + backend.bytes_needed(n, d, block, thread_count)
     )
-    fixed_bytes += rows.copied_bytes + FOUND_BYTES * workers * (
+    fixed_bytes += rows.copied_bytes + FOUND_BYTES * thread_count * (
         THREAD_BUFFER_PAIRS + block.columns + (MAX_AHEAD + 1) * block.score_count
     )
-    pair_room = (limit - fixed_bytes) // PAIR_BYTES
+    pair_room = (limit_bytes - fixed_bytes) // PAIR_BYTES
     if pair_room < MIN_PAIRS_PER_ROW * n:
         minimum = (fixed_bytes + MIN_PAIRS_PER_ROW * n * PAIR_BYTES) / MIB
         raise InvalidInput(
-            f"memory: {limit / MIB:.0f} MiB is too little for {rows.input_count} rows of length {d}; "
+            f"memory: {limit_bytes / MIB:.0f} MiB is too little for {rows.input_count} rows of length {d}; "
             f"give at least {minimum:.0f} MiB"
         )
     return MemoryPlan(block, min(pair_room, MAX_PAIRS))
@@ -118,11 +118,11 @@ class NearPairs:
         """Return the number of pairs within a smaller radius."""
         return int(np.count_nonzero(self.distances <= radius))
 
-    def radius_for(self, pairs: int) -> float:
+    def radius_for_pair_count(self, pair_count: int) -> float:
         """Return the least radius with this many pairs; the whole radius if there are fewer."""
-        if pairs >= self.count:
+        if pair_count >= self.count:
             return self.radius
-        return float(np.partition(self.distances, pairs)[pairs])
+        return float(np.partition(self.distances, pair_count)[pair_count])
 
     def add(self, ends: NDArray[np.int32], distances: NDArray[np.float64]) -> None:
         """Add pairs. Raises TooManyPairs if even the nearest pairs, all equally near, do not fit."""
@@ -137,7 +137,7 @@ class NearPairs:
 
     def _shrink_radius(self) -> None:
         """Drop about the farther half of the pairs, and at least one pair."""
-        middle = self.radius_for(self.count // 2)
+        middle = self.radius_for_pair_count(self.count // 2)
         nearer = self.distances[self.distances < self.radius]
         if not len(nearer) and self.radius <= middle:
             raise TooManyPairs(
@@ -196,9 +196,9 @@ class PairSearch:
     plan: MemoryPlan
     clock: StageClock
 
-    def collect(self, radius: float, step: Callable[[], None]) -> NearPairs:
+    def collect_pairs(self, radius: float, step: Callable[[], None]) -> NearPairs:
         """Return all pairs within the radius. If they do not fit into memory, the result has a smaller ``radius``."""
-        pairs = NearPairs(self.plan.pairs, radius)
+        pairs = NearPairs(self.plan.max_pairs, radius)
         buffer_size = THREAD_BUFFER_PAIRS + self.plan.block.columns
         with self.scores.threads(self.threads.size) as matmul_threads:
             free_buffers: SimpleQueue[_ThreadBuffers] = SimpleQueue()
@@ -234,7 +234,7 @@ class PairSearch:
                 words, self.scores.per_word, lowest, corner, (row, len(words)), buffers.ends
             )
             count = kernels.filter_by_radius(
-                self.rows.values, self.rows.inverse, radius, buffers.ends[:found], buffers.distances
+                self.rows.values, self.rows.inverse_lengths, radius, buffers.ends[:found], buffers.distances
             )
             ends.append(buffers.ends[:count].copy())
             distances.append(buffers.distances[:count].copy())

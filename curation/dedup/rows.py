@@ -14,15 +14,15 @@ from curation.dedup.vectors import unit_rows
 class DistinctRows:
     """The distinct rows of the features.
 
-    values: (n, d) float32 or float64. inverse: (n,) 1 / length. copies: (n,) number of input rows that equal this
-    one. groups: (input_count,) the distinct row of each input row; numbered in order of first appearance.
+    values: (n, d) float32 or float64. inverse_lengths: (n,). copy_counts: (n,) number of input rows that equal this
+    one. row_of_input: (input_count,) the distinct row of each input row; numbered in order of first appearance.
     copied_bytes: memory of the values beyond the features.
     """
 
     values: NDArray[np.floating]
-    inverse: NDArray[np.float64]
-    copies: NDArray[np.int64]
-    groups: NDArray[np.int64]
+    inverse_lengths: NDArray[np.float64]
+    copy_counts: NDArray[np.int64]
+    row_of_input: NDArray[np.int64]
     copied_bytes: int
 
     def __len__(self) -> int:
@@ -32,7 +32,7 @@ class DistinctRows:
     @property
     def input_count(self) -> int:
         """Number of input rows."""
-        return len(self.groups)
+        return len(self.row_of_input)
 
     @property
     def dimensions(self) -> int:
@@ -50,7 +50,7 @@ class DistinctRows:
     def unit_rows_at(self, chosen: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return unit vectors of the chosen rows in float32, (chosen, d)."""
         out = np.empty((len(chosen), self.dimensions), dtype=np.float32)
-        kernels.scale_rows(self.values, self.inverse, chosen, out)
+        kernels.scale_rows(self.values, self.inverse_lengths, chosen, out)
         return out
 
 

@@ -82,11 +82,11 @@ COLLECT_FACTOR = 6.0  # a repeated collection has this many times the pairs of t
 
 @dataclass(frozen=True, slots=True)
 class MergeGoal:
-    """When to stop: after ``merges`` merges, or when no pair is at most ``highest`` apart (Ward: half its square)."""
+    """When to stop: after ``merges`` merges, or if no pair is within ``max_distance`` (Ward: half its square)."""
 
     linkage: Linkage
     merges: int | None
-    highest: float = np.inf
+    max_distance: float = np.inf
 
 
 class CutTooCoarse(Exception):
@@ -102,7 +102,7 @@ class MergeResult:
 
     roots: NDArray[np.int32]
     heights: NDArray[np.float64]
-    pairs: int
+    pair_count: int
 
 
 class StepCounter:
@@ -123,7 +123,7 @@ class StepCounter:
 
 def guess_radius(sample: DistanceSample, merges: int, n: int) -> float:
     """Guess a radius whose pairs probably suffice for this many merges of n rows."""
-    return sample.quantile(min(1.0, 0.2 + 1.4 * merges / n))
+    return sample.nearest_quantile(min(1.0, 0.2 + 1.4 * merges / n))
 
 
 def rounding_error(linkage: Linkage, input_count: int, d: int) -> float:
@@ -134,12 +134,12 @@ def rounding_error(linkage: Linkage, input_count: int, d: int) -> float:
 
 
 def merge_by_distance(search: PairSearch, goal: MergeGoal, steps: StepCounter) -> MergeResult:
-    """Make all merges up to goal.highest. Raises TooManyPairs if the pairs up to there do not fit into memory."""
+    """Make all merges up to goal.max_distance. Raises TooManyPairs if the pairs up to it do not fit into memory."""
     slack = 3 * rounding_error(goal.linkage, search.rows.input_count, search.rows.dimensions)
-    radius = min(goal.highest + slack, MAX_DISTANCE)
+    radius = min(goal.max_distance + slack, MAX_DISTANCE)
     pairs = _collect_pairs(search, radius, steps)
     if pairs.radius < radius:
-        raise _too_many_pairs(search.plan, radius)
+        raise _too_many_pairs_error(search.plan, radius)
     merged = _merge_within(search.rows, pairs, radius, goal, steps, search.clock)
     assert merged is not None
     return merged
@@ -157,7 +157,9 @@ def merge_by_number(
     while True:
         if radius > guess and sample.estimate_pair_count(radius) > max_pairs:
             raise CutTooCoarse
-        collect_radius = max(radius, sample.radius_for(SPARE_FACTOR * sample.estimate_pair_count(radius)))
+        collect_radius = max(
+            radius, sample.radius_for_pair_count(SPARE_FACTOR * sample.estimate_pair_count(radius))
+        )
         pairs = _collect_pairs(search, collect_radius, steps)
         for merge_radius in _growing_radii(pairs, radius):
             if merge_radius > guess and pairs.count_within(merge_radius) > max_pairs:
@@ -166,20 +168,20 @@ def merge_by_number(
             if merged is not None:
                 return merged
         if pairs.radius < collect_radius:
-            raise _too_many_pairs(search.plan, collect_radius)
+            raise _too_many_pairs_error(search.plan, collect_radius)
         radius = _larger_radius(sample, pairs.radius)
         del pairs
 
 
 def _larger_radius(sample: DistanceSample, radius: float) -> float:
     """Return a radius with several times the pairs, for another product; the maximum if no larger one helps."""
-    larger = sample.radius_for(max(COLLECT_FACTOR * sample.estimate_pair_count(radius), 1.0))
+    larger = sample.radius_for_pair_count(max(COLLECT_FACTOR * sample.estimate_pair_count(radius), 1.0))
     return larger if larger > radius else MAX_DISTANCE
 
 
-def _too_many_pairs(plan: MemoryPlan, radius: float) -> TooManyPairs:
+def _too_many_pairs_error(plan: MemoryPlan, radius: float) -> TooManyPairs:
     return TooManyPairs(
-        f"memory: more than {plan.pairs} pairs of rows lie within the distance of {radius:.4g} that is needed; "
+        f"memory: more than {plan.max_pairs} pairs of rows lie within the distance of {radius:.4g} that is needed; "
         "give more memory, or choose more clusters"
     )
 
@@ -190,13 +192,13 @@ def _growing_radii(pairs: NearPairs, radius: float) -> Iterator[float]:
     while radius < pairs.radius:
         yield radius
         target = int(RAISE_FACTOR * pairs.count_within(radius)) + 1
-        radius = max(np.nextafter(radius, np.inf), pairs.radius_for(target))
+        radius = max(np.nextafter(radius, np.inf), pairs.radius_for_pair_count(target))
     yield pairs.radius
 
 
 def _collect_pairs(search: PairSearch, radius: float, steps: StepCounter) -> NearPairs:
     steps.add_expected_steps(len(block_slices(len(search.rows), search.plan.block)))
-    return search.collect(radius, steps.step)
+    return search.collect_pairs(radius, steps.step)
 
 
 def _merge_within(
@@ -213,13 +215,13 @@ def _merge_within(
         forest = _build_forest(rows, pairs, radius, max_merges, goal.linkage)
         fill_forest(forest, pairs.ends, pairs.distances)
     slack = 3 * rounding_error(goal.linkage, rows.input_count, rows.dimensions)
-    highest = min(forest.radius - slack, goal.highest)
+    max_distance = min(forest.radius - slack, goal.max_distance)
     heights = np.empty(max_merges)
     checkpoints = [*range(MERGES_PER_STEP, max_merges, MERGES_PER_STEP), max_merges]
     steps.add_expected_steps(len(checkpoints))
     for stop in checkpoints:
         with clock.stage("merge"):
-            has_more = merge(forest, highest, stop, heights)
+            has_more = merge(forest, max_distance, stop, heights)
         steps.step()
         if not has_more:
             break
@@ -237,13 +239,13 @@ def _build_forest(
     slots = min(merges, n // 2) if linkage in SUM_LINKAGES else 0
     return ClusterForest(
         rows=rows.values,
-        inverse=rows.inverse,
+        inverse=rows.inverse_lengths,
         linkage=LINKAGE_CODES[linkage],
         radius=radius
         if radius < MAX_DISTANCE
         else np.inf,  # all pairs are present, and Ward's distances exceed MAX_DISTANCE
         parent=np.arange(n, dtype=np.int32),
-        size=rows.copies.copy(),
+        size=rows.copy_counts.copy(),
         first=np.full(n, ABSENT, dtype=np.int32),
         shared_end=np.full(n, ABSENT, dtype=np.int32),
         slot=np.full(n, ABSENT, dtype=np.int32),

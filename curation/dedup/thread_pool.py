@@ -21,9 +21,9 @@ class ThreadPool:
     def __init__(self, pool: ThreadPoolExecutor, size: int) -> None:
         self.pool, self.size = pool, size
 
-    def spans(self, rows: int) -> list[Span]:
+    def row_spans(self, row_count: int) -> list[Span]:
         """Return one range of rows per thread; together they cover all rows."""
-        bounds = [rows * thread // self.size for thread in range(self.size + 1)]
+        bounds = [row_count * thread // self.size for thread in range(self.size + 1)]
         return list(pairwise(bounds))
 
     def map_ordered(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:

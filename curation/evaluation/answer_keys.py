@@ -15,7 +15,7 @@ from curation.evaluation.inputs import read_answer_key, restore_key_order
 from curation.evaluation.localization import (
     LocalizationKey,
     LocalizationShares,
-    image_shares,
+    correct_shares,
     parse_localization_key,
 )
 from curation.evaluation.retrieval import RetrievalKey, TrueRanks, parse_retrieval_key, rank_instances
@@ -43,7 +43,7 @@ class AnswerKeyFolder:
 
     def raw_key(self, name: str) -> Mapping[str, Any]:
         """Return a key. Raises InvalidInput if the folder has none or several of that name, or it cannot be read."""
-        task = task_of(name)
+        task = task_of_file(name)
         paths = sorted(self._folder.glob(f"*_{task}/*_{name}_answer_key.json"))
         if len(paths) != 1:
             raise InvalidInput(f"{self._folder}: holds {len(paths)} answer keys for {name}; build them again")
@@ -59,24 +59,24 @@ class AnswerKeyFolder:
         return frozenset(json.loads(path.read_bytes())["names"]) if path.exists() else frozenset()
 
 
-def task_of(name: str) -> str:
+def task_of_file(name: str) -> str:
     """Return the task of a submission's file: ``comparison``, ``localization`` or ``retrieval``."""
     return RETRIEVAL if _CHUNK.fullmatch(name) else name
 
 
-def in_file_order(names: Iterable[str]) -> list[str]:
+def sort_file_names(names: Iterable[str]) -> list[str]:
     """Sort names of a submission's files: comparison first, chunks by number."""
 
     def sort_key(name: str) -> tuple[str, int]:
         chunk = _CHUNK.fullmatch(name)
-        return task_of(name), int(chunk[1]) if chunk else 0
+        return task_of_file(name), int(chunk[1]) if chunk else 0
 
     return sorted(names, key=sort_key)
 
 
 def parse_answer_key(name: str, raw: Mapping[str, Any]) -> Key:
     """Parse the raw key of a file by its task. Raises InvalidInput if it is malformed."""
-    match task_of(name):
+    match task_of_file(name):
         case "retrieval":
             return parse_retrieval_key(raw)
         case "localization":
@@ -90,19 +90,19 @@ Subset = Callable[[Sequence[str]], NDArray[np.bool_]]
 """Returns which of n photos or pairs, given by their names in the keys, are in the subset: (n,) bool."""
 
 
-def select_all(names: Sequence[str]) -> NDArray[np.bool_]:
+def select_all_instances(names: Sequence[str]) -> NDArray[np.bool_]:
     """Select all photos or pairs."""
     return np.ones(len(names), dtype=bool)
 
 
-def make_subsets(held_out: Collection[str]) -> list[Subset]:
+def make_subsets(held_out_names: Collection[str]) -> list[Subset]:
     """Return two subsets: the public photos and pairs, and the held-out ones. If none are held out, return one."""
-    if not held_out:
-        return [select_all]
-    names_held_out = frozenset(held_out)
+    if not held_out_names:
+        return [select_all_instances]
+    held_out = frozenset(held_out_names)
 
     def held_out_mask(names: Sequence[str]) -> NDArray[np.bool_]:
-        return np.fromiter((name in names_held_out for name in names), dtype=bool, count=len(names))
+        return np.fromiter((name in held_out for name in names), dtype=bool, count=len(names))
 
     return [lambda names: ~held_out_mask(names), held_out_mask]
 
@@ -111,7 +111,7 @@ def compute_figures(
     scores: Mapping[str, NDArray[np.floating]], keys: AnswerKeys, *, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Return the figures of all instances, as ``compute_subset_figures`` does for subsets."""
-    return compute_subset_figures(scores, keys, rng=rng, subsets=[select_all])[0]
+    return compute_subset_figures(scores, keys, rng=rng, subsets=[select_all_instances])[0]
 
 
 def compute_subset_figures(
@@ -133,7 +133,7 @@ def compute_subset_figures(
     generators = [rng.spawn(3) for _ in subsets]
     figures: list[dict[str, Any]] = [{} for _ in subsets]
     chunks: list[list[TrueRanks]] = [[] for _ in subsets]
-    for name in in_file_order(scores):
+    for name in sort_file_names(scores):
         key = parse_answer_key(name, keys.raw_key(name))
         measured = _make_subset_scorer(_restore_key_order(name, scores[name], key), key)
         for index, subset in enumerate(subsets):
@@ -156,7 +156,7 @@ def _make_subset_scorer(scores: NDArray[np.float64], key: Key) -> Callable[[Subs
         ranks, ids = rank_instances(scores, key), key.ids
         return lambda subset: TrueRanks(ranks.im2txt[subset(ids)], ranks.txt2im[subset(ids)])
     if isinstance(key, LocalizationKey):
-        shares, given, proposed = image_shares(scores, key), list(key.true_pairs), key.proposals.names
+        shares, given, proposed = correct_shares(scores, key), list(key.true_pairs), key.proposals.names
         return lambda subset: LocalizationShares(
             shares.given[subset(given)], shares.proposed[subset(proposed)], shares.oracle[subset(proposed)]
         )

@@ -33,7 +33,7 @@ def greedy_f1(candidate: TokenVectors, reference: TokenVectors) -> float:
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
 
-def rescale(score: float, baseline: float) -> float:
+def rescale_to_baseline(score: float, baseline: float) -> float:
     """Rescale a score linearly: the baseline, which unrelated texts reach, becomes 0, and 1 stays 1.
 
     Raises:

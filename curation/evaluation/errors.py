@@ -166,7 +166,7 @@ def roc_auc(labels: NDArray[np.bool_], scores: NDArray[np.floating]) -> float:
 
 
 def cross_validated_auc(
-    labels: NDArray[np.bool_], scores: NDArray[np.floating], fold: NDArray[np.int64]
+    labels: NDArray[np.bool_], scores: NDArray[np.floating], fold_of_row: NDArray[np.int64]
 ) -> CrossValidatedAuc:
     """Return the mean of the folds' areas under the curve, percent, each over the fold's held-out images.
 
@@ -176,9 +176,9 @@ def cross_validated_auc(
     ``permutation_test`` gives the significance of an area.
 
     Args:
-        labels, scores, fold: (n,), fold from 0 to k-1.
+        labels, scores, fold_of_row: (n,), folds from 0 to k-1.
     """
-    rows_by_fold = [np.flatnonzero(fold == number) for number in np.unique(fold)]
+    rows_by_fold = [np.flatnonzero(fold_of_row == number) for number in np.unique(fold_of_row)]
     areas = tuple(100 * roc_auc(labels[rows], scores[rows]) for rows in rows_by_fold)
     return CrossValidatedAuc(float(np.mean(areas)), areas)
 

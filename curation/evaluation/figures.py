@@ -62,7 +62,7 @@ def comparison_figures(
     return {**measured, "images": len(agreements)}
 
 
-def judges_figures(key: ComparisonKey, *, rng: np.random.Generator) -> dict[str, Any]:
+def comparison_figures_without_model(key: ComparisonKey, *, rng: np.random.Generator) -> dict[str, Any]:
     """Return the figures of comparison that need no model: of judges, random scores and the mean rating."""
     agreements = instance_agreements(np.zeros(len(key.test_ids)), key)
     return comparison_figures(agreements, rng=rng, omitted=("model",))

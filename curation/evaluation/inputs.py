@@ -140,20 +140,20 @@ def read_answer_key(path: Path) -> Mapping[str, Any]:
     return key
 
 
-def read_predictions(path: Path, *, instance_ids: Path | None, key_ids: Sequence[str]) -> Scores:
+def read_predictions(path: Path, *, ids_path: Path | None, key_ids: Sequence[str]) -> Scores:
     """Read the scores of a model: by id, or an array in the order of key_ids.
 
-    instance_ids: JSON list of the ids in the order of an .npy's scores; by default the sorted key_ids.
+    ids_path: JSON list of the ids in the order of an .npy's scores; by default the sorted key_ids.
     Raises InvalidInput for an unreadable file, a dtype other than float32 or float64, a shape that is not
     one-dimensional, a length that does not match, repeated ids, and values that are not numbers.
     """
     if path.suffix == ".npy":
-        return _order_array_scores(path, read_npy(path), instance_ids, key_ids)
+        return _order_array_scores(path, read_npy(path), ids_path, key_ids)
     if path.suffix != ".json":
         raise InvalidInput(f"{path}: predictions must be a .npy or a .json file")
-    if instance_ids is not None:
-        raise InvalidInput(f"{instance_ids}: ids are for .npy predictions; {path} has its own, so omit them")
-    return check_scores_by_id(read_json(path), str(path))
+    if ids_path is not None:
+        raise InvalidInput(f"{ids_path}: ids are for .npy predictions; {path} has its own, so omit them")
+    return parse_scores_by_id(read_json(path), str(path))
 
 
 def sorted_order(ids: Sequence[str]) -> NDArray[np.intp]:
@@ -229,8 +229,8 @@ def _order_array_scores(
     return dict(zip(ids, scores.tolist(), strict=True))
 
 
-def check_scores_by_id(scores: Any, name: str) -> dict[str, float]:
-    """Check that parsed JSON is {id: score} and return it; ``name`` names the file in messages.
+def parse_scores_by_id(scores: Any, name: str) -> dict[str, float]:
+    """Return parsed JSON as {id: score}; ``name`` names the file in messages.
 
     Raises InvalidInput if it is not an object, or a score is not a number.
     """

@@ -114,7 +114,7 @@ def assign_regions(similarity: NDArray[np.floating]) -> NDArray[np.intp]:
     return linear_sum_assignment(similarity, maximize=True)[1]
 
 
-def image_shares(scores: Scores, key: LocalizationKey) -> LocalizationShares:
+def correct_shares(scores: Scores, key: LocalizationKey) -> LocalizationShares:
     """Return each image's share of correct inferences.
 
     Raises InvalidInput for missing, unknown or non-finite scores.
@@ -134,7 +134,7 @@ def score_localization(scores: Scores, key: LocalizationKey) -> LocalizationScor
 
     Raises InvalidInput for missing, unknown or non-finite scores.
     """
-    shares = image_shares(scores, key)
+    shares = correct_shares(scores, key)
     return LocalizationScores(
         gt_accuracy=_mean_percent(shares.given),
         gt_images=len(shares.given),

@@ -24,9 +24,9 @@ class Direction(StrEnum):
 class Measure:
     """One measure: a mean rank (lower is better, 1 is best) or a percentage.
 
-    name: in commands and addresses. task, key: its keys in the figures. count: the key of its sample size n in the
-    task's figures. count_label: what n counts. group, label: headings of the column group and the column. short: the
-    heading in Hessel et al. 2022, table 3.
+    name: in commands and addresses. task, key: its keys in the figures. count_key: the key of its sample size n in
+    the task's figures. count_label: what n counts. group, label: headings of the column group and the column. short:
+    the heading in Hessel et al. 2022, table 3.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Measure:
     label: str
     short: str
     better: Direction
-    count: str
+    count_key: str
     count_label: str
 
     @property
@@ -79,12 +79,12 @@ def _make_measure(
     key: str = "",
     better: Direction = Direction.HIGH,
 ) -> Measure:
-    count, count_label = {
+    count_key, count_label = {
         "retrieval": ("instances", "instances"),
         "localization": (name.replace("accuracy", "images"), "images"),
         "comparison": ("images", "images"),
     }[task[0]]
-    return Measure(name, task[0], key or name, task[1], label, short, better, count, count_label)
+    return Measure(name, task[0], key or name, task[1], label, short, better, count_key, count_label)
 
 
 P_AT_1 = _make_measure("p_at_1", _RETRIEVAL, "P@1", "P@1")
@@ -113,7 +113,7 @@ def get_figure(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str
 
 def get_count(figures: Mapping[str, Any], measure: Measure) -> int | None:
     """Return the n of a measure, if it was measured."""
-    found = figures.get(measure.task, {}).get(measure.count)
+    found = figures.get(measure.task, {}).get(measure.count_key)
     return int(found) if found is not None else None
 
 

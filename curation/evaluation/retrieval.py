@@ -106,13 +106,13 @@ def rank_instances(scores: Scores, key: RetrievalKey) -> TrueRanks:
     return rank_true_pairs(similarity)
 
 
-def chance_figures(sizes: Sequence[float]) -> dict[str, float]:
+def retrieval_chance_figures(chunk_sizes: Sequence[float]) -> dict[str, float]:
     """Return the expected figures of random scores on chunks of these sizes, a mean over chunks as published.
 
     Mean ranks and percent, by the names of measures. Needs at least one chunk, none empty.
     """
-    rank = float(np.mean([(size + 1) / 2 for size in sizes]))
-    return {"p_at_1": float(np.mean([100 / size for size in sizes])), "im2txt": rank, "txt2im": rank}
+    rank = float(np.mean([(size + 1) / 2 for size in chunk_sizes]))
+    return {"p_at_1": float(np.mean([100 / size for size in chunk_sizes])), "im2txt": rank, "txt2im": rank}
 
 
 def score_retrieval(scores: Scores, key: RetrievalKey) -> RetrievalScores:

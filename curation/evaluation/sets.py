@@ -47,8 +47,8 @@ class ScoreRequest:
     """A region and a text to score, by their indices, and the test id of the score."""
 
     test_id: str
-    region: int
-    text: int
+    region_index: int
+    text_index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +208,9 @@ def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tup
             {
                 "type": "gt",
                 "image": image.url,
-                "inst_id": image.matched[request.text].instance_id,
-                "bbox_idx": request.region,
-                "correct": request.region == request.text,
+                "inst_id": image.matched[request.text_index].instance_id,
+                "bbox_idx": request.region_index,
+                "correct": request.region_index == request.text_index,
             },
         )
     if not image.boxes:
@@ -222,8 +222,8 @@ def localization_key(image: LocalizationImage, ids: TestIdMaker) -> Iterator[tup
             {
                 "type": "auto",
                 "image": image.url,
-                "inst_id": image.pairs[request.text].instance_id,
-                "IoU": iou[request.text][request.region],
+                "inst_id": image.pairs[request.text_index].instance_id,
+                "IoU": iou[request.text_index][request.region_index],
             },
         )
 

@@ -50,9 +50,9 @@ def typicality(candidates: NDArray[np.floating], training: NDArray[np.floating])
     return np.asarray(candidates, dtype=np.float64) @ np.asarray(training, dtype=np.float64).mean(axis=0)
 
 
-def constant_columns(scores: NDArray[np.floating], rows: int) -> NDArray[np.float64]:
-    """Return (rows, n): each text's score, equal for all images."""
-    return np.broadcast_to(np.asarray(scores, dtype=np.float64), (rows, len(scores)))
+def repeat_scores_for_images(scores: NDArray[np.floating], image_count: int) -> NDArray[np.float64]:
+    """Return (image_count, n): each text's score, equal for all images."""
+    return np.broadcast_to(np.asarray(scores, dtype=np.float64), (image_count, len(scores)))
 
 
 def grouped_folds(groups: Sequence[str], *, rng: np.random.Generator, folds: int) -> NDArray[np.int64]:

@@ -32,10 +32,10 @@ from curation.evaluation.answer_keys import (
     Subset,
     compute_figures,
     compute_subset_figures,
-    in_file_order,
-    task_of,
+    sort_file_names,
+    task_of_file,
 )
-from curation.evaluation.inputs import check_scores_by_id, describe_ids, order_scores, parse_json
+from curation.evaluation.inputs import describe_ids, order_scores, parse_json, parse_scores_by_id
 from curation.evaluation.npy_scores import read_npy_scores
 from curation.records import InvalidInput
 
@@ -111,7 +111,7 @@ def read_submission(
         with zipfile.ZipFile(path) as archive:
             files, notes = _list_files(archive, name, expected)
             _check_complete(files, expected)
-            names = in_file_order(files)
+            names = sort_file_names(files)
             scores = {stem: _read_scores(archive, files[stem], expected[stem], keys) for stem in names}
     except InvalidInput:
         raise
@@ -206,7 +206,7 @@ def _locate_file(info: zipfile.ZipInfo, expected: Mapping[str, int]) -> tuple[st
 
 def _describe_unexpected(stem: str, expected: Mapping[str, int]) -> str:
     near = difflib.get_close_matches(stem, expected, n=1)
-    known = describe_ids(in_file_order(expected))
+    known = describe_ids(sort_file_names(expected))
     hint = f"rename it to {near[0]}.npy" if near else f"remove it; prediction files are {known}"
     return f"is not a file of this leaderboard's submissions; {hint}"
 
@@ -214,14 +214,16 @@ def _describe_unexpected(stem: str, expected: Mapping[str, int]) -> str:
 def _check_complete(files: Mapping[str, zipfile.ZipInfo], expected: Mapping[str, int]) -> None:
     if COMPARISON in expected and COMPARISON not in files:
         raise InvalidInput(f"{FOLDER}/comparison.npy: is missing; every submission needs it")
-    chunks = [stem for stem in in_file_order(expected) if task_of(stem) == RETRIEVAL]
+    chunks = [stem for stem in sort_file_names(expected) if task_of_file(stem) == RETRIEVAL]
     missing = [f"{stem}.npy" for stem in chunks if stem not in files]
     if missing and len(missing) < len(chunks):
         raise InvalidInput(
             f"{FOLDER}: {describe_ids(missing)} missing of {len(chunks)} retrieval files; include all or none"
         )
     if not files:
-        raise InvalidInput(f"{FOLDER}: contains no predictions; add {describe_ids(in_file_order(expected))}")
+        raise InvalidInput(
+            f"{FOLDER}: contains no predictions; add {describe_ids(sort_file_names(expected))}"
+        )
 
 
 def _read_scores(
@@ -230,7 +232,7 @@ def _read_scores(
     name, path = info.filename, PurePosixPath(info.filename)
     if path.suffix == ".npy":
         return read_npy_scores(_read_member(archive, info, NPY_BYTES * count), name, count)
-    scores = check_scores_by_id(parse_json(_read_member(archive, info, JSON_BYTES * count), name), name)
+    scores = parse_scores_by_id(parse_json(_read_member(archive, info, JSON_BYTES * count), name), name)
     ids = _sorted_ids(keys, path.stem)
     try:
         return order_scores(scores, ids)

@@ -24,11 +24,11 @@ def get_encoder(
         from curation.features.label_sentence import LabelSentenceEncoder  # noqa: PLC0415 - torch, on demand
 
         return LabelSentenceEncoder()
-    if source := _text_after_prefix(CLIP_PREFIX, name):
+    if source := _text_after_prefix_or_empty(CLIP_PREFIX, name):
         from curation.features.clip import ClipEncoder  # noqa: PLC0415 - torch, on demand
 
         return ClipEncoder(source, precision=precision, crop=crop)
-    if source := _text_after_prefix(OPENVINO_PREFIX, name):
+    if source := _text_after_prefix_or_empty(OPENVINO_PREFIX, name):
         from curation.features.clip_openvino import OpenVinoClipEncoder  # noqa: PLC0415 - on demand
 
         return OpenVinoClipEncoder(source, precision=precision, crop=crop)
@@ -38,5 +38,5 @@ def get_encoder(
     )
 
 
-def _text_after_prefix(prefix: str, name: str) -> str:
+def _text_after_prefix_or_empty(prefix: str, name: str) -> str:
     return name.removeprefix(prefix) if name.startswith(prefix) else ""

@@ -31,7 +31,7 @@ def map_in_threads(
         yield from map(work, batches)
         return
     pending: deque[Future[Result]] = deque()
-    with limit_torch_threads(), ThreadPoolExecutor(threads, thread_name_prefix="features") as pool:
+    with limit_torch_threads_if_loaded(), ThreadPoolExecutor(threads, thread_name_prefix="features") as pool:
         try:
             for batch in batches:
                 pending.append(pool.submit(work, batch))
@@ -45,7 +45,7 @@ def map_in_threads(
 
 
 @contextmanager
-def limit_torch_threads() -> Iterator[None]:
+def limit_torch_threads_if_loaded() -> Iterator[None]:
     """Limit torch to one thread per calling thread. Does nothing if torch is not loaded."""
     torch = sys.modules.get("torch")
     if torch is None:

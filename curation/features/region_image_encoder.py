@@ -56,7 +56,9 @@ class RegionImageEncoder:
     ) -> NDArray[np.float32]:
         rows = []
         for start in range(0, len(marked), BATCH_SIZE):
-            drawn = [_draw(picture, boxes, mode) for picture, boxes in marked[start : start + BATCH_SIZE]]
+            drawn = [
+                _draw_if_marked(picture, boxes, mode) for picture, boxes in marked[start : start + BATCH_SIZE]
+            ]
             rows.append(self.encode_pixels(self.pixels(drawn)))
         return unit_float32(np.concatenate(rows)) if rows else self._empty_rows()
 
@@ -69,6 +71,6 @@ class RegionImageEncoder:
         return np.zeros((0, self.dim), dtype=np.float32)
 
 
-def _draw(picture: Pillow.Image, boxes: Sequence[Region] | None, mode: RegionMode) -> Pillow.Image:
+def _draw_if_marked(picture: Pillow.Image, boxes: Sequence[Region] | None, mode: RegionMode) -> Pillow.Image:
     drawn = picture if boxes is None else draw_region(picture, boxes, mode)
     return drawn if drawn.mode == "RGB" else drawn.convert("RGB")

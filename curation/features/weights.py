@@ -59,7 +59,7 @@ def hub_commit(source: str) -> str:
     return Path(config).parent.name  # …/snapshots/<commit>/config.json
 
 
-def package_version(package: str) -> str:
+def package_version_or_empty(package: str) -> str:
     """Return a package's version; empty if it is not installed."""
     try:
         return version(package)
@@ -69,4 +69,4 @@ def package_version(package: str) -> str:
 
 def package_revision(package: str) -> str:
     """Return a package's name and version; only its name if it is not installed."""
-    return f"{package} {package_version(package)}".rstrip()
+    return f"{package} {package_version_or_empty(package)}".rstrip()

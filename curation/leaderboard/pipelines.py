@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.evaluation import answer_keys
-from curation.evaluation.figures import judges_figures
+from curation.evaluation.figures import comparison_figures_without_model
 from curation.evaluation.localization import LocalizationKey, chance_shares
-from curation.evaluation.retrieval import RetrievalKey, chance_figures
+from curation.evaluation.retrieval import RetrievalKey, retrieval_chance_figures
 from curation.evaluation.submission import Submission, max_submission_bytes, read_submission, score_subsets
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
 from curation.files import file_sha256, partial_folder, rename_folder_durably
@@ -181,9 +181,9 @@ def _write_photo_list(board: Leaderboard, folder: Path, written: WrittenSets) ->
     Photos are served from the media folder: they are not stored twice, and photos taken down are no longer served.
     """
     passing = board.options.get("passing", photos.LICENSED_PHOTOS)
-    rows = list(photos.photo_rows(board.version, written.photo_urls, choice=passing))
+    rows = list(photos.photo_rows(board.version, written.photo_urls, photo_choice=passing))
     (folder / boards.PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
-    return photos.photo_counts(rows)
+    return photos.count_photos_by_availability(rows)
 
 
 def _pack_archive(folder: Path) -> None:
@@ -247,12 +247,15 @@ def _subset_facts(
         else:
             counted = subset([instance.instance for instance in key.instances])
             instances = tuple(item for item, is_in in zip(key.instances, counted, strict=True) if is_in)
-            known = judges_figures(replace(key, instances=instances), rng=_generator(written.manifest_sha256))
+            known = comparison_figures_without_model(
+                replace(key, instances=instances), rng=_generator(written.manifest_sha256)
+            )
             people["comparison"], chance["comparison"] = known["human"], known["random"]
             counts["comparison"] = known["images"]
     if chunk_sizes := [size for size, part in sizes if part]:
         chance |= {
-            name: _figure_without_interval(value) for name, value in chance_figures(chunk_sizes).items()
+            name: _figure_without_interval(value)
+            for name, value in retrieval_chance_figures(chunk_sizes).items()
         }
     if sizes:
         counts |= dict.fromkeys(("p_at_1", "im2txt", "txt2im"), sum(part for _, part in sizes))

@@ -26,7 +26,7 @@ def add_evaluation_set_options(parser: ArgumentParser, *, is_version_needed: boo
     add("--proposals", type=int, metavar="RUN", help=runs)
     add("--boxes", type=int, default=MAX_BOXES, help="proposed boxes per photo")
     add("--chunk", type=int, default=CHUNK_SIZE, help="pairs per retrieval chunk")
-    min_pairs = "minimum pairs of a photo whose inferences and regions are matched one to one"
+    min_pairs = "match inferences and regions one to one only on photos with at least this many pairs"
     add("--min-inferences", type=int, default=MIN_INFERENCES, help=min_pairs)
     add("--seed", type=int, default=0, help="seed of the draw of the chunks")
 

@@ -62,7 +62,7 @@ class ImportCommand(JobCommand):
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if not options["folder"] or not options["project"]:
-            raise input_error("give the folder and --project, or a job to --resume")
+            raise input_error("give the folder and --project, or --resume JOB")
         spec = self.collection_spec(**options)
         job = request_source_import(
             project=find_project(options["project"]),
@@ -98,5 +98,5 @@ def summarise_import(result: dict[str, Any]) -> str:
     return (
         f"{chosen}; {result['new']} new, {result['known']} already known, {result['described']} updated, "
         f"{result['skipped']} skipped; {result['regions']} regions, {result['clipped']} cut at the edge, "
-        f"{result['dropped']} without area dropped"
+        f"{result['dropped']} dropped because they have no area"
     )

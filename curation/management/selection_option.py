@@ -32,5 +32,5 @@ def read_selection(path: Path | None) -> Selection:
         raise input_error(f"--selection {path}: cannot be read ({error.strerror}); check the path") from error
     except (ValueError, RecursionError) as error:
         is_own = isinstance(error, InvalidInput)
-        problem = str(error) if is_own else f"no valid JSON ({error}); write it again"
+        problem = str(error) if is_own else f"no valid JSON ({error}); correct the file"
         raise input_error(f"--selection {path}: {problem}") from error

@@ -18,17 +18,17 @@ class FloorTiming(StrEnum):
 
 
 def find_skip_reason(
-    eligible: int, available: int, min_candidates: int, floor_when: FloorTiming, set_size: int
+    eligible_count: int, available_count: int, min_candidates: int, floor_when: FloorTiming, set_size: int
 ) -> SkipReason | None:
     """Return why an instance gets no set; ``None`` if it gets one.
 
     Args:
-        eligible: its candidates before anything is sampled. available: those that are left at its turn.
+        eligible_count: its candidates before anything is sampled. available_count: those that are left at its turn.
         min_candidates: the floor. floor_when: which of the two counts it applies to. set_size: inferences per set.
     """
-    counted = eligible if floor_when is FloorTiming.START else available
+    counted = eligible_count if floor_when is FloorTiming.START else available_count
     if counted >= min_candidates:
-        return SkipReason.CANNOT_FILL_SET if available < set_size else None
-    if eligible == 0:
+        return SkipReason.CANNOT_FILL_SET if available_count < set_size else None
+    if eligible_count == 0:
         return SkipReason.GOLD_IS_BEST
-    return SkipReason.USED_UP if eligible >= min_candidates else SkipReason.TOO_FEW_CANDIDATES
+    return SkipReason.USED_UP if eligible_count >= min_candidates else SkipReason.TOO_FEW_CANDIDATES

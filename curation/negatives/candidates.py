@@ -60,9 +60,9 @@ class CandidatePool:
         capped = options.verbatim_cap is VerbatimCapTiming.AT_SAMPLING
         self.remaining = np.full(len(numbers), options.max_verbatim if capped else UNLIMITED, np.int64)
         self.version = 0
-        self._taken_columns: dict[Hashable, list[int]] = defaultdict(list)
+        self._taken_columns_by_image: dict[Hashable, list[int]] = defaultdict(list)
         self._excluded: dict[Hashable, IdArray] = {}
-        self._find_excluded()
+        self._store_excluded_columns()
 
     def __len__(self) -> int:
         """Number of free inferences."""
@@ -72,61 +72,62 @@ class CandidatePool:
         """Return the columns that an instance never gets: its gold inference and, by option, those of its image."""
         return self._excluded.get(self._exclusion_key(instance), np.empty(0, np.intp))
 
-    def taken_columns(self, instance: int) -> list[int]:
+    def columns_taken_for_image(self, instance: int) -> list[int]:
         """Return the columns sampled for the instance's image, if they are disqualified for that image only."""
-        return self._taken_columns.get(self._image(instance), [])
+        return self._taken_columns_by_image.get(self._image_or_instance(instance), [])
 
     def free_mask(self, instance: int) -> NDArray[np.int32]:
         """Return the mask (c,) of an instance's free columns; read-only."""
-        if not (self._excluded or self._taken_columns):
+        if not (self._excluded or self._taken_columns_by_image):
             return self.free
         mask = self.free.copy()
         mask[self.excluded_columns(instance)] = 0
-        mask[self.taken_columns(instance)] = 0
+        mask[self.columns_taken_for_image(instance)] = 0
         return mask
 
-    def can_fill(self, columns: IdArray) -> bool:
+    def can_fill_set(self, columns: IdArray) -> bool:
         """Whether a set can be filled from the (k,) columns under the limit of copies of each text."""
         if self._options.verbatim_cap is VerbatimCapTiming.BEFORE_FLOOR:
             return len(columns) >= self._options.size
         numbers, counts = np.unique(self.numbers[columns], return_counts=True)
         return int(np.minimum(counts, self.remaining[numbers]).sum()) >= self._options.size
 
-    def take(self, columns: IdArray, instance: int) -> None:
+    def disqualify(self, columns: IdArray, instance: int) -> None:
         """Disqualify the inferences that were sampled for an instance."""
         if self._options.disqualification is DisqualificationScope.GLOBAL:
             self.free[columns] = 0
             self.version += 1
         else:
-            self._taken_columns[self._image(instance)].extend(columns.tolist())
+            self._taken_columns_by_image[self._image_or_instance(instance)].extend(columns.tolist())
         if self._options.verbatim_cap is VerbatimCapTiming.AT_SAMPLING:
             self.free[self.remaining[self.numbers] == 0] = 0
             self.version += 1
 
-    def drop_used(self) -> bool:
+    def drop_used_if_many(self) -> bool:
         """Drop the used columns if they are many; return whether they were dropped."""
         remaining = np.flatnonzero(self.free)
         if not 0 < len(remaining) < COMPACT_SHARE * len(self.free):
             return False
         new_columns = np.cumsum(self.free) - 1
-        self._taken_columns = defaultdict(
+        self._taken_columns_by_image = defaultdict(
             list,
             {
                 image: [int(new_columns[column]) for column in columns if self.free[column]]
-                for image, columns in self._taken_columns.items()
+                for image, columns in self._taken_columns_by_image.items()
             },
         )
         self.ids, self.numbers, self.free = self.ids[remaining], self.numbers[remaining], self.free[remaining]
-        self._find_excluded()
+        self._store_excluded_columns()
         return True
 
-    def _image(self, instance: int) -> Hashable:
+    def _image_or_instance(self, instance: int) -> Hashable:
         return self._image_ids[instance] if self._image_ids is not None else instance
 
     def _exclusion_key(self, instance: int) -> Hashable:
-        return self._image(instance) if self._options.same_image is SameImageRule.FORBIDDEN else instance
+        forbids_same_image = self._options.same_image is SameImageRule.FORBIDDEN
+        return self._image_or_instance(instance) if forbids_same_image else instance
 
-    def _find_excluded(self) -> None:
+    def _store_excluded_columns(self) -> None:
         if (
             self._options.same_image is SameImageRule.ALLOWED
             and self._options.strictness is GoldStrictness.ABOVE
@@ -184,7 +185,7 @@ class CandidateScorer:
             yield from self._score_dropping_used(order)
             return
         columns = self._plausibility.columns(self._pool.ids)
-        buffers = self._buffers(columns, len(order), self._execution.threads + 1)  # the caller uses one
+        buffers = self._make_buffers(columns, len(order), self._execution.threads + 1)  # the caller uses one
         pending: deque[Future[CountedBlock]] = deque()
         with columns.single_thread():
             try:
@@ -201,10 +202,10 @@ class CandidateScorer:
     def _score_dropping_used(self, order: IdArray) -> Iterator[CountedBlock]:
         """Score one block per thread at a time, and drop used columns in between."""
         columns = self._plausibility.columns(self._pool.ids)
-        buffers = self._buffers(columns, len(order), self._execution.threads)
+        buffers = self._make_buffers(columns, len(order), self._execution.threads)
         parts = block_slices(len(order), len(buffers[0]))
         while batch := list(itertools.islice(parts, len(buffers))):
-            if self._pool.drop_used():
+            if self._pool.drop_used_if_many():
                 columns = self._plausibility.columns(self._pool.ids)
                 buffers = [_narrow_buffer(buffer, len(self._pool.ids)) for buffer in buffers]
             score = partial(self._score, columns)
@@ -222,19 +223,21 @@ class CandidateScorer:
         counts = np.zeros((len(instances), 2), np.int64)
         for part in columns.fill(instances, opened):
             kernels.count_candidates(block, part.start, part.stop, self._pool.free, counts)
-        kernels.discount_excluded(block, *self._excluded_columns(instances), self._pool.free, counts)
+        kernels.subtract_excluded(block, *self._excluded_columns(instances), self._pool.free, counts)
         return CountedBlock(instances, block, columns, counts[:, 0], counts[:, 1], version)
 
-    def candidates(self, block: CountedBlock, row: int) -> IdArray:
+    def free_candidates(self, block: CountedBlock, row: int) -> IdArray:
         """Return the (k,) columns that are free for one row now, ascending."""
         free = self._pool.free_mask(int(block.instances[row]))
         return np.asarray(kernels.select_candidates(block.scored, row, free))
 
-    def _buffers(self, columns: PlausibilityColumns, instances: int, count: int) -> list[NDArray[Any]]:
+    def _make_buffers(
+        self, columns: PlausibilityColumns, instance_count: int, buffer_count: int
+    ) -> list[NDArray[Any]]:
         width = len(self._pool.ids)
-        rows = self._execution.memory_mib * 2**20 // (count * max(1, width) * columns.dtype.itemsize)
-        shape = (max(1, min(rows, MAX_ROWS, instances)), width)
-        return [np.empty(shape, columns.dtype) for _ in range(count)]
+        rows = self._execution.memory_mib * 2**20 // (buffer_count * max(1, width) * columns.dtype.itemsize)
+        shape = (max(1, min(rows, MAX_ROWS, instance_count)), width)
+        return [np.empty(shape, columns.dtype) for _ in range(buffer_count)]
 
     def _to_kernel_block(self, scored: ScoreBlock) -> kernels.Block:
         return kernels.Block(

@@ -44,14 +44,14 @@ class FilterCounts:
 class DraftSet:
     """A set before ranking, with the figures that explain each pick.
 
-    gold: the gold inference's plausibility. chosen: ids in the order of selection, each with its plausibility,
+    gold_plausibility: of the gold inference. chosen: ids in the order of selection, each with its plausibility,
     similarity (to earlier picks, 0 for the first) and objective (weight x plausibility - similarity). eligible:
     number of inferences that passed the global filters and are more plausible than the gold one, or NOT_COUNTED with
     the shortcut drop_used. available: how many of them were unused at the instance's turn.
     """
 
     instance: int
-    gold: float
+    gold_plausibility: float
     chosen: tuple[int, ...]
     plausibility: tuple[float, ...]
     similarity: tuple[float, ...]
@@ -63,7 +63,7 @@ class DraftSet:
     @property
     def margins(self) -> tuple[float, ...]:
         """Each chosen inference's plausibility minus that of the gold inference."""
-        return tuple(value - self.gold for value in self.plausibility)
+        return tuple(value - self.gold_plausibility for value in self.plausibility)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,30 +223,30 @@ class _SetBuilder:
     def process_instance(self, block: CountedBlock, row: int) -> None:
         instance = int(block.instances[row])
         available, columns = int(block.available[row]), None
-        if block.version != self.pool.version or self.pool.taken_columns(instance):
-            columns = self.scorer.candidates(block, row)
+        if block.version != self.pool.version or self.pool.columns_taken_for_image(instance):
+            columns = self.scorer.free_candidates(block, row)
             available = len(columns)
         options, eligible = self.options, int(self.eligible[instance])
         reason = find_skip_reason(
             eligible, available, options.min_candidates, options.floor_when, options.size
         )
         if reason is None:
-            columns = self.scorer.candidates(block, row) if columns is None else columns
-            if not self.pool.can_fill(columns):
+            columns = self.scorer.free_candidates(block, row) if columns is None else columns
+            if not self.pool.can_fill_set(columns):
                 reason = SkipReason.CANNOT_FILL_SET
             else:
-                self.draft_set(block, row, columns)
+                self.add_draft_set(block, row, columns)
         if reason is not None:
             self.skipped.append(SkippedInstance(instance, reason, available))
 
-    def draft_set(self, block: CountedBlock, row: int, columns: IdArray) -> None:
+    def add_draft_set(self, block: CountedBlock, row: int, columns: IdArray) -> None:
         instance = int(block.instances[row])
         picks = pick_greedily(block, row, columns, self.pool, self.vectors, self.options)
         chosen = self.pool.ids[picks.columns]
         self.drafts.append(
             DraftSet(
                 instance=instance,
-                gold=float(block.scored.golds[row]),
+                gold_plausibility=float(block.scored.golds[row]),
                 chosen=tuple(chosen.tolist()),
                 plausibility=picks.plausibility,
                 similarity=picks.similarity,
@@ -260,14 +260,14 @@ class _SetBuilder:
                 ),
             )
         )
-        self.pool.take(picks.columns, instance)
+        self.pool.disqualify(picks.columns, instance)
         self.remaining = len(self.pool)
 
     def result(self, funnel: FilterCounts) -> ComparisonSetResult:
         ranking = rank_sets(
             [draft.set_score for draft in self.drafts],
-            weight=self.options.promise_weight,
-            length=self.options.promise_length,
+            plausibility_weight=self.options.promise_weight,
+            preferred_length=self.options.promise_length,
         )
         sets = tuple(
             ComparisonSet(instance=draft.instance, chosen=draft.chosen, rank=int(rank))

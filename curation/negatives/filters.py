@@ -32,7 +32,7 @@ class SoftClusters:
         """Return the size of each inference's cluster: (n,)."""
         return np.bincount(self.labels)[self.labels]
 
-    def dropped_members(self) -> dict[int, list[int]]:
+    def dropped_by_kept(self) -> dict[int, list[int]]:
         """Return the dropped inferences of each kept inference's cluster, ascending, by the kept inference."""
         representatives = {int(self.labels[index]): int(index) for index in self.kept}
         dropped: dict[int, list[int]] = {}
@@ -70,8 +70,8 @@ def soft_deduplicate_texts(
     return SoftClusters(labels=labels, kept=np.sort(kept))
 
 
-def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArray[np.int64]:
-    """Hard de-duplication: keep at most ``copies`` ids of each exact text, those with the lowest index.
+def cap_verbatim(ids: Iterable[int], texts: Sequence[str], max_copies: int) -> NDArray[np.int64]:
+    """Hard de-duplication: keep at most ``max_copies`` ids of each exact text, those with the lowest index.
 
     texts: of all inferences. Returns the kept ids, ascending.
     """
@@ -79,7 +79,7 @@ def cap_verbatim(ids: Iterable[int], texts: Sequence[str], copies: int) -> NDArr
     kept = []
     for index in sorted(ids):
         counts[texts[index]] += 1
-        if counts[texts[index]] <= copies:
+        if counts[texts[index]] <= max_copies:
             kept.append(index)
     return np.array(kept, dtype=np.int64)
 

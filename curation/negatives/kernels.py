@@ -97,7 +97,7 @@ def dot(first: Any, second: Any, lanes: Any) -> Any:
 
 
 @kernel()
-def dots(first: Any, second: Any) -> Any:
+def dot_rows(first: Any, second: Any) -> Any:
     """Return the ``dot`` of each row of (r, d) with the same row of (r, d): (r,)."""
     lanes = np.empty(first.shape[1] // LANES + 1)
     values = np.empty(len(first))
@@ -154,7 +154,9 @@ def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any
             above, above_free, close = _count_chunk(row_scores, free[begin:end], low[row], high[row])
             total += above
             free_count += above_free
-            for position in found[: _find_close(row_scores, low[row], high[row], found) if close else 0]:
+            for position in found[
+                : _write_close_positions(row_scores, low[row], high[row], found) if close else 0
+            ]:
                 column = begin + position
                 difference = 0.0 if exact else np.float64(_quick_dot(image, inferences[column])) - gold
                 passes = difference > 0  # unpredictable, so without a branch
@@ -169,7 +171,7 @@ def count_candidates(block: Block, start: int, stop: int, free: Any, counts: Any
 
 
 @kernel()
-def discount_excluded(block: Block, starts: Any, excluded: Any, free: Any, counts: Any) -> None:
+def subtract_excluded(block: Block, starts: Any, excluded: Any, free: Any, counts: Any) -> None:
     """Subtract the candidates among excluded[starts[r] : starts[r + 1]] of each row r from counts (b, 2)."""
     scores, low, high, golds, exact, _, at_least, images, inferences = block
     lanes = np.empty(images.shape[1] // LANES + 1)
@@ -197,7 +199,7 @@ def _count_chunk(scores: Any, free: Any, low: Any, high: Any) -> Any:
 
 
 @kernel()
-def _find_close(scores: Any, low: Any, high: Any, found: Any) -> Any:
+def _write_close_positions(scores: Any, low: Any, high: Any, found: Any) -> Any:
     """Write the positions of the scores from low to high into found, which is longer; return their number."""
     count = np.int64(0)
     for column in range(len(scores)):  # without a branch, as it would be unpredictable
@@ -253,8 +255,8 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: A
     picked, figures, computed = np.empty(size, np.int64), np.empty((size, 3)), 0
     for turn in range(size):
         if turn:
-            _raise_lower_bounds(heads, tails, picked[turn - 1], use_max, lower)
-        top = _bound_values(rules, turn, upper, lower, taken, bounds)
+            _update_lower_bounds(heads, tails, picked[turn - 1], use_max, lower)
+        top = _write_bounds_and_find_top(rules, turn, upper, lower, taken, bounds)
         best, best_value, best_similarity = -1, -np.inf, 0.0
         for index in range(-1, m):
             t = top if index < 0 else index
@@ -278,7 +280,7 @@ def pick(block: Block, row: int, candidates: Candidates, rows: Any, remaining: A
 
 
 @kernel({"reassoc", "contract"})
-def _raise_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: Any) -> None:
+def _update_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: Any) -> None:
     """Update lower, (m,), by the lower bound of each similarity to a new pick: add it, or take the maximum."""
     for t in range(len(lower)):
         near = np.float32(0)
@@ -289,7 +291,9 @@ def _raise_lower_bounds(heads: Any, tails: Any, new: int, use_max: bool, lower: 
 
 
 @kernel()
-def _bound_values(rules: PickRules, turn: int, upper: Any, lower: Any, taken: Any, bounds: Any) -> int:
+def _write_bounds_and_find_top(
+    rules: PickRules, turn: int, upper: Any, lower: Any, taken: Any, bounds: Any
+) -> int:
     """Write upper bounds of the values, (m,); return the position of the greatest one not yet taken."""
     top = -1
     for t in range(len(upper)):

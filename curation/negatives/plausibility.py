@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from curation.dedup.vectors import MATRIX_DIMENSIONS, check_vectors
 from curation.negatives import matmul_backends
-from curation.negatives.kernels import dots, scale_rows
+from curation.negatives.kernels import dot_rows, scale_rows
 from curation.records import InvalidInput
 
 UNIT_BLOCK = 1024
@@ -182,7 +182,7 @@ class _EmbeddingColumns:
 
     def start_block(self, instances: NDArray[np.intp], buffer: NDArray[Any]) -> ScoreBlock:
         images = self.images[instances]
-        golds = dots(images, self.inferences[instances])
+        golds = dot_rows(images, self.inferences[instances])
         band = self.prepared.uncertain_range(golds)
         return ScoreBlock(buffer[: len(instances)], *band, golds, False, images, self.chosen)
 

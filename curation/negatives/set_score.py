@@ -55,16 +55,19 @@ def score_set(texts: Sequence[str], similarity: float, plausibility: Sequence[fl
 
 
 def rank_sets(
-    scores: Sequence[SetScore], *, weight: float, length: LengthPreference = LengthPreference.LONGER
+    scores: Sequence[SetScore],
+    *,
+    plausibility_weight: float,
+    preferred_length: LengthPreference = LengthPreference.LONGER,
 ) -> SetRanking:
-    """Rank sets: varied, plausible, and longer (or shorter) sets are better. ``weight``: of plausibility's rank.
+    """Rank sets: varied, plausible, and longer (or shorter) sets are better.
 
-    Ties are ranked in the order in which the sets were built.
+    Ties are ranked in the order in which the sets were built. plausibility_weight: of plausibility's rank.
     """
-    sign = -1 if length is LengthPreference.LONGER else 1
+    sign = -1 if preferred_length is LengthPreference.LONGER else 1
     words = rankdata([sign * score.words for score in scores])
     similarity = rankdata([score.similarity for score in scores])
     plausibility = rankdata([-score.plausibility for score in scores])
-    total = words + similarity + weight * plausibility
+    total = words + similarity + plausibility_weight * plausibility
     order = np.argsort(total, kind="stable").astype(np.int64)
     return SetRanking(words=words, similarity=similarity, plausibility=plausibility, total=total, order=order)

@@ -45,7 +45,7 @@ def run_ablations(progress: Progress) -> dict[str, Any]:
     for index, recipe in enumerate(plan):
         progress.advance(index, total=len(plan))
         try:
-            rows[recipe.name] = ablation_job.make_row(recipe)
+            rows[recipe.name] = ablation_job.make_row_if_missing(recipe)
             progress.log(f"{recipe.label}: {rows[recipe.name]}")
         except (Refused, InvalidInput) as error:
             refused[recipe.name] = str(error)
@@ -64,7 +64,7 @@ class _AblationJob:
     options: ablations.AblationOptions
     progress: Progress
 
-    def make_row(self, recipe: Recipe) -> str:
+    def make_row_if_missing(self, recipe: Recipe) -> str:
         """Make a row unless it exists; return how it was made.
 
         Raises:
@@ -73,15 +73,17 @@ class _AblationJob:
         if recipe.kind is RecipeKind.BOUND:
             return DERIVED
         if recipe.kind in SHORTCUTS:
-            return self._make_baseline(recipe)
+            return self._make_baseline_if_missing(recipe)
         if recipe.kind is RecipeKind.ZERO_SHOT:
-            return self._make_zero_shot(recipe)
+            return self._make_zero_shot_if_missing(recipe)
         scorer = self._find_or_train_scorer(
             recipes.get_recipe(recipe.trains_as) if recipe.trains_as != recipe.name else recipe
         )
-        return self._evaluate(recipe, scorer.encoder_name, lambda found: found.scorer_id == scorer.pk)
+        return self._evaluate_if_needed(
+            recipe, scorer.encoder_name, lambda found: found.scorer_id == scorer.pk
+        )
 
-    def _make_baseline(self, recipe: Recipe) -> str:
+    def _make_baseline_if_missing(self, recipe: Recipe) -> str:
         was_made = [
             get_or_measure_baseline(
                 self.progress,
@@ -94,7 +96,7 @@ class _AblationJob:
         ]
         return CREATED if any(was_made) else EXISTING
 
-    def _make_zero_shot(self, recipe: Recipe) -> str:
+    def _make_zero_shot_if_missing(self, recipe: Recipe) -> str:
         model = self.options.model or recipes.default_model()
         if model == TINY:
             raise Refused(
@@ -106,7 +108,7 @@ class _AblationJob:
             options = evaluation.options
             return bool(options.get(RECIPE) == recipe.name and options.get("encoder") == encoder)
 
-        return self._evaluate(recipe, encoder, matches)
+        return self._evaluate_if_needed(recipe, encoder, matches)
 
     def _find_or_train_scorer(self, recipe: Recipe) -> Scorer:
         """Return a ready scorer with a recipe's settings; train it if there is none."""
@@ -134,7 +136,7 @@ class _AblationJob:
         known.refresh_from_db()
         return known
 
-    def _evaluate(self, recipe: Recipe, encoder: str, matches: Callable[[Evaluation], bool]) -> str:
+    def _evaluate_if_needed(self, recipe: Recipe, encoder: str, matches: Callable[[Evaluation], bool]) -> str:
         """Return how the evaluation of a scorer or encoder was made; start or resume it unless it is done."""
         known = self._find_evaluation(recipe, matches)
         if known is not None:
@@ -152,7 +154,7 @@ class _AblationJob:
             split=self.options.split,
             encoder=encoder,
             texts=recipe.texts.value,
-            options=EvaluationOptions(label=self._label(recipe, encoder), extra_facts=facts),
+            options=EvaluationOptions(label=self._evaluation_label(recipe, encoder), extra_facts=facts),
             queue=False,
         )
         assert row.job is not None
@@ -167,7 +169,7 @@ class _AblationJob:
         )
         return find_reusable_evaluation(filter(matches, rows), run.pk if run is not None else None)
 
-    def _label(self, recipe: Recipe, encoder: str) -> str:
+    def _evaluation_label(self, recipe: Recipe, encoder: str) -> str:
         """Return the row's label, followed by the model if it is zero-shot or was chosen for this job."""
         if recipe.kind is RecipeKind.ZERO_SHOT:
             return f"{recipe.label} ({encoder})"

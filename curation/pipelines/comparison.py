@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from curation.cores import usable_cores
 from curation.dedup.cuts import Linkage
-from curation.features.weights import package_version
+from curation.features.weights import package_version_or_empty
 from curation.models import ComparisonRound, Pair, Scorer, Subject
 from curation.negatives.comparison_sets import (
     ComparisonSetResult,
@@ -31,7 +31,13 @@ from curation.pipelines.encoders import RoundEncoders, get_region_mode, get_roun
 from curation.pipelines.matmul_backends import choose_matmul_backend
 from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.score_matmul_backends import choose_score_backend
-from curation.pipelines.vectors import StepCounter, VectorOrigin, encoder_origin, get_vectors, open_image
+from curation.pipelines.vectors import (
+    StepCounter,
+    VectorOrigin,
+    encoder_origin,
+    get_or_make_vectors,
+    open_image,
+)
 from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import count_known_and_accepted_pairs, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
@@ -71,7 +77,7 @@ def build_comparison_round(
     """
     pairs = _select_pairs(project, options)
     scorer = scorer_by_encoder(encoder)
-    _warn_known_pairs(scorer, options, progress)
+    _log_warning_if_pairs_known(scorer, options, progress)
     round_encoders = given_encoders or get_round_encoders(encoder)
     steps = StepCounter(STAGES * len(pairs), progress)
     regions = _region_vectors(project, pairs, round_encoders, steps)
@@ -97,7 +103,9 @@ def build_comparison_round(
     return store_round(project=project, options=options, built=built, by=by, job=job, scorer=scorer)
 
 
-def _warn_known_pairs(scorer: Scorer | None, options: RoundOptions, progress: Progress | None) -> None:
+def _log_warning_if_pairs_known(
+    scorer: Scorer | None, options: RoundOptions, progress: Progress | None
+) -> None:
     message = known_pairs_warning(scorer, options.split) if scorer is not None else ""
     if message and progress is not None:
         progress.log(message)
@@ -167,7 +175,7 @@ def _select_pairs(project: Project, options: RoundOptions) -> list[Pair]:
 def _region_vectors(
     project: Project, pairs: Sequence[Pair], round_encoders: RoundEncoders, steps: StepCounter
 ) -> NDArray[np.float32]:
-    return get_vectors(
+    return get_or_make_vectors(
         project=project,
         origin=encoder_origin(round_encoders, Subject.REGIONS, get_region_mode(round_encoders).value),
         items=pairs,
@@ -185,7 +193,7 @@ def _text_vectors(
     project: Project, pairs: Sequence[Pair], origin: VectorOrigin, encode: Any, steps: StepCounter
 ) -> NDArray[np.float32]:
     texts = [pair.inference for pair in pairs]
-    return get_vectors(
+    return get_or_make_vectors(
         project=project,
         origin=origin,
         items=texts,
@@ -234,14 +242,14 @@ class _SetFigures:
         self._pairs = pairs
         self._copies = Counter(pair.inference for pair in pairs)
         self._sizes = soft.sizes()
-        self._dropped = soft.dropped_members()
+        self._dropped = soft.dropped_by_kept()
         self._ranking = ranking
 
     def describe(self, set_index: int, draft: DraftSet) -> dict[str, Any]:
         """Return the figures of a set; ``set_index`` is its index in building order."""
         ranks = self._ranking
         return {
-            "gold": round(draft.gold, 6),
+            "gold": round(draft.gold_plausibility, 6),
             "plausibility": _rounded(draft.plausibility),
             "similarity": _rounded(draft.similarity),
             "objectives": _rounded(draft.objectives),
@@ -282,8 +290,8 @@ def _provenance(
         "left_by_soft_deduplication": funnel.after_soft,
         "left_by_verbatim_cap": funnel.after_cap,
         "numpy": np.__version__,
-        "scipy": package_version("scipy"),
-        "numba": package_version("numba"),
-        "torch": package_version("torch"),
-        "sentence_transformers": package_version("sentence-transformers"),
+        "scipy": package_version_or_empty("scipy"),
+        "numba": package_version_or_empty("numba"),
+        "torch": package_version_or_empty("torch"),
+        "sentence_transformers": package_version_or_empty("sentence-transformers"),
     }

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from numpy.typing import NDArray
 
 from curation.dedup.cuts import Clustering, Linkage, ignore_progress
-from curation.dedup.dense import dense_bytes
+from curation.dedup.dense import dense_memory_bytes
 from curation.dedup.groups import divide_group, find_least_similar
 from curation.dedup.hierarchical import cluster
 from curation.dedup.members import keep_first, keep_largest, keep_medoid, keep_random
@@ -21,7 +21,7 @@ from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder, is_thread_safe
 from curation.pipelines.matmul_backends import choose_matmul_backend
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
 from curation.records import InvalidInput
 from curation.selectors.duplicates import pairs_marked_different
 from curation.selectors.images import available_images
@@ -77,7 +77,7 @@ def deduplicate_images(
 
     Repeatable: equal photos, options and encoder give equal groups, and, over all photos, equal marks, except for
     people's decisions in between. A run over one source may move a photo of another source from a newly marked photo
-    to the kept one, and the next run over that source does not move it back: see ``mark_duplicates``.
+    to the kept one, and the next run over that source does not move it back: see ``replace_duplicate_marks``.
 
     Args:
         encoder: makes image vectors; by default the one in ``options``.
@@ -104,7 +104,7 @@ def deduplicate_images(
     )
     marks = set_aside_duplicates(run=run, by=by) if options.set_aside else None
     if progress is not None:
-        _log_marks(marks, progress)
+        _log_preview_or_marks(marks, progress)
     return DeduplicationResult(
         images=len(images),
         clusters=clustering.cluster_count,
@@ -156,7 +156,7 @@ def _image_vectors(
     project: Project, images: Sequence[Image], encoder: ImageEncoder, progress: Progress | None
 ) -> NDArray[np.float32]:
     """Return the vector of each image, cached if possible; each image is a step."""
-    return get_vectors(
+    return get_or_make_vectors(
         project=project,
         origin=encoder_origin(encoder, Subject.IMAGES),
         items=images,
@@ -175,7 +175,7 @@ def _group_images(
     try:
         clustering = _cluster_vectors(vectors, options, progress)
         kept = _select_kept(clustering.labels, vectors, images, options)
-        return clustering, _groups(images, clustering.labels, kept)
+        return clustering, _duplicates_by_kept(images, clustering.labels, kept)
     except TooManyPairs as error:
         raise Refused(f"{error}; raise --memory-mib, or merge less") from error
     except InvalidInput as error:
@@ -190,7 +190,7 @@ def _cluster_vectors(
     report_progress = (
         ignore_progress if progress is None else lambda done, total: progress.advance(n + done, n + total)
     )
-    if progress is not None and dense_bytes(*vectors.shape) <= options.memory_bytes:
+    if progress is not None and dense_memory_bytes(*vectors.shape) <= options.memory_bytes:
         progress.hold_lease(SCIPY_SECONDS_PER_PAIR * n * n)  # scipy, if used, blocks the heartbeat thread
     clustering = cluster(
         vectors,
@@ -208,7 +208,7 @@ def _cluster_vectors(
     return clustering
 
 
-def _log_marks(marks: MarkCounts | None, progress: Progress) -> None:
+def _log_preview_or_marks(marks: MarkCounts | None, progress: Progress) -> None:
     """Log that this is a preview, or where people's earlier decisions differed from the groups."""
     if marks is None:
         progress.log("preview: no photo is set aside until you apply it")
@@ -235,7 +235,7 @@ def _select_kept(
     return keep_random(labels, np.random.default_rng(options.seed))
 
 
-def _groups(
+def _duplicates_by_kept(
     images: Sequence[Image], labels: NDArray[np.int64], kept: NDArray[np.int64]
 ) -> dict[int, list[int]]:
     """Map each kept image to the other members of its cluster, without clusters of one."""

@@ -23,10 +23,10 @@ from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.vectors import (
     StepCounter,
     VectorOrigin,
-    cached_vectors,
     encode_batches,
     encoder_origin,
-    make_spec,
+    find_cached_vectors,
+    make_feature_spec,
     open_image,
     seal_shards,
 )
@@ -84,7 +84,7 @@ def run_shard_subjob(progress: Progress) -> None:
     """Run a sub-job: make one shard."""
     args = progress.job.args
     row = FeatureSet.objects.select_related("project").get(pk=args["feature_set"])
-    make_shard(row, args["shard"], FeatureOptions(**args["options"]), progress)
+    make_shard_if_missing(row, args["shard"], FeatureOptions(**args["options"]), progress)
 
 
 def _load_or_plan(progress: Progress) -> tuple[FeatureSet, FeatureOptions]:
@@ -120,9 +120,9 @@ def plan_feature_set(project: Project, options: FeatureOptions) -> tuple[Feature
     if not items:
         raise Refused(f"{options.description}: there are none; import or approve some first")
     hashes = [item.sha256 for item in items]
-    spec = make_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
+    spec = make_feature_spec(vector_origin(encoder, options), hashes, shard_rows=options.shard_rows)
     row = get_or_create_feature_set(project=project, spec=spec)
-    if cached_vectors(project, spec) is None:
+    if find_cached_vectors(project, spec) is None:
         reopen_features(row=row, spec=spec)
         row.refresh_from_db()
         with refuse_invalid_input():
@@ -144,7 +144,9 @@ def missing_shards(row: FeatureSet, options: FeatureOptions) -> list[tuple[int, 
     return [(shard, len(spec.rows(shard))) for shard in _shard_folder(row, spec).missing_shards(spec)]
 
 
-def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: Progress | None) -> None:
+def make_shard_if_missing(
+    row: FeatureSet, shard: int, options: FeatureOptions, progress: Progress | None
+) -> None:
     """Make one shard, unless it exists.
 
     Raises:
@@ -167,7 +169,7 @@ def make_shard(row: FeatureSet, shard: int, options: FeatureOptions, progress: P
     with refuse_invalid_input():
         # Texts share one tokenizer; they are faster with all threads on one batch.
         is_parallel = options.subject != Subject.TEXTS
-        blocks = encode_batches(objects, _make_encode(encoder, options), step, parallel=is_parallel)
+        blocks = encode_batches(objects, _make_encode_function(encoder, options), step, parallel=is_parallel)
         folder.write(shard, blocks)
 
 
@@ -247,7 +249,7 @@ def _load_objects(project: Project, options: FeatureOptions, items: Sequence[Enc
     return [found[key] for key in keys]
 
 
-def _make_encode(encoder: Any, options: FeatureOptions) -> Encode:
+def _make_encode_function(encoder: Any, options: FeatureOptions) -> Encode:
     if options.subject == Subject.IMAGES:
         return lambda batch: encoder.encode_images([open_image(image) for image in batch])
     if options.subject == Subject.TEXTS:

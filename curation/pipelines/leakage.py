@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from curation.models import Subject
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder
 from curation.pipelines.refusals import refuse_invalid_input
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
 from curation.selectors.leakage import ComparedImage, images_to_compare
 from curation.services.leakage import CompareBy, LeakageOptions, LeakageResult, SimilarPair, store_leaks
 from curation.sources import leakage
@@ -117,7 +117,7 @@ def _encode_images(
         steps(len(all_images))
         return _ComparedImages(images, None, "", "")
     image_encoder = encoder or get_image_encoder(options.encoder)
-    vectors = get_vectors(
+    vectors = get_or_make_vectors(
         project=project,
         origin=encoder_origin(image_encoder, Subject.IMAGES),
         items=[image.pk for image in all_images],

@@ -27,11 +27,11 @@ from curation.dedup.matmul_backends import (
     PreparedMatmul,
     UnitRows,
     accumulation_error,
-    bits_below,
-    float32_error,
+    bits_just_below,
+    float32_product_error,
     round_rows,
 )
-from curation.features.parallel import limit_torch_threads
+from curation.features.parallel import limit_torch_threads_if_loaded
 
 BFLOAT16_INSTRUCTIONS = ("amx_bf16", "avx512_bf16", "arm_bf16")
 HIGH_HALF = np.int32(-(2**16))  # mask of a word's 16 high bits
@@ -84,7 +84,7 @@ class TorchFloat32Backend:
     def prepare(self, rows: UnitRows, block: BlockShape) -> PreparedMatmul:
         """Round the rows to float32."""
         unit = torch.from_numpy(round_rows(rows))
-        return _TorchMatmul(unit, block, 1, float32_error(rows.d), np.int32(-1))
+        return _TorchMatmul(unit, block, 1, float32_product_error(rows.d), np.int32(-1))
 
 
 class BFloat16Backend:
@@ -125,11 +125,11 @@ class _TorchMatmul:
     mask: np.int32
 
     def min_score(self, cosine: float) -> np.int32:
-        return bits_below(cosine - self.error) & self.mask
+        return bits_just_below(cosine - self.error) & self.mask
 
     @contextmanager
     def threads(self, count: int) -> Iterator[Sequence[MatmulThread]]:
-        with limit_torch_threads():
+        with limit_torch_threads_if_loaded():
             yield [
                 _TorchThread(
                     self.rows, torch.empty(self.shape.score_count, dtype=self.rows.dtype), self.per_word

@@ -54,11 +54,11 @@ _DECODING_ERRORS = (
 PhotoIndex = dict[str, tuple[int, int, int]]
 
 
-def fill_proposal_run(*, run: ProposalRun, last: int, progress: Progress) -> Recall:
+def fill_proposal_run(*, run: ProposalRun, last_photo_key: int, progress: Progress) -> Recall:
     """Run a job: read the file, or start sub-jobs for photos without boxes; measure the run when it is complete.
 
     Args:
-        last: row key of the run's last photo.
+        last_photo_key: row key of the run's last photo.
 
     Raises:
         SplitIntoSubjobs: photos have no boxes yet; the job is called again when they have.
@@ -66,11 +66,11 @@ def fill_proposal_run(*, run: ProposalRun, last: int, progress: Progress) -> Rec
     """
     with refuse_invalid_input():
         if not run.is_complete and run.detector.startswith(proposal_services.FILE_PREFIX):
-            _import_file(run, progress)
+            _import_boxes_from_file(run, progress)
         elif not run.is_complete:
-            _start_subjobs(run, last, progress)
+            _start_subjobs(run, last_photo_key, progress)
     proposal_services.complete_run(run=run)
-    return measure_run(run=run, progress=progress)
+    return measure_run_recall(run=run, progress=progress)
 
 
 def run_proposal_subjob(*, run: ProposalRun, first: int, last: int, progress: Progress) -> None:
@@ -82,10 +82,12 @@ def run_proposal_subjob(*, run: ProposalRun, first: int, last: int, progress: Pr
         Cancelled: the job was cancelled; found boxes are saved.
     """
     with refuse_invalid_input():
-        _propose(run, list(proposal_selectors.images_without_boxes(run, first=first, last=last)), progress)
+        _propose_and_store(
+            run, list(proposal_selectors.images_without_boxes(run, first=first, last=last)), progress
+        )
 
 
-def measure_run(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
+def measure_run_recall(*, run: ProposalRun, progress: Progress | None = None) -> Recall:
     """Compare a run's boxes with the currently accepted pairs; measured pairs are not measured again."""
     after = measured = 0
     while found := proposal_selectors.next_proposals(run, after):
@@ -109,9 +111,11 @@ def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
     return {"run": run.pk, "images": run.images, "boxes": run.boxes, **counts}
 
 
-def _start_subjobs(run: ProposalRun, last: int, progress: Progress) -> None:
+def _start_subjobs(run: ProposalRun, last_photo_key: int, progress: Progress) -> None:
     """Start sub-jobs for the remaining photos, if any; all use the detector that is loaded here."""
-    pending = list(proposal_selectors.images_without_boxes(run, last=last).values_list("pk", flat=True))
+    pending = list(
+        proposal_selectors.images_without_boxes(run, last=last_photo_key).values_list("pk", flat=True)
+    )
     if not pending:
         return
     _load_detector.cache_clear()  # a folder's weights may have changed since this process loaded them
@@ -134,7 +138,7 @@ def _make_subjobs(run: ProposalRun, pending: Sequence[int]) -> list[PlannedSubjo
     ]
 
 
-def _propose(run: ProposalRun, images: Sequence[Image], progress: Progress) -> None:
+def _propose_and_store(run: ProposalRun, images: Sequence[Image], progress: Progress) -> None:
     total = progress.job.total
     done = max(0, total - len(images))
     progress.advance(done, total)
@@ -238,7 +242,7 @@ def _load_detector(request: _DetectorRequest) -> Detector:
     )
 
 
-def _import_file(run: ProposalRun, progress: Progress) -> None:
+def _import_boxes_from_file(run: ProposalRun, progress: Progress) -> None:
     path = Path(run.options["file"])
     # Since it was chosen, the file may have become a link to another folder: check it before each opening.
     sandbox = PathSandbox(run.options.get("within", ""))

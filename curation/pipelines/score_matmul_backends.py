@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.features.parallel import limit_torch_threads
+from curation.features.parallel import limit_torch_threads_if_loaded
 from curation.negatives import matmul_backends
 from curation.negatives.kernels import to_ordered_integers
 from curation.pipelines.matmul_backends import has_bfloat16_instructions, round_into
@@ -64,7 +64,7 @@ class _BFloat16Scores:
         return (_word_values(words) + _word_values(words + np.int16(1))) / 2 + self.error_bound
 
     def single_thread(self) -> AbstractContextManager[object]:
-        return limit_torch_threads()
+        return limit_torch_threads_if_loaded()
 
 
 def _round_vectors(vectors: NDArray[Any]) -> tuple[torch.Tensor, float]:

@@ -65,7 +65,7 @@ def open_image(image: Image) -> Pillow.Image:
         raise Refused(f"{image.name}: its file is missing or broken; restore {image.file.name}") from error
 
 
-def get_vectors(
+def get_or_make_vectors(
     *,
     project: Project,
     origin: VectorOrigin,
@@ -91,19 +91,19 @@ def get_vectors(
         Refused: the files cannot be written.
     """
     hashes = [text if _SHA256.fullmatch(text) else content_sha256(text) for text in fingerprints]
-    spec = make_spec(origin, hashes)
+    spec = make_feature_spec(origin, hashes)
     with refuse_invalid_input():
-        cached = cached_vectors(project, spec)
+        cached = find_cached_vectors(project, spec)
         if cached is not None:
             step(len(items))
             return cached
         folder = ShardFolder(Path(settings.MEDIA_ROOT) / features_path(project, spec))
         folder.write_items([EncodedItem(name, sha256) for name, sha256 in zip(ids, hashes, strict=True)])
-        _make_shards(folder, spec, items, encode, step, parallel)
+        _make_missing_shards(folder, spec, items, encode, step, parallel)
         return seal_shards(project, spec, folder)
 
 
-def make_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> FeatureSpec:
+def make_feature_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> FeatureSpec:
     """Return the specification of a set of items with these hashes, in this order."""
     return FeatureSpec(
         encoder=origin.encoder[:80],
@@ -117,7 +117,7 @@ def make_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) -> Featu
     )
 
 
-def cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
+def find_cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
     """Return the vectors of a complete set with unchanged files; ``None`` otherwise."""
     row = FeatureSet.objects.filter(
         project=project,
@@ -159,7 +159,7 @@ def seal_shards(project: Project, spec: FeatureSpec, folder: ShardFolder) -> Vec
     return features.memory_map()
 
 
-def _make_shards(
+def _make_missing_shards(
     folder: ShardFolder,
     spec: FeatureSpec,
     items: Sequence[Row],

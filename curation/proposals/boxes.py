@@ -15,7 +15,7 @@ def to_corners(boxes: NDArray[np.number]) -> FloatArray:
     return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
 
 
-def to_sizes(corners: IntArray) -> IntArray:
+def to_boxes(corners: IntArray) -> IntArray:
     """Return left, top, width, height of (k, 4) left, top, right, bottom."""
     return np.concatenate([corners[:, :2], corners[:, 2:] - corners[:, :2]], axis=1)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.proposals.boxes import to_sizes
+from curation.proposals.boxes import to_boxes
 from curation.records import InvalidInput
 
 DEFAULT_LIMIT = 100  # proposals per image (Hessel et al. 2022 §4.2)
@@ -35,7 +35,7 @@ class DetectedBoxes:
     def rows(self) -> list[BoxRow]:
         """Return ``[[left, top, width, height, score], …]``, the format of database rows."""
         scores = [None] * len(self.corners) if self.scores is None else self.scores.tolist()
-        boxes = to_sizes(self.corners).tolist()
+        boxes = to_boxes(self.corners).tolist()
         return [[*box, score] for box, score in zip(boxes, scores, strict=True)]
 
 
@@ -53,7 +53,7 @@ class Detector(Protocol):
         ...
 
 
-def check_detector_name(name: str) -> str:
+def validate_detector_name(name: str) -> str:
     """Return a detector's name unchanged.
 
     Raises:

@@ -17,7 +17,7 @@ def get_detector(
     Raises:
         DetectorUnavailable: an unknown name, a missing package, or weights that are not available.
     """
-    if detector.check_detector_name(name) == detector.CLASSICAL:
+    if detector.validate_detector_name(name) == detector.CLASSICAL:
         from curation.proposals.selective_search import SelectiveSearch  # noqa: PLC0415 - scikit-image, on demand
 
         return SelectiveSearch(limit=limit)

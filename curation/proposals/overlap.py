@@ -18,12 +18,12 @@ THRESHOLDS = (IOU_THRESHOLD, 0.7, 0.9)
 PAPER_SOLVABLE = 0.962
 
 
-def best_overlaps(proposed: NDArray[np.number], gold: NDArray[np.number]) -> NDArray[np.float64]:
+def best_overlaps(proposed: NDArray[np.number], pair_boxes: NDArray[np.number]) -> NDArray[np.float64]:
     """Return each proposal's greatest IoU with any of a pair's boxes: (k,).
 
-    proposed: (k, 4), gold: (m, 4), m > 0: left, top, width, height in image pixels.
+    proposed: (k, 4), pair_boxes: (m, 4), m > 0: left, top, width, height in image pixels.
     """
-    return iou_matrix(to_corners(proposed), to_corners(gold)).max(axis=1)
+    return iou_matrix(to_corners(proposed), to_corners(pair_boxes)).max(axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ class RecallAccumulator:
     def __post_init__(self) -> None:
         self._counts = {threshold: np.zeros(self.limit, dtype=np.int64) for threshold in THRESHOLDS}
 
-    def add_image(self, pairs: Iterable[list[float]]) -> None:
+    def add_image(self, pair_overlaps: Iterable[list[float]]) -> None:
         """Add one image's pairs. Each pair is given as the IoU of every proposal with it, best proposal first."""
         solvable = count = 0
-        for ious in pairs:
+        for ious in pair_overlaps:
             best = np.zeros(self.limit)
             running_best = np.maximum.accumulate(np.array(ious or [0.0])[: self.limit])
             best[: len(running_best)], best[len(running_best) :] = running_best, running_best[-1]

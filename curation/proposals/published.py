@@ -99,7 +99,7 @@ def recognise_layout(path: Path, size_of: Callable[[str], Size | None]) -> BoxLa
         evidence.add(entry, size)
         if len(evidence.against) == len(BoxLayout):
             break
-    return evidence.verdict(path)
+    return evidence.decide_layout(path)
 
 
 def entry_boxes(entry: ProposalEntry, layout: BoxLayout, size: Size, *, limit: int) -> DetectedBoxes:
@@ -161,7 +161,7 @@ class _LayoutEvidence:
     def _rule_out(self, layout: BoxLayout, entry: ProposalEntry, box: RawBox) -> None:
         self.against.setdefault(layout, f"{entry.where}: box {list(box.numbers)}")
 
-    def verdict(self, path: Path) -> BoxLayout:
+    def decide_layout(self, path: Path) -> BoxLayout:
         if not self.unlabelled:
             return BoxLayout.SIZES  # every box has keys that determine its layout
         if self.largest <= 1:

@@ -84,7 +84,7 @@ class SelectiveSearch:
         channels = [_channels(small, segmentation.colour_space) for segmentation in self._segmentations]
         pairs = zip(channels, self._segmentations, strict=True)
         labels = [_segment(values, segmentation.scale) for values, segmentation in pairs]
-        corners, levels = _group_all(labels, channels)
+        corners, levels = _group_all_segmentations(labels, channels)
         corners, levels = _filter_tiny_boxes(corners, levels, small.size)
         fits = [edge_fit(corners, superpixels) for superpixels in labels]
         weights = np.mean(fits, axis=0) / np.log(levels + TOP_LEVELS)
@@ -138,7 +138,9 @@ def pick_covering_boxes(
     return candidates[chosen], np.minimum.accumulate(np.array(gains))
 
 
-def _group_all(labels: Sequence[IntArray], channels: Sequence[FloatArray]) -> tuple[IntArray, FloatArray]:
+def _group_all_segmentations(
+    labels: Sequence[IntArray], channels: Sequence[FloatArray]
+) -> tuple[IntArray, FloatArray]:
     """Return the boxes of all groupings, (m, 4), and their levels below the top of the hierarchy, (m,)."""
     boxes = []
     for superpixels, values in zip(labels, channels, strict=True):

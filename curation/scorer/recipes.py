@@ -28,7 +28,7 @@ BERTSCORE = Measure(
     label="BERTScore",
     short="BERTScore",
     better=Direction.HIGH,
-    count="instances",
+    count_key="instances",
     count_label="instances",
 )
 """Evaluated on the top retrieved inferences, on request only, since it needs a language model."""

@@ -8,7 +8,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from curation.audits.answers import SETTLEMENT_KEY, check_answers
+from curation.audits.answers import SETTLEMENT_KEY, parse_answers
 from curation.audits.codebook import Codebook
 from curation.audits.labels import ItemLabels, ItemState, ReaderLabel
 from curation.audits.sampling import Sample, SampleRecipe, SamplingMethod, draw_sample
@@ -210,7 +210,7 @@ def _get_item(audit: Audit, position: int) -> AuditItem:
 
 
 def _validate_answers(codebook: Codebook, posted: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    found = check_answers(codebook, posted)
+    found = parse_answers(codebook, posted)
     if found.errors:
         code, problem = next(iter(found.errors.items()))
         raise Refused(f"{code}: {problem}")

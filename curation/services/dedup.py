@@ -21,8 +21,8 @@ from hits.models import Image, Job, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.images.duplicates import (
-    add_duplicates,
-    mark_duplicates,
+    add_duplicate_marks,
+    replace_duplicate_marks,
     restore_duplicate_marks,
     unmark_duplicate,
 )
@@ -200,7 +200,7 @@ def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = Non
 
     Raises:
         Conflict: there is a newer run, or the run was undone.
-        Refused: as ``mark_duplicates``.
+        Refused: as ``replace_duplicate_marks``.
     """
     project = run.project
     newest = duplicates.latest_run(project)
@@ -304,10 +304,10 @@ def store_duplicate_groups(
         compared_images: images of the run; the marks of other images do not change.
 
     Raises:
-        Refused: as ``mark_duplicates``.
+        Refused: as ``replace_duplicate_marks``.
     """
     pairs, reoffered = duplicates.pairs_marked_same(project), duplicates.reoffered_image_ids(project)
-    mark_duplicates(project=project, groups=groups, examined=compared_images, by=by)
+    replace_duplicate_marks(project=project, groups=groups, examined=compared_images, by=by)
     set_aside_again = _apply_same_verdicts(project, pairs, reoffered, by)
     members = {member for group in groups.values() for member in group}
     marked = set(duplicates.images_marked_as_duplicates(project).values_list("pk", flat=True))
@@ -336,6 +336,6 @@ def _apply_same_verdicts(
         if Image.objects.filter(
             pk=duplicate.pk, duplicate_of__isnull=True
         ).exists():  # not set aside by an earlier pair
-            add_duplicates(project=project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
+            add_duplicate_marks(project=project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
             count += 1
     return count

@@ -161,7 +161,7 @@ def set_leaked_image_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
     """
     review_leaked_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
     kept, duplicate = choose_kept_image(pair.first, pair.second)
-    duplicates.add_duplicates(project=kept.project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
+    duplicates.add_duplicate_marks(project=kept.project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
     duplicate.refresh_from_db()
     return duplicate
 

@@ -15,7 +15,7 @@ from curation.proposals.detector import (
     DEFAULT_LIMIT,
     BoxRow,
     DetectorUnavailable,
-    check_detector_name,
+    validate_detector_name,
 )
 from curation.selectors.jobs import OVERLAPS, PROPOSALS
 from hits.models import Image, Job, Project
@@ -45,7 +45,7 @@ class ProposalOptions:
 
     def __post_init__(self) -> None:
         try:
-            check_detector_name(self.detector)
+            validate_detector_name(self.detector)
         except DetectorUnavailable as error:
             raise Refused(str(error)) from error
         if not 1 <= self.limit <= MAX_BOXES:

@@ -277,7 +277,7 @@ class ImageImport:
         SourceRecord.objects.bulk_create(records)
 
     def _has_accepted_size(self, item: _DecodedImage) -> bool:
-        decoded = item.prepared.decoded
+        decoded = item.prepared.reencoded
         if decoded is None:  # already in the project; its row has the size
             return True
         return self._has_size(item.image, (decoded.width, decoded.height))
@@ -285,7 +285,7 @@ class ImageImport:
     def _has_size(self, image: SourceImage, size: tuple[int, int]) -> bool:
         try:
             resized = self._options.sizes is AcceptedSizes.RESIZED
-            check_size((image.width, image.height), size, resized=resized)
+            check_size((image.width, image.height), size, allow_resized=resized)
         except InvalidInput as error:
             self._skip(f"{image.location}: {error}")
             return False

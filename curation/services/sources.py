@@ -78,8 +78,8 @@ def spec_source(spec: CollectionSpec) -> Source:
 def split_warning(spec: CollectionSpec) -> str:
     """Return a warning for a spec that has no list of splits; otherwise empty."""
     if isinstance(spec, VisualGenomeSource):
-        return visual_genome.split_warning(spec)
-    return vcr.split_warning(spec)
+        return visual_genome.missing_splits_warning(spec)
+    return vcr.missing_splits_warning(spec)
 
 
 def spec_from_json(source: str, stored: Mapping[str, Any]) -> CollectionSpec:

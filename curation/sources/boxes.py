@@ -21,18 +21,18 @@ class FittedRegions:
     dropped: int
 
 
-def check_size(stated: Size, stored: Size, *, resized: bool) -> None:
+def check_size(stated: Size, stored: Size, *, allow_resized: bool) -> None:
     """Check that an image has its published size.
 
     Args:
-        resized: accept another size with the same aspect ratio to within one pixel.
+        allow_resized: accept another size with the same aspect ratio to within one pixel.
 
     Raises:
         InvalidInput: the size differs, so boxes would not fit.
     """
-    if stated == stored or (resized and _has_same_aspect_ratio(stated, stored)):
+    if stated == stored or (allow_resized and _has_same_aspect_ratio(stated, stored)):
         return
-    hint = "get the published file" if resized else "get the published file, or allow resized copies"
+    hint = "get the published file" if allow_resized else "get the published file, or allow resized copies"
     raise InvalidInput(
         f"the collection says {stated[0]} × {stated[1]}, the file is {stored[0]} × {stored[1]}; {hint}"
     )
@@ -52,14 +52,14 @@ def fit_regions(regions: Sequence[SourceRegion], stated: Size, stored: Size) -> 
     """
     fitted, clipped = [], 0
     for region in regions:
-        box, cut = _fit(region.box, stated, stored)
+        box, cut = _fit_box(region.box, stated, stored)
         if box is not None:
             fitted.append({"id": region.id, "box": box, "text": region.text})
             clipped += cut
     return FittedRegions(fitted, clipped, len(regions) - len(fitted))
 
 
-def _fit(box: Sequence[float], stated: Size, stored: Size) -> tuple[list[int] | None, bool]:
+def _fit_box(box: Sequence[float], stated: Size, stored: Size) -> tuple[list[int] | None, bool]:
     x_scale, y_scale = stored[0] / stated[0], stored[1] / stated[1]
     left, top = math.floor(box[0] * x_scale + ROUNDING), math.floor(box[1] * y_scale + ROUNDING)
     right, bottom = math.ceil(box[2] * x_scale - ROUNDING), math.ceil(box[3] * y_scale - ROUNDING)

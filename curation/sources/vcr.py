@@ -102,7 +102,7 @@ class _Metadata:
     objects: tuple[SourceRegion, ...]
 
 
-def find_vcr_source(folder: Path, named: Mapping[str, str]) -> VcrSource:
+def find_vcr_source(folder: Path, annotation_paths: Mapping[str, str]) -> VcrSource:
     """Return the copy in a folder that contains ``vcr1images``, with the named annotation files by split.
 
     By default the annotation files in the folder are used. A folder without ``vcr1images`` is taken as the image
@@ -111,10 +111,10 @@ def find_vcr_source(folder: Path, named: Mapping[str, str]) -> VcrSource:
     images = folder / IMAGES_FOLDER
     expected = {split: folder / f"{split}.jsonl" for split in SPLITS}
     found = {split: str(path) for split, path in expected.items() if path.is_file()}
-    return VcrSource(str(images if images.is_dir() else folder), annotations=dict(named) or found)
+    return VcrSource(str(images if images.is_dir() else folder), annotations=dict(annotation_paths) or found)
 
 
-def split_warning(source: VcrSource, count: int | None = None) -> str:
+def missing_splits_warning(source: VcrSource, count: int | None = None) -> str:
     """Return a warning if no annotation file gives the splits, else an empty text.
 
     count: number of selected images, if known.
@@ -137,9 +137,9 @@ def read_vcr(source: VcrSource, *, report_progress: ProgressCallback = lambda _:
     return _VcrReader(source, report_progress).plan()
 
 
-def count_entities(objects: Sequence[SourceRegion], count: EntityCountRule) -> int:
+def count_entities(objects: Sequence[SourceRegion], rule: EntityCountRule) -> int:
     """Return the number of unique entities among the detected objects."""
-    if count is EntityCountRule.NAMES:
+    if rule is EntityCountRule.NAMES:
         return len({item.text for item in objects})
     return len({(item.text, item.box) for item in objects})
 
@@ -173,7 +173,7 @@ class _VcrReader:
             names = objects.get(image.source_id)
             return _read_metadata(self._folder / metadata, str(metadata), names).objects
 
-        warning = split_warning(self._source, len(images)) if images else ""
+        warning = missing_splits_warning(self._source, len(images)) if images else ""
         return self._scan.make_plan(images, regions, warning=warning)
 
     def _read_annotations(self) -> dict[str, _NamedImage]:

@@ -70,7 +70,7 @@ class VisualGenomeSource:
     within: str = ""
 
 
-def split_warning(source: VisualGenomeSource, count: int | None = None) -> str:
+def missing_splits_warning(source: VisualGenomeSource, count: int | None = None) -> str:
     """Return a warning if no list gives the splits, since Visual Genome has none; else an empty text.
 
     count: number of selected images, if known.
@@ -121,9 +121,9 @@ class _VisualGenomeReader:
                     image = self._make_image(record, image_id, location)
                     if self._is_selected(image_id, splits, allowed):
                         images.append((image, splits.get(image_id) or self._source.rest or DEFAULT_SPLIT))
-        self._check_known("the lists of splits", set(splits) - known)
-        self._check_known("the lists of allowed images", allowed - known)
-        selected = self._find_files(images, present)
+        self._refuse_or_count_unknown("the lists of splits", set(splits) - known)
+        self._refuse_or_count_unknown("the lists of allowed images", allowed - known)
+        selected = self._select_existing_images(images, present)
         return self._make_plan_with_regions(selected, known)
 
     def _records(self) -> Iterator[tuple[str, Any]]:
@@ -163,7 +163,7 @@ class _VisualGenomeReader:
             return False
         return True
 
-    def _find_files(
+    def _select_existing_images(
         self, images: Sequence[tuple[SourceImage, str]], present: Mapping[str, set[str]]
     ) -> list[SourceImage]:
         """Return the images whose files exist, with path and split, up to the limit."""
@@ -184,7 +184,7 @@ class _VisualGenomeReader:
         )
         return selected
 
-    def _check_known(self, lists: str, unknown: set[str]) -> None:
+    def _refuse_or_count_unknown(self, lists: str, unknown: set[str]) -> None:
         self._scan.refuse_or_count_unknown(
             unknown,
             message_start=f"{lists} name image",
@@ -199,7 +199,7 @@ class _VisualGenomeReader:
             images = [replace(image, regions_at=locations.get(image.source_id)) for image in images]
         without = sum(image.regions_at is None for image in images) if self._regions else 0
         notes = [f"{without} images have no regions in {self._regions}"] if without else []
-        warning = split_warning(self._source, len(images)) if images else ""
+        warning = missing_splits_warning(self._source, len(images)) if images else ""
         return self._scan.make_plan(images, self._read_regions, notes=notes, warning=warning)
 
     def _locate_regions(self, known: set[str]) -> dict[str, tuple[int, int]]:

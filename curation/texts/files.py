@@ -28,13 +28,13 @@ def read_scores(path: Path) -> dict[Score, float]:
         key = (str(row["id"]).strip(), field)
         if key in found:
             raise InvalidInput(f"{location}: the {field} of {key[0]} is scored twice; keep one row")
-        found[key] = _score(row["score"], location)
+        found[key] = _parse_score(row["score"], location)
     if not found:
         raise InvalidInput("scores: the file has no rows; give id, field and score in each")
     return found
 
 
-def _score(raw: Any, location: str) -> float:
+def _parse_score(raw: Any, location: str) -> float:
     try:
         value = float(raw) if not isinstance(raw, bool) else math.nan
     except (TypeError, ValueError):

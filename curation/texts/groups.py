@@ -44,10 +44,10 @@ class TextGroup:
     members: tuple[int, ...]
 
 
-def count_copies(texts: Sequence[str], *, listed: int) -> CopyCounts:
+def count_copies(texts: Sequence[str], *, max_listed: int) -> CopyCounts:
     """Count exact copies (character by character).
 
-    listed: the number of repeated texts to list; ties are ordered by first index.
+    max_listed: the number of repeated texts to list; ties are ordered by first index.
     """
     counts = Counter(texts)
     first: dict[str, int] = {}
@@ -55,11 +55,11 @@ def count_copies(texts: Sequence[str], *, listed: int) -> CopyCounts:
         first.setdefault(text, index)
     repeated = [RepeatedText(first[text], count) for text, count in counts.items() if count > 1]
     repeated.sort(key=lambda copy: (-copy.count, copy.first))
-    return CopyCounts(len(texts), len(counts), len(repeated), tuple(repeated[:listed]))
+    return CopyCounts(len(texts), len(counts), len(repeated), tuple(repeated[:max_listed]))
 
 
 def largest_groups(
-    labels: NDArray[np.integer], kept: NDArray[np.integer], *, listed: int
+    labels: NDArray[np.integer], kept: NDArray[np.integer], *, max_listed: int
 ) -> tuple[TextGroup, ...]:
     """Return the largest clusters, largest first, without clusters of one.
 
@@ -74,7 +74,7 @@ def largest_groups(
     if len(kept) != len(keeper) or (keeper < 0).any():
         raise InvalidInput(f"kept: {len(kept)} of {len(keeper)} clusters; keep one text of each cluster")
     sizes = np.bincount(labels)
-    chosen = [int(label) for label in np.argsort(-sizes, kind="stable")[:listed] if sizes[label] > 1]
+    chosen = [int(label) for label in np.argsort(-sizes, kind="stable")[:max_listed] if sizes[label] > 1]
     order = np.argsort(labels, kind="stable")
     ends = np.cumsum(sizes)
     return tuple(

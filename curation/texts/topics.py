@@ -65,26 +65,28 @@ def top_columns(weights: NDArray[np.floating], count: int) -> NDArray[np.int64]:
     return np.argsort(-weights, axis=1, kind="stable")[:, :count].astype(np.int64)
 
 
-def coherence(columns: Sequence[int], together: NDArray[np.integer], texts: int) -> float | None:
+def coherence(columns: Sequence[int], together: NDArray[np.integer], text_count: int) -> float | None:
     """Return the mean normalised pointwise mutual information of a topic's words, -1 to 1.
 
     1: the words always occur together; 0: as by chance; -1: never in the same text. ``None`` with fewer than two
     words.
-    columns: the topic's words. together: (v, v), the number of ``texts`` in which both words occur; the diagonal
+    columns: the topic's words. together: (v, v), the number of texts in which both words occur; the diagonal
     counts single words. Source: Lau et al. 2014, doi:10.3115/v1/E14-1056.
     """
     pairs = [(a, b) for index, a in enumerate(columns) for b in columns[index + 1 :]]
     if not pairs:
         return None
-    return float(np.mean([_npmi(together[a, a], together[b, b], together[a, b], texts) for a, b in pairs]))
+    return float(
+        np.mean([_npmi(together[a, a], together[b, b], together[a, b], text_count) for a, b in pairs])
+    )
 
 
-def _npmi(first: int, second: int, both: int, texts: int) -> float:
+def _npmi(first: int, second: int, both: int, text_count: int) -> float:
     if both == 0:
         return -1.0
-    if both == texts:
+    if both == text_count:
         return 1.0
-    return float(np.log(both * texts / (first * second)) / -np.log(both / texts))
+    return float(np.log(both * text_count / (first * second)) / -np.log(both / text_count))
 
 
 def clearest_pairs(

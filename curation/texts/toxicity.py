@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from curation.texts.words import word_set, word_spans
+from curation.texts.words import parse_word_set, word_spans
 from hits.hints.word_lists import PROFANITY
 
 
@@ -40,29 +40,29 @@ HARMLESS_FACTOR = 1 / 3  # of a word's weight, if the text has a word that makes
 # remarks about death. It misses most of what a trained model would see, and it cannot tell who is meant.
 _WORDS = {
     WordGroup.SWEARING: frozenset(PROFANITY),
-    WordGroup.SEXUAL: word_set("""
+    WordGroup.SEXUAL: parse_word_set("""
         boob boobs breasts brothel erotic genitals hooker hookers horny kinky lewd naked nude nudity orgy
         orgasm penis porn porno pornography promiscuous prostitute prostitutes seductive seductively sex
         sexual sexually sexy stripper strippers topless vagina
         """),
-    WordGroup.STIGMA: word_set("""
+    WordGroup.STIGMA: parse_word_set("""
         chubby crazy creepy cripple crippled crossdresser deranged disgusting dumb fat fatso fatty freak
         freaks fugly gross hideous homo idiot idiots imbecile insane lard loser losers lunatic lunatics
         midget midgets obese overweight psycho psychopath pathetic savage savages schizo stupid ugly weirdo
         weirdos
         """),
-    WordGroup.HARM: word_set("""
+    WordGroup.HARM: parse_word_set("""
         abuse abused abusive assault assaulted corpse dead deadly death die dies dying execute executed gore
         gory hang hanged hate hates kill killed killer killers killing kills lynch molest molested murder
         murdered murderer rape raped rapist shoot slaughter stab stabbed strangle strangled suicidal suicide
         terrorist terrorists torture tortured
         """),
-    WordGroup.SOILED: word_set("""
+    WordGroup.SOILED: parse_word_set("""
         dirty drunk drunken dump filthy foul nasty pee poop poor scum sleazy slob slobs smelly stinks stinky
         trash trashy urine vomit
         """),
 }
-_OBJECT_WORDS = word_set("""
+_OBJECT_WORDS = parse_word_set("""
     bathroom bathtub bike boat boots bottle bowl bowls boots bucket building bus car carpet ceiling clothes
     clothing couch counter cup cups dish dishes dog door fabric feet floor fork glass glasses glove gloves
     grill hair hands house jacket jeans kitchen knife laundry mirror mop mud oven pan pans pants paws plate
@@ -70,38 +70,38 @@ _OBJECT_WORDS = word_set("""
     table tile tiles tire tires toilet towel towels train truck van vehicle wall walls water wheel wheels
     window windows
     """)
-_PLANT_WORDS = word_set(
+_PLANT_WORDS = parse_word_set(
     "battery branch branches end flower flowers garden grass ground leaf leaves limbs phone plant plants tree trees"
 )
 # A word of the list is probably harmless in a text with one of these: "a dirty spoon", "a dead tree".
 HARMLESS_NEIGHBOURS = {
     "dirty": _OBJECT_WORDS,
     "filthy": _OBJECT_WORDS,
-    "nasty": _OBJECT_WORDS | word_set("fall rain storm weather wind"),
-    "trash": word_set(
+    "nasty": _OBJECT_WORDS | parse_word_set("fall rain storm weather wind"),
+    "trash": parse_word_set(
         "bag bags bin bins can cans collected collection container containers day garbage recycling truck"
     ),
-    "dump": word_set("bed load truck trucks"),
-    "poor": word_set("condition light lighting quality reception service soil visibility weather"),
-    "pee": word_set("dog dogs puppy"),
-    "poop": word_set("bag bags bird birds dog dogs horse pigeon"),
+    "dump": parse_word_set("bed load truck trucks"),
+    "poor": parse_word_set("condition light lighting quality reception service soil visibility weather"),
+    "pee": parse_word_set("dog dogs puppy"),
+    "poop": parse_word_set("bag bags bird birds dog dogs horse pigeon"),
     "dead": _PLANT_WORDS,
-    "die": _PLANT_WORDS | word_set("cast cut dice"),
+    "die": _PLANT_WORDS | parse_word_set("cast cut dice"),
     "dying": _PLANT_WORDS,
-    "hang": word_set(
+    "hang": parse_word_set(
         "clothes coat coats curtain curtains decorations glider hook hooks laundry out picture pictures"
     ),
-    "shoot": word_set(
+    "shoot": parse_word_set(
         "ball basketball basket commercial film hoop hoops movie photo photograph picture pictures video"
     ),
-    "kill": word_set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
-    "killing": word_set("bacteria bugs germs time weeds"),
-    "fat": word_set("content free low meat milk steak"),
-    "gross": word_set("weight"),
-    "crazy": word_set("colors colours hair hat pattern shirt socks weather"),
-    "naked": word_set("branches eye tree trees"),
-    "hate": word_set("broccoli rain snow vegetables"),
-    "ugly": word_set("sweater sweaters"),
+    "kill": parse_word_set("bacteria bug bugs flies germs insects mosquitoes time weeds"),
+    "killing": parse_word_set("bacteria bugs germs time weeds"),
+    "fat": parse_word_set("content free low meat milk steak"),
+    "gross": parse_word_set("weight"),
+    "crazy": parse_word_set("colors colours hair hat pattern shirt socks weather"),
+    "naked": parse_word_set("branches eye tree trees"),
+    "hate": parse_word_set("broccoli rain snow vegetables"),
+    "ugly": parse_word_set("sweater sweaters"),
 }  # fmt: skip
 
 

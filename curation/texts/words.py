@@ -6,19 +6,19 @@ from collections.abc import Collection, Iterator
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
-def word_set(text: str) -> frozenset[str]:
+def parse_word_set(text: str) -> frozenset[str]:
     """Return the words of a list that is written as one text."""
     return frozenset(text.split())
 
 
 # Words without a topic that inferences often use and scikit-learn's stop words lack: hedges, and light verbs.
-HEDGE_WORDS = word_set("""
+HEDGE_WORDS = parse_word_set("""
     ago anybody away did does doing everybody gets getting goes going gone got having inside just kind later let like
     likely lot lots maybe near need needs outside possibly probably puts quite really recently shall somebody soon
     sort suggest suggests theirs thing things way yes
     """)
 # scikit-learn's stop words that photos can show. Problems of its list: Nothman et al. 2018, doi:10.18653/v1/W18-2502.
-VISIBLE_WORDS = word_set("bill bottom cry empty fire front full mill side system thick thin top")
+VISIBLE_WORDS = parse_word_set("bill bottom cry empty fire front full mill side system thick thin top")
 _ENDINGS = frozenset(("s", "d", "ll", "ve", "re", "m"))
 MIN_WORD_LENGTH = 2  # letters of a topical word
 

@@ -68,12 +68,14 @@ def export_version(
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
     if _is_exported(folder, version, regions=regions) and not (real and version.rehearsal):
         return _read_export(folder)
-    check_target(folder, rehearsal=version.rehearsal, real=real)
+    check_export_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with partial_folder(folder) as partial:
             partial.mkdir()
-            files = [write_file(partial, name, pieces) for name, pieces in _files(version, regions=regions)]
+            files = [
+                write_file(partial, name, pieces) for name, pieces in _export_files(version, regions=regions)
+            ]
             manifest = _manifest(version, files)
             if regions:
                 written = {file.name for file in files}
@@ -88,7 +90,7 @@ def export_version(
     return WrittenExport(folder, version.manifest_sha256, tuple(files))
 
 
-def check_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
+def check_export_target(folder: Path, *, rehearsal: bool, real: bool = False) -> None:
     """Check that a version could be written into ``folder``.
 
     Raises:
@@ -137,16 +139,16 @@ def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, An
     }
 
 
-def _files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
+def _export_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
     yield from family_of_version(version).files(version, regions=regions)
-    yield ANNOTATORS, _annotators(version)
+    yield ANNOTATORS, _annotator_lines(version)
     yield STATISTICS, [pretty_json(version.statistics)]
     yield SEAL, seal_file_lines(version)
     if version.rehearsal:
         yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
 
 
-def _annotators(version: DatasetVersion) -> Iterator[bytes]:
+def _annotator_lines(version: DatasetVersion) -> Iterator[bytes]:
     authors = {part.name: part.authors for part in family_of_version(version).parts}
     rows = VersionRow.objects.filter(version=version).order_by("pk")
     found = rows.values_list("part", "instance_id", "workers").iterator(chunk_size=_CHUNK_SIZE)

@@ -26,8 +26,10 @@ def allows_redistribution(licence: str) -> bool:
     return bool(_OPEN.match(licence))
 
 
-def photo_rows(version: DatasetVersion, urls: Collection[str], *, choice: str) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each photo with one of ``urls``, in the version's order. choice: of ``PHOTO_CHOICES``.
+def photo_rows(
+    version: DatasetVersion, urls: Collection[str], *, photo_choice: str
+) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each photo with one of ``urls``, in the version's order. photo_choice: of ``PHOTO_CHOICES``.
 
     ``file`` is its file name, or null if it may not be redistributed; ``image`` is its name in instances.
     """
@@ -41,8 +43,8 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, choice: str) -
         if image is None:  # taken down since: only its name is given
             yield dict.fromkeys(FIELDS) | {"image": row.url, "sha256": row.sha256, "source": ""}
             continue
-        is_included = choice == ALL_PHOTOS or (
-            choice == LICENSED_PHOTOS and allows_redistribution(image.licence)
+        is_included = photo_choice == ALL_PHOTOS or (
+            photo_choice == LICENSED_PHOTOS and allows_redistribution(image.licence)
         )
         ending = str(image.file.name).rpartition(".")[2]
         yield {
@@ -58,7 +60,7 @@ def photo_rows(version: DatasetVersion, urls: Collection[str], *, choice: str) -
         }
 
 
-def photo_counts(rows: list[dict[str, Any]]) -> dict[str, int]:
+def count_photos_by_availability(rows: list[dict[str, Any]]) -> dict[str, int]:
     """Return the numbers of photos that are included, that are listed by their source, and that are unavailable."""
     included = sum(row["file"] is not None for row in rows)
     sourced = sum(row["file"] is None and bool(row["source"]) for row in rows)

@@ -61,7 +61,7 @@ def _match_part(name: str, parts: Sequence[str]) -> str | None:
 
 def _read_seal(folder: Path) -> Spool:
     seal = Spool(_SCHEMA)
-    for number, line in _lines(folder / "seal.jsonl"):
+    for number, line in _read_numbered_lines(folder / "seal.jsonl"):
         if "image" in line:
             seal.run("INSERT INTO image VALUES (?, ?)", (line["image"], line["sha256"]))
         elif "row" in line:
@@ -82,7 +82,7 @@ def _check_rows(folder: Path, name: str, part: str, seal: Spool) -> None:
 
 
 def _check_annotators(folder: Path, seal: Spool) -> None:
-    for number, line in _lines(folder / "annotators.jsonl"):
+    for number, line in _read_numbered_lines(folder / "annotators.jsonl"):
         part, key = line.pop("part"), line.pop("instance_id")
         sealed = seal.first_value("SELECT annotators FROM sealed WHERE part = ? AND id = ?", (part, key))
         if annotators_sha256(key, line.pop("workers", None) or list(line.values())) != sealed:
@@ -95,7 +95,7 @@ def _check_images(folder: Path, seal: Spool) -> None:
             raise InvalidInput(f"{url}: is missing, or differs from the sealed image")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_numbered_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             yield number, json.loads(line)

@@ -65,7 +65,7 @@ def seal_lines(
 
     They are sorted on disk, so memory use is constant.
     """
-    yield _line(
+    yield _json_line(
         {
             "format": FORMAT if header.selection is not None else FORMAT_WITHOUT_SELECTION,
             "project": header.project,
@@ -76,17 +76,17 @@ def seal_lines(
         }
     )
     if header.selection is not None:
-        yield _line({"selection": header.selection})
+        yield _json_line({"selection": header.selection})
     yield from sorted_by_key((image.url, _image_line(image)) for image in images)
     yield from sorted_by_key((f"{row.part}\0{row.instance_id}", _row_line(row)) for row in rows)
 
 
 def _image_line(image: SealedImage) -> bytes:
-    return _line({"image": image.url, "sha256": image.sha256, "facts": image.facts})
+    return _json_line({"image": image.url, "sha256": image.sha256, "facts": image.facts})
 
 
 def _row_line(row: SealedRow) -> bytes:
-    return _line(
+    return _json_line(
         {
             "part": row.part,
             "row": row.instance_id,
@@ -105,5 +105,5 @@ def seal_sha256(lines: Iterable[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _line(value: dict[str, Any]) -> bytes:
+def _json_line(value: dict[str, Any]) -> bytes:
     return canonical_json(value) + b"\n"

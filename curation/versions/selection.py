@@ -127,8 +127,8 @@ def _parse_decisions(raw: Any) -> DecisionChoice:
     return DecisionChoice(
         run=_parse_number(raw.get("run"), f"{path}.run"),
         dimensions=dimensions,
-        keep_not_judged=_parse_in_or_out(raw.get("not_judged", "out"), f"{path}.not_judged"),
-        keep_undecided=_parse_in_or_out(raw.get("undecided", "out"), f"{path}.undecided"),
+        keep_not_judged=_parse_is_in(raw.get("not_judged", "out"), f"{path}.not_judged"),
+        keep_undecided=_parse_is_in(raw.get("undecided", "out"), f"{path}.undecided"),
     )
 
 
@@ -165,7 +165,7 @@ def _parse_names(raw: Any, path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(raw))
 
 
-def _parse_in_or_out(raw: Any, path: str) -> bool:
+def _parse_is_in(raw: Any, path: str) -> bool:
     if raw not in ("in", "out"):
         raise InvalidInput(f"{path}: {raw!r}; use in or out")
     return bool(raw == "in")

@@ -48,8 +48,8 @@ class SelectionFilter:
             run = get_decision_run(project, record_types, selection.decisions)
             if spec_of(run.kind).record_type == record_type:
                 self._decisions = selection.decisions
-                self._read_decisions(run, selection.decisions)
-        self._marked = {pk for audit in selection.audits for pk in _marked_records(project, audit)}
+                self._load_decisions(run, selection.decisions)
+        self._marked = {pk for audit in selection.audits for pk in _marked_record_keys(project, audit)}
 
     def exclusion_reason(self, record: Record) -> tuple[ExclusionReason, tuple[ExclusionReason, ...]] | None:
         """Return why a record is excluded, with further reasons, or ``None`` if it is selected."""
@@ -71,7 +71,7 @@ class SelectionFilter:
         if undecided and not choice.keep_undecided:
             yield ExclusionReason.UNDECIDED
 
-    def _read_decisions(self, run: DecisionRun, choice: DecisionChoice) -> None:
+    def _load_decisions(self, run: DecisionRun, choice: DecisionChoice) -> None:
         rows = ItemDecision.objects.filter(run=run, dimension__in=choice.dimensions).order_by("item")
         by_item = rows.values_list("item").annotate(
             judged=Count("pk"),
@@ -127,7 +127,7 @@ def _check_audit_choice(audit: Audit, choice: AuditChoice) -> None:
         )
 
 
-def _marked_records(project: Project, choice: AuditChoice) -> set[int]:
+def _marked_record_keys(project: Project, choice: AuditChoice) -> set[int]:
     """Return the keys of the records marked by enough readers of an audit."""
     audit = Audit.objects.filter(project=project, pk=choice.audit).first()
     if audit is None:

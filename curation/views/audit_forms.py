@@ -50,7 +50,10 @@ class AuditForm(PageForm):
     split = choice_field("Split", required=False)
     analysis = choice_field("Scores", required=False)
     seed = integer_field(
-        "Seed", "Draws the pairs and their order. It is stored with the audit.", low=0, high=MAX_SEED
+        "Seed",
+        "The pairs and their order are drawn with this seed. It is stored with the audit.",
+        low=0,
+        high=MAX_SEED,
     )
     readers = integer_field("Readers per pair", low=1, high=MAX_READERS, initial=2)
 

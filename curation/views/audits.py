@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation.audits.answers import check_answers
+from curation.audits.answers import parse_answers
 from curation.audits.codebook import Codebook
 from curation.audits.export import csv_columns, csv_rows
 from curation.audits.figures import count_by_state
@@ -88,7 +88,8 @@ def _create(request: HttpRequest, project: Project, form: AuditForm) -> HttpResp
         readers=form.cleaned_data["readers"],
     )
     messages.success(
-        request, f"{audit.name} is open for reading.{_describe_missing(audit.sample['missing'])}"
+        request,
+        f"{audit.name} is open; readers can label its pairs.{_describe_missing(audit.sample['missing'])}",
     )
     return redirect("curation-audit", project.slug, audit.pk)
 
@@ -160,7 +161,7 @@ def audit_item(request: HttpRequest, audit: Audit, position: int) -> HttpRespons
     errors: Mapping[str, str] = {}
     given = parts.posted_answers(request.POST, codebook)
     if request.method == "POST":
-        errors = check_answers(codebook, given).errors
+        errors = parse_answers(codebook, given).errors
         if not errors:
             return _save_label(request, audit, position, given)
     queue = selectors.audit_queue(audit, signed_in_user(request), position)
@@ -219,7 +220,7 @@ def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpRespo
     errors: Mapping[str, str] = {}
     given = parts.posted_answers(request.POST, codebook)
     if request.method == "POST":
-        errors = check_answers(codebook, given).errors
+        errors = parse_answers(codebook, given).errors
         if not errors:
             return _settle(request, audit, position, given)
     labelled_item, item = (

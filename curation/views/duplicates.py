@@ -86,7 +86,7 @@ def set_run_duplicates_aside(request: HttpRequest, project: Project, run_id: int
     run = get_object_or_404(DuplicateRun, pk=run_id, project=project)
     with action_messages(request, "Not done"):
         marks = services.set_aside_duplicates(run=run, by=signed_in_user(request))
-        effect = "Batches launched from now on leave them out."
+        effect = "Batches launched from now on leave these photos out."
         messages.success(request, f"Set aside: {marks.marked:,}. {effect}")
     return redirect("curation", project.slug)
 

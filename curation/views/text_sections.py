@@ -23,8 +23,8 @@ TAKEN_DOWN = "(its photo was taken down)"
 PAPER_HARMLESS = "The share of Hessel et al. (2022) is 89%."  # Hessel et al. 2022, appendix A.4
 COHERENCE_NOTE = (
     "Coherence is the mean NPMI of a topic’s ten most probable words: −1 if they never share a text, 0 by chance, 1 "
-    "if they only occur together. Short texts rarely hold two of them, so expect low values. Perplexity compares "
-    "analyses of the same texts only; lower is better."
+    "if they only occur together. Short texts rarely hold two of these words, so expect low values. Compare the "
+    "perplexity only between analyses of the same texts; lower is better."
 )
 WORD_LIST_NOTE = "A word list is not a model: it matches whole words, whatever they mean."
 SCORE_NOTE = "Scores only order the queue; they prove nothing."
@@ -169,7 +169,7 @@ def _copies_table(project: Project, row: TextAnalysis, copies: list[list[int]]) 
     rows = []
     for pk, count in copies:
         title = f"{count} copies, {max(0, count - cap)} beyond the cap"
-        strip = share_strip(count / largest, within=min(count, cap) / largest, summary=title)
+        strip = share_strip(count / largest, darker_share=min(count, cap) / largest, summary=title)
         rows.append([Cell(_text(known, pk, row)), Cell(chart=strip, kind="plot"), Cell(f"{count:,}")])
     return Table(("Text", "", "Copies"), rows, (2,), caption="The most copied texts")
 

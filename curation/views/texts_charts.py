@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.charts.chart import Chart
 from hits.charts.coefficients import HEAT_STEPS
-from hits.charts.flows import FlowSide, flow_chart
+from hits.charts.flows import FlowSide, flow_chart_and_undrawn_count
 from hits.charts.histograms import histogram, overlaid_histograms
 from hits.charts.scale import decimal_text
 
@@ -41,7 +41,7 @@ def topic_flow_chart(result: Mapping[str, Any]) -> tuple[Chart, int]:
         for name in ("clues", "inferences")
     )
     largest = max(range(len(counts)), key=lambda row: sum(counts[row]))
-    return flow_chart(
+    return flow_chart_and_undrawn_count(
         counts,
         FlowSide(clues, "pairs"),
         FlowSide(inferences, "pairs"),

@@ -151,7 +151,7 @@ class ToxicityForm(AnalysisForm):
     )
     label = text_field(
         "Toxic label",
-        "The classifier’s label for toxic texts. Needed if none is called toxic or toxicity.",
+        "The classifier’s label for toxic texts. Needed if no label is called toxic or toxicity.",
         required=False,
         max_length=60,
     )

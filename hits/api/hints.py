@@ -42,5 +42,5 @@ class HintsView(HitPageView):
                 "This task is about your own work, or you judged it before, so somebody else has to do it."
             )
         model = _encoder if settings.HINTS_NLI_MODEL else None
-        found = hints.draft_hints(hit, draft, encoder=_encoder, model=model)
+        found = hints.draft_hints(hit, draft, encoder=_encoder, contradiction_model=model)
         return Response({"hints": [hint.as_dict() for hint in found]})

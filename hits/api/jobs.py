@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from hits.domain.states import OPEN_JOB_STATES, Role
 from hits.models import Job
-from hits.selectors.jobs import job_progress, job_speed_label
+from hits.selectors.jobs import job_done_and_total, job_speed_label
 from hits.selectors.roles import has_role
 
 MAX_LINES = 200
@@ -41,7 +41,7 @@ class JobView(APIView):
 
 
 def _summary_json(job: Job) -> dict[str, Any]:
-    done, total = job_progress(job)
+    done, total = job_done_and_total(job)
     return {
         "id": job.pk,
         "title": job.title,

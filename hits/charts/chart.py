@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from hits.charts.scale import Scale, decimal_text, spread_labels, svg_pixels
+from hits.charts.scale import Scale, decimal_text, spread_label_positions, svg_pixels
 
 TOP, WIDTH = 14.0, 1000.0  # pixels above a plot area; width of the SVG view box of curves
 BELOW, BELOW_WITH_LABEL = 26, 42  # pixels below it: for ticks, and for ticks with an axis label
@@ -210,13 +210,13 @@ class PlotArea:
         values = [self.y_scale.low + (self.y_scale.high - self.y_scale.low) * index / 4 for index in range(5)]
         return [Tick(svg_pixels(self.y(value)), format_value(value)) for value in values]
 
-    def end_labels(self, lines: Sequence[tuple[float, str]], *, strong: int | None = 0) -> list[Label]:
+    def end_labels(self, lines: Sequence[tuple[float, str]], *, strong_index: int | None = 0) -> list[Label]:
         """Return labels to the right of lines, at the lines' last values, moved apart so that none overlap."""
-        heights = spread_labels(
+        heights = spread_label_positions(
             [self.y(value) for value, _ in lines], top=self.top, bottom=self.top + self.height
         )
         return [
-            Label("100%", svg_pixels(y), text, dx=8, kind="strong" if index == strong else "")
+            Label("100%", svg_pixels(y), text, dx=8, kind="strong" if index == strong_index else "")
             for index, (y, (_, text)) in enumerate(zip(heights, lines, strict=True))
         ]
 

@@ -23,7 +23,7 @@ class FlowSide:
     unit: str
 
 
-def flow_chart(
+def flow_chart_and_undrawn_count(
     counts: Sequence[Sequence[int]],
     left: FlowSide,
     right: FlowSide,

@@ -26,11 +26,11 @@ class PayPoint:
     mean: int | None = None
 
 
-def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | None:
+def pay_chart(points: Sequence[PayPoint], *, target: int, x_unit: str) -> Chart | None:
     """Return pay per hour as a line chart from zero; ``None`` for fewer than two points.
 
     A point far above the others is drawn at the upper end with its value, so that it does not flatten the rest.
-    ``by`` is what the x axis counts, such as ``day``.
+    ``x_unit`` is what the x axis counts, such as ``day``.
     """
     if len(points) < 2:  # noqa: PLR2004 - a line needs two ends
         return None
@@ -50,7 +50,7 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
     beyond = _overflow_labels(plot, points)
     return Chart(
         summary=(
-            f"Pay per hour by {by}, {first.label} to {last.label}: from ${first.median / 100:.2f} "
+            f"Pay per hour by {x_unit}, {first.label} to {last.label}: from ${first.median / 100:.2f} "
             f"to ${last.median / 100:.2f}. Target ${target / 100:.2f}."
         ),
         height=HEIGHT,
@@ -68,7 +68,7 @@ def pay_chart(points: Sequence[PayPoint], *, target: int, by: str) -> Chart | No
         labels=[*plot.end_labels(ends), *beyond],
         note="▲ marks a value beyond the axis; the number is that value." if beyond else "",
         table=Table(
-            (by.capitalize(), "Median, $/h", "Mean, $/h"),
+            (x_unit.capitalize(), "Median, $/h", "Mean, $/h"),
             [
                 (p.label, f"{p.median / 100:.2f}", "–" if p.mean is None else f"{p.mean / 100:.2f}")
                 for p in points

@@ -57,7 +57,7 @@ def scale_with_round_quarters(value: float, *, unit: float = 1.0) -> Scale:
     return Scale(0.0, 4 * step * unit)
 
 
-def spread_labels(positions: Sequence[float], *, top: float, bottom: float) -> list[float]:
+def spread_label_positions(positions: Sequence[float], *, top: float, bottom: float) -> list[float]:
     """Return the label positions in pixels, in the given order, moved so that no two labels overlap."""
     placed: dict[int, float] = {}
     free = top

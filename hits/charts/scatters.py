@@ -64,7 +64,7 @@ def scatter(
         y_label=y_label,
         dots=[replace(dot, name=name) for dot, name in zip(dots, names, strict=True)],
         reference_lines=[ReferenceLine(y=svg_pixels(plot.y(value))) for value, _ in references],
-        labels=plot.end_labels(references, strong=None),
+        labels=plot.end_labels(references, strong_index=None),
         table=Table(
             ("Name", x_label, y_label),
             [
@@ -90,7 +90,7 @@ def _position_dot_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Po
             (box, one)
             for box, one in sides
             if text and box[0] >= 0 and box[1] >= 0 and box[2] <= end[0] and box[3] <= end[1]
-            if not any(_overlap(box, other) for other in taken)
+            if not any(_boxes_overlap(box, other) for other in taken)
         ]
         taken += [box for box, _ in free[:1]]
         names.append(free[0][1] if free else None)
@@ -104,5 +104,5 @@ def _text_box(x: float, y: float, text: str, anchor: str) -> Box:
     return left, y - 4 - LABEL_HEIGHT / 2, left + width, y - 4 + LABEL_HEIGHT / 2
 
 
-def _overlap(one: Box, other: Box) -> bool:
+def _boxes_overlap(one: Box, other: Box) -> bool:
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

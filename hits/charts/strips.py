@@ -56,17 +56,17 @@ def share_strip(
     high: float | None = None,
     references: Sequence[float] = (),
     kind: str = "share",
-    within: float | None = None,
+    darker_share: float | None = None,
 ) -> Chart:
     """Return one bar for a share of 0 to 1, with its interval, and reference lines at other shares.
 
     Args:
-        within: the part of the share that is drawn darker.
+        darker_share: the part of the share that is drawn darker.
     """
     scale = Scale(0.0, 1.0)
     bars = [Bar("0", "4", scale.width(0.0, share), "12", kind="bar")]
-    if within is not None:
-        bars.append(Bar("0", "4", scale.width(0.0, within), "12", kind="within"))
+    if darker_share is not None:
+        bars.append(Bar("0", "4", scale.width(0.0, darker_share), "12", kind="within"))
     dots = []
     if low is not None and high is not None:
         dots.append(Dot("hidden", scale.x(share), STRIP_MIDDLE, "", x_low=scale.x(low), x_high=scale.x(high)))

@@ -50,7 +50,7 @@ class InstructionText:
     body: str = ""
     examples: tuple[Example, ...] = ()
 
-    def lines(self) -> list[str]:
+    def comparison_lines(self) -> list[str]:
         """Return the lines that a comparison of two versions uses; empty lines are dropped."""
         body = (line.rstrip() for line in self.body.splitlines())
         found = [f"In one line: {self.summary}", *filter(None, body)]
@@ -98,7 +98,7 @@ def parse_examples(rows: Iterable[Mapping[str, Any]]) -> tuple[Example, ...]:
 
 def diff_instructions(before: InstructionText, after: InstructionText) -> list[DiffLine]:
     """Return every line of both texts, in reading order, each with its change."""
-    return diff_lines(before.lines(), after.lines())
+    return diff_lines(before.comparison_lines(), after.comparison_lines())
 
 
 def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:

@@ -65,7 +65,7 @@ class AssignmentStatus(StrEnum):
     REJECTED = "Rejected"
 
 
-class Verdict(StrEnum):
+class ReviewVerdict(StrEnum):
     """A reviewer's decision about one assignment."""
 
     APPROVE = "approve"

@@ -28,7 +28,7 @@ class ImageForm(PageForm):
         choices=[("", "None"), ("train", "train"), ("val", "val"), ("test", "test")],
         required=False,
         label="Split",
-        help_text="A sealed version keeps the split that the photo had at sealing.",
+        help_text="A sealed version keeps the split that the photo had when the version was sealed.",
     )
 
     @staticmethod

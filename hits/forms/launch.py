@@ -45,8 +45,8 @@ def typed_cost_cents(data: Mapping[str, Any]) -> int | None:
 
 # In the form's order; hits.domain.states.UnitScope says what each scope enforces.
 UNIT_SCOPE_LABELS = {
-    UnitScope.BATCH: "Each worker gets each %s once per batch",
-    UnitScope.PROJECT: "Each worker gets each %s once per project, across all batches of this kind",
+    UnitScope.BATCH: "A worker gets the same %s at most once per batch",
+    UnitScope.PROJECT: "A worker gets the same %s at most once per project, across all batches of this kind",
 }
 BUILT_IN_INSTRUCTIONS = "Built-in instructions"
 
@@ -149,7 +149,7 @@ class BatchTermsForm(PageForm):
         except ValueError as error:
             raise forms.ValidationError(f"{error}.") from None
         if not codes:
-            raise forms.ValidationError("Enter countries, such as US, CA, or choose “All”.")
+            raise forms.ValidationError("Enter at least one country, such as US, or choose “All”.")
         if len(codes) > MAX_LOCALES:
             raise forms.ValidationError(
                 f"{len(codes)} countries; enter at most {MAX_LOCALES}, or choose “All”."
@@ -301,5 +301,5 @@ class LaunchForm(BatchTermsForm):
             label += f", with seed {choice.seed}"
         filters = [f"split {choice.split}"] if choice.split else []
         filters += [f"from {choice.source}"] if choice.source else []
-        filters += ["used before or not"] if choice.again else ["in no batch of this kind"]
+        filters += ["including photos already used"] if choice.again else ["in no batch of this kind"]
         return f"{label}: {', '.join(filters)}"

@@ -24,7 +24,7 @@ class ProjectMoneyForm(PageForm):
     threshold = BudgetField(
         max_cents=2**31 - 1,
         label="Confirmation threshold",
-        help_text="US dollars. A launch, extension or top-up that can cost more asks for the exact cost.",
+        help_text="US dollars. If a launch, extension or top-up can cost more, you must type its exact cost.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:

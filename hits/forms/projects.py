@@ -30,7 +30,7 @@ class ProjectForm(PageForm):
     family = forms.ChoiceField(
         required=False,
         label="Dataset family",
-        help_text="Contents and export format of the versions. You can change it until the first version.",
+        help_text="Contents and export format of the versions. You can change the family until a version exists.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

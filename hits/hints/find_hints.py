@@ -20,7 +20,7 @@ def find_hints(
     size: ImageSize | None,
     rules: Collection[HintRule],
     encoder: SimilarityModel | None = None,
-    model: ContradictionModel | None = None,
+    contradiction_model: ContradictionModel | None = None,
     *,
     budget: float = BUDGET_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -31,7 +31,7 @@ def find_hints(
         cards: the draft's cards, in the order of the page.
         size: of the image, in pixels; without it, box sizes are not checked.
         rules: the enabled rules.
-        encoder, model: for similarity and contradiction; without them only word rules apply.
+        encoder, contradiction_model: for similarity and contradiction; without them only word rules apply.
         budget: seconds for all model calls together; a call without a reply gives no hints.
     """
     deadline = clock() + budget
@@ -48,9 +48,11 @@ def find_hints(
     if encoder is not None:
         comparisons = _repetition_comparisons(cards, rules, known)
         hints += _model_hints(comparisons, encoder.score_similarity, deadline - clock(), MIN_COSINES)
-    if model is not None and HintRule.CONTRADICTS in rules:
+    if contradiction_model is not None and HintRule.CONTRADICTS in rules:
         comparisons = _list_card_comparisons(cards, HintRule.CONTRADICTS, known)
-        hints += _model_hints(comparisons, model.score_contradiction, deadline - clock(), MIN_CONTRADICTIONS)
+        hints += _model_hints(
+            comparisons, contradiction_model.score_contradiction, deadline - clock(), MIN_CONTRADICTIONS
+        )
     return sort_hints(hints)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from hits.domain.answers.pronouns import find_pronouns
 from hits.domain.answers.review_flags import MIN_SIMILARITY, word_similarity
-from hits.domain.images.geometry import Box, covered_share
+from hits.domain.images.geometry import Box, summed_box_share
 from hits.hints import word_lists
 from hits.hints.caption import caption_span
 from hits.hints.card import MAX_QUOTE, Card, Hint, HintField, HintRule, ImageSize
@@ -48,15 +48,15 @@ def _box_hint(
     if size is None:
         return []
     for number, box in enumerate(card.boxes or (), start=1):
-        share = _share(box, size)
+        share = _area_share(box, size)
         if is_wrong(share):
             params = {"box": number, "boxes": len(card.boxes or ()), "share": round(share, 6)}
             return [Hint(rule, card.index, HintField.BOXES, params=params)]
     return []
 
 
-def _share(box: Box, size: ImageSize) -> float:
-    return covered_share([box], image_width=size.width, image_height=size.height)
+def _area_share(box: Box, size: ImageSize) -> float:
+    return summed_box_share([box], image_width=size.width, image_height=size.height)
 
 
 def find_pronoun_hints(card: Card, size: ImageSize | None) -> list[Hint]:

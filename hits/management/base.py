@@ -57,7 +57,7 @@ class DeerstalkerCommand(BaseCommand):
             raise input_error(f"{error}; see EXTRA_KIND_PACKAGES and EXTRA_FAMILY_PACKAGES") from error
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
-                raise input_error("the database is not set up yet: make setup") from error
+                raise input_error("the database is not set up yet; run make setup") from error
             raise
         except MarketplaceError as error:
             raise CommandError(f"the marketplace: {error}", returncode=1) from error

@@ -10,7 +10,7 @@ from hits.domain.states import JobState
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.progress import ProgressLines
 from hits.models import Job
-from hits.selectors.jobs import job_progress, job_speed_label
+from hits.selectors.jobs import job_done_and_total, job_speed_label
 from hits.services.errors import Conflict
 from hits.services.jobs import jobs
 
@@ -91,7 +91,8 @@ class JobCommand(DeerstalkerCommand):
             raise input_error(f"--resume {pk}: there is no such job")
         if not self.can_resume_job(job):
             raise input_error(
-                f"--resume {pk}: the job belongs to another command ({job.title}, {job.task}); resume it with that"
+                f"--resume {pk}: the job belongs to another command ({job.title}, {job.task}); resume it with that "
+                "command"
             )
         return jobs.resume_job(job=job, queue=background)
 
@@ -116,6 +117,6 @@ class JobCommand(DeerstalkerCommand):
             self.stderr.write(f"\r{line}" if sys.stderr.isatty() else line)
         elif self._progress.is_due:
             whole = Job.objects.get(pk=job.parent_id or job.pk)
-            done, total = job_progress(whole)
+            done, total = job_done_and_total(whole)
             if total:
                 self._progress.advance(done, total, f"{whole.title}:", job_speed_label(whole))

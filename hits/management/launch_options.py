@@ -44,7 +44,7 @@ def add_terms_options(parser: ArgumentParser, *, reward_needed: bool = True) -> 
         "--unit-scope",
         choices=[scope.value for scope in UnitScope],
         default=UnitScope.BATCH.value,
-        help="each worker gets each image once per batch (default), or once per project",
+        help="each worker gets each image at most once per batch (default), or per project",
     )
     parser.add_argument("--masters", action="store_true", help="only workers with the Masters qualification")
     parser.add_argument("--pool", help="only workers of this pool: qualified or trained")
@@ -55,7 +55,7 @@ def add_terms_options(parser: ArgumentParser, *, reward_needed: bool = True) -> 
     parser.add_argument(
         "--instructions",
         type=int,
-        help="version that the pages show; default: the newest; 0: the built-in instructions",
+        help="version of the instructions for the task pages; default: the newest; 0: the built-in instructions",
     )
 
 
@@ -86,7 +86,7 @@ def _read_eligibility(project: Project, kind_name: str, options: dict[str, Any])
     try:
         codes = parse_countries(options["countries"] or "")
         if options["countries"] is not None and not codes:
-            raise input_error("--countries: name at least one, or leave it out for all")
+            raise input_error("--countries: name at least one country, or leave the option out for all")
         return build_eligibility(
             pool=Pool(pool) if pool else None,
             countries=codes,

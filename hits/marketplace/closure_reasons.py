@@ -17,7 +17,7 @@ from hits.domain.workers.requirements import (
     Comparator,
     Requirement,
 )
-from hits.domain.workers.subdivisions import join_place, place_name, split_place
+from hits.domain.workers.subdivisions import join_place, place_name_or_code, split_place
 
 # The platform appends this to the reason of a bonus, so that it can find the payment later.
 _REFERENCE_SUFFIX = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
@@ -130,7 +130,7 @@ def _explain_percent_outcome(requirement: Requirement, facts: WorkerFacts) -> Cl
 
 def _explain_country(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     has_states = any(split_place(place)[1] for place in requirement.locales)
-    places = ("; " if has_states else ", ").join(sorted(place_name(place) for place in requirement.locales))
+    places = ("; " if has_states else ", ").join(sorted(map(place_name_or_code, requirement.locales)))
     is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
     rule = f"Only for workers in: {places}." if is_inclusive else f"Not for workers in: {places}."
     if not facts.country:
@@ -138,7 +138,7 @@ def _explain_country(requirement: Requirement, facts: WorkerFacts) -> ClosureRea
     if not facts.subdivision and any(place.startswith(f"{facts.country}-") for place in requirement.locales):
         return ClosureReason(f"{rule} Enter your state first.", needs_country=True)
     return ClosureReason(
-        f"{rule} Your country is {place_name(join_place(facts.country, facts.subdivision))}."
+        f"{rule} Your country is {place_name_or_code(join_place(facts.country, facts.subdivision))}."
     )
 
 

@@ -86,7 +86,7 @@ class Batch(models.Model):
         return approval_cost(
             reward_cents=self.reward_cents,
             bonus_each_cents=self.bonus_cents,
-            items=bonus_items,
+            bonus_items=bonus_items,
             max_assignments=max_assignments,
             fees=self.fees,
         )

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from hits.domain.states import AssignmentStatus, SubmissionMatch, TrainingOutcome, Verdict
+from hits.domain.states import AssignmentStatus, ReviewVerdict, SubmissionMatch, TrainingOutcome
 from hits.models.base import AppendOnly, DecidedModel, one_of_constraint
 from hits.models.batches import Hit
 from hits.models.instructions import Instructions
@@ -120,7 +120,7 @@ class Assignment(models.Model):
         return (
             self.status == AssignmentStatus.APPROVED
             and latest is not None
-            and latest.verdict == Verdict.REJECT
+            and latest.verdict == ReviewVerdict.REJECT
         )
 
 
@@ -141,9 +141,9 @@ class Decision(DecidedModel):
                 fields=["assignment"], condition=Q(overrides=None), name="one_decision_per_assignment"
             ),
             models.CheckConstraint(
-                condition=Q(overrides=None) | Q(verdict=Verdict.APPROVE), name="only_approval_overrides"
+                condition=Q(overrides=None) | Q(verdict=ReviewVerdict.APPROVE), name="only_approval_overrides"
             ),
-            one_of_constraint("verdict", Verdict, name="verdict_known"),
+            one_of_constraint("verdict", ReviewVerdict, name="verdict_known"),
         ]
 
 

@@ -156,14 +156,14 @@ class BotoMarketplace:
 
     def list_bonuses(self, assignment_id: str) -> Iterator[RemoteBonus]:
         """Yield the bonuses paid for an assignment."""
-        return self._bonuses(AssignmentId=assignment_id)
+        return self._iterate_bonuses(AssignmentId=assignment_id)
 
     def list_bonuses_of_hit(self, hit_id: str) -> Iterator[RemoteBonus]:
         """Yield the bonuses paid for all assignments of a HIT, all pages."""
-        return self._bonuses(HITId=hit_id)
+        return self._iterate_bonuses(HITId=hit_id)
 
-    def _bonuses(self, **about: str) -> Iterator[RemoteBonus]:
-        for row in self._iterate_all_rows(self._client.list_bonus_payments, "BonusPayments", **about):
+    def _iterate_bonuses(self, **filters: str) -> Iterator[RemoteBonus]:
+        for row in self._iterate_all_rows(self._client.list_bonus_payments, "BonusPayments", **filters):
             yield RemoteBonus(parse_usd(row["BonusAmount"]), row.get("Reason", ""))
 
     def expire(self, hit_id: str) -> None:
@@ -183,7 +183,7 @@ class BotoMarketplace:
         reply = self._call(self._client.get_account_balance)
         return Balance(parse_usd(reply["AvailableBalance"]), parse_usd(reply.get("OnHoldBalance", "0")))
 
-    def create_qualification_type(self, name: str, description: str) -> str:
+    def get_or_create_qualification_type(self, name: str, description: str) -> str:
         """Create a type, and return its id; if it exists, for example after a lost reply, return that one's."""
         try:
             reply = self._call(

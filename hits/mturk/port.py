@@ -169,7 +169,7 @@ class Marketplace(Protocol):
     def get_balance(self) -> Balance:
         """Return the account's balance."""
 
-    def create_qualification_type(self, name: str, description: str) -> str:
+    def get_or_create_qualification_type(self, name: str, description: str) -> str:
         """Return the id of the qualification type with that name, created if necessary."""
 
     def grant(self, type_id: str, worker_id: str, value: int) -> None:

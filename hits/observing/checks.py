@@ -15,7 +15,7 @@ from hits.domain.answers.review_flags import (
     split_words,
     word_similarity,
 )
-from hits.domain.images.geometry import Box, covered_share
+from hits.domain.images.geometry import Box, summed_box_share
 from hits.observing.pairs import ObservationPair
 
 TINY_SHARE = 0.003
@@ -59,7 +59,7 @@ def check_box_sizes(pairs: Sequence[ObservationPair], *, image_width: int, image
     """Check that no box is tiny and none covers the whole photo."""
     for pair in pairs:
         for box in pair.boxes:
-            share = covered_share([box], image_width=image_width, image_height=image_height)
+            share = summed_box_share([box], image_width=image_width, image_height=image_height)
             if share < TINY_SHARE:
                 return ReviewCheck(
                     False, f"A box of pair {pair.index} covers {share:.1%} of the photo", "tiny box"

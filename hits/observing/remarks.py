@@ -57,13 +57,13 @@ def _check_box(box: Any, path: str, part: Any, count: int) -> None:
 
 
 def _parse_text(raw: Any, path: str) -> str:
-    text = clean_text(raw, maximum=MAX_REMARK_LENGTH, path=f"{path}.text")
+    text = clean_lines(raw, maximum=MAX_REMARK_LENGTH, path=f"{path}.text")
     if not text:
         raise RemarkError(f"{path}.text: write the remark, or leave the row out")
     return text
 
 
-def clean_text(raw: Any, *, maximum: int, path: str) -> str:
+def clean_lines(raw: Any, *, maximum: int, path: str) -> str:
     """Return a text with each line normalized, without empty lines at its ends.
 
     Raises:

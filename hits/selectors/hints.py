@@ -24,7 +24,7 @@ def draft_hints(
     draft: Mapping[str, Any],
     *,
     encoder: SimilarityModel | None = None,
-    model: ContradictionModel | None = None,
+    contradiction_model: ContradictionModel | None = None,
 ) -> list[Hint]:
     """Return the hints on a draft of this HIT; unreadable parts of the draft get none."""
     unit = hit.unit
@@ -34,7 +34,7 @@ def draft_hints(
         return []
     images = image_facts_by_id(kind.image_ids(unit.payload))
     size = next((ImageSize(image.width, image.height) for image in images.values()), None)
-    return find_hints(kind.hint_cards(unit.payload, images, draft), size, rules, encoder, model)
+    return find_hints(kind.hint_cards(unit.payload, images, draft), size, rules, encoder, contradiction_model)
 
 
 @dataclass(frozen=True, slots=True)

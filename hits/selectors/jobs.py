@@ -29,7 +29,7 @@ def is_refused(job: Job) -> bool:
     return job.state == JobState.FAILED and bool(job.cursor.get(REFUSED))
 
 
-def job_progress(job: Job) -> tuple[int, int]:
+def job_done_and_total(job: Job) -> tuple[int, int]:
     """Return a job's done and total counts, including those of its subjobs."""
     if job.state != JobState.WAITING:
         return job.done, job.total
@@ -41,6 +41,6 @@ def job_speed_label(job: Job) -> str:
     if job.state not in (JobState.RUNNING, JobState.WAITING) or job.started_at is None:
         return ""
     seconds = (timezone.now() - job.started_at).total_seconds()
-    done, total = job_progress(job)
+    done, total = job_done_and_total(job)
     since = int(job.cursor.get(DONE_AT_START, done))
     return describe_speed(done=done, done_before=since, total=total, seconds=seconds)

@@ -25,7 +25,7 @@ def consented_worker_ids(project: Project) -> set[int]:
     return set(Participation.objects.filter(project=project).values_list("worker_id", flat=True))
 
 
-def worker_summaries(
+def worker_summaries_with_consent(
     project: Project, workers: Collection[int]
 ) -> list[tuple[WorkerSummary, Participation | None]]:
     """Return summaries of some workers, each with their newest consent; eight queries."""
@@ -43,7 +43,7 @@ def worker_summary(worker: Worker, project: Project) -> WorkerSummary:
     return _summaries(project, [worker.pk])[0]
 
 
-def consent_texts(project: Project) -> list[tuple[ConsentText, int]]:
+def consent_texts_with_agreement_counts(project: Project) -> list[tuple[ConsentText, int]]:
     """Return the versions of the consent text, newest first, each with its number of agreements."""
     # A text has no reverse relation to its participations, so they are counted separately.
     consent_counts = dict(

@@ -15,7 +15,7 @@ def refused_extension_calls(batch: Batch) -> list[OutgoingCall]:
     return list(rows.order_by("pk"))
 
 
-def surplus_events(batch: Batch) -> list[AuditEvent]:
+def surplus_hit_events(batch: Batch) -> list[AuditEvent]:
     """Return the events of HITs that were published twice, newest first; one query."""
     rows = AuditEvent.objects.filter(project=batch.project_id, action=SURPLUS_ACTION, subject=str(batch.pk))
     return list(rows.order_by("-pk"))

@@ -116,7 +116,7 @@ def _filter_lost_submissions(attempts: "QuerySet[Attempt]") -> "QuerySet[Submiss
     return Submission.objects.filter(pk__in=ids).order_by("received_at", "pk")
 
 
-def is_lost(submission: Submission) -> bool:
+def is_lost_and_undecided(submission: Submission) -> bool:
     """Return whether the submission is lost and undecided."""
     batch = submission.attempt.hit.unit.batch
     return lost_submissions(batch).filter(pk=submission.pk).exists()

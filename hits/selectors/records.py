@@ -117,7 +117,7 @@ def authors_by_instance_id(project: Project, ids: Iterable[str]) -> dict[str, Wo
     return {key: author for key, author in authors.items() if author is not None}
 
 
-def approved_ids(project: Project, record_type: str, ids: Sequence[str]) -> set[str]:
+def approved_instance_ids(project: Project, record_type: str, ids: Sequence[str]) -> set[str]:
     """Return which published ids are of approved records whose images are all available."""
     rows = approved_records(project, record_type).order_by()
     chunks = (rows.filter(instance_id__in=chunk) for chunk in id_chunks(ids))

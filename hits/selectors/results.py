@@ -17,7 +17,7 @@ from hits.domain.mturk_formats.results_csv import (
     format_rate,
     format_time,
 )
-from hits.domain.states import AssignmentStatus, SubmissionMatch, Verdict
+from hits.domain.states import AssignmentStatus, ReviewVerdict, SubmissionMatch
 from hits.models import Assignment, Batch, Decision
 from hits.selectors.listing import TaskListing, batch_listing
 from hits.selectors.templates import KIND
@@ -56,7 +56,7 @@ def result_rows(batch: Batch) -> Iterator[list[str]]:
         decisions = _latest_decisions(row.pk for row in chunk)
         for row in chunk:
             worker_rates = rates.get(row.worker_id, _NO_RATES)
-            yield _row(batch, listing, columns, row, decisions.get(row.pk), worker_rates)
+            yield _result_row(batch, listing, columns, row, decisions.get(row.pk), worker_rates)
 
 
 def count_results(batch: Batch) -> int:
@@ -70,8 +70,8 @@ def result_columns(batch: Batch) -> ResultColumns:
     answers: dict[str, None] = {}
     rows = _matched_assignments(batch).values_list("hit__unit__payload", "submission__answer")
     for payload, answer in rows.order_by("submitted_at", "id").iterator(chunk_size=CHUNK_SIZE):
-        inputs |= dict.fromkeys(_inputs(batch, payload))
-        answers |= dict.fromkeys(_answers(batch, answer))
+        inputs |= dict.fromkeys(_inputs_by_column(batch, payload))
+        answers |= dict.fromkeys(_answers_by_column(batch, answer))
     return ResultColumns(tuple(inputs), tuple(answers))
 
 
@@ -112,7 +112,7 @@ def _approval_rates(batch: Batch) -> Rates:
     }
 
 
-def _row(
+def _result_row(
     batch: Batch,
     listing: TaskListing,
     columns: ResultColumns,
@@ -120,8 +120,8 @@ def _row(
     decision: Decision | None,
     rates: Sequence[str],
 ) -> list[str]:
-    inputs = _inputs(batch, row.hit__unit__payload)
-    answers = _answers(batch, row.submission__answer)
+    inputs = _inputs_by_column(batch, row.hit__unit__payload)
+    answers = _answers_by_column(batch, row.submission__answer)
     return [
         row.hit__hit_id or "",
         batch.hit_type_id,
@@ -156,24 +156,24 @@ def _assignment_cells(row: Any, decision: Decision | None) -> list[str]:
         format_time(row.accepted_at),
         format_time(row.submitted_at),
         format_time(row.auto_approves_at),
-        format_time(_decided_at(decision, Verdict.APPROVE) or auto_approved_at) if approved else "",
-        format_time(_decided_at(decision, Verdict.REJECT)) if rejected else "",
+        format_time(_decided_at(decision, ReviewVerdict.APPROVE) or auto_approved_at) if approved else "",
+        format_time(_decided_at(decision, ReviewVerdict.REJECT)) if rejected else "",
         decision.feedback if decision else "",
-        _seconds(row.accepted_at, row.submitted_at),
+        _work_seconds(row.accepted_at, row.submitted_at),
     ]
 
 
-def _decided_at(decision: Decision | None, verdict: Verdict) -> datetime | None:
+def _decided_at(decision: Decision | None, verdict: ReviewVerdict) -> datetime | None:
     return decision.decided_at if decision is not None and decision.verdict == verdict else None
 
 
-def _seconds(accepted: datetime | None, submitted: datetime) -> str:
+def _work_seconds(accepted: datetime | None, submitted: datetime) -> str:
     return str(round((submitted - accepted).total_seconds())) if accepted else ""
 
 
-def _inputs(batch: Batch, payload: Mapping[str, Any]) -> dict[str, str]:
+def _inputs_by_column(batch: Batch, payload: Mapping[str, Any]) -> dict[str, str]:
     return dict(payload["values"]) if batch.kind == KIND else flatten(payload)
 
 
-def _answers(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
+def _answers_by_column(batch: Batch, answer: Mapping[str, Any]) -> dict[str, str]:
     return join_values_by_name(answer["fields"]) if batch.kind == KIND else flatten(answer)

@@ -20,7 +20,7 @@ from hits.selectors.console import waiting_assignments
 from hits.selectors.hints import HintCount, count_hints
 from hits.selectors.images.images import image_facts
 from hits.selectors.listing import batch_listing
-from hits.selectors.money.bonus_items import count_bonus_items
+from hits.selectors.money.bonus_items import bonus_items_by_assignment
 from hits.selectors.money.pay import paid_top_up_cents_by_assignment
 
 _ARM = "arm"  # key of the order or variant in a submission's ``shown``
@@ -261,7 +261,7 @@ def build_queue_window(
     )
 
 
-def count_waiting_by_pay(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
+def waiting_counts_by_pay_and_last_pk(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
     """Count waiting assignments by (max_assignments, bonus items), and return the highest primary key.
 
     The two numbers determine a submission's payout. No answer is read.
@@ -273,6 +273,6 @@ def count_waiting_by_pay(batch: Batch) -> tuple[Counter[tuple[int, int]], int]:
         counts = rows.values_list("hit__max_assignments").annotate(Count("pk"))
         return Counter({(max_assignments, 0): count for max_assignments, count in counts}), last
     rows = rows.filter(pk__lte=last)
-    items = count_bonus_items(rows)
+    items = bonus_items_by_assignment(rows)
     values = rows.values_list("pk", "hit__max_assignments").iterator(chunk_size=5_000)
     return Counter((max_assignments, items[pk]) for pk, max_assignments in values), last

@@ -43,7 +43,7 @@ def is_role_at_least(role: Role | None, at_least: Role) -> bool:
     return role is not None and _RANK[role] >= _RANK[at_least]
 
 
-def user_projects(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Project]":
+def researcher_projects(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Project]":
     """Return the projects in which the user is at least a researcher."""
     if not user.is_authenticated:
         return Project.objects.none()

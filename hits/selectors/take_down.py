@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from hits.domain.states import AssignmentStatus, HitState
 from hits.models import Assignment, Attempt, AuditEvent, Hit, Image, Record
-from hits.selectors.eligibility.limits import has_ended
+from hits.selectors.eligibility.limits import has_lapsed
 
 IMAGE_ACTIONS = ("image.take_down", "image.put_back", "image.describe")
 
@@ -43,7 +43,7 @@ def count_take_down_effects(image: Image) -> TakeDownCounts:
 def workers_with_open_task(image: Image) -> set[int]:
     """Return the primary keys of workers who opened a task with this photo and neither submitted nor returned it."""
     rows = Attempt.objects.filter(hit__unit__in=image.units.all(), released_at=None, submissions=None)
-    return {row.worker_id for row in rows.select_related("hit__unit__batch") if not has_ended(row)}
+    return {row.worker_id for row in rows.select_related("hit__unit__batch") if not has_lapsed(row)}
 
 
 def image_events(image: Image) -> "QuerySet[AuditEvent]":

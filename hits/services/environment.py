@@ -21,11 +21,11 @@ def refuse_other_marketplace(batch: Batch, marketplace: Marketplace) -> None:
         names = (
             (environment.fees.name, launch_fees.name)
             if environment.fees.name != launch_fees.name
-            else (environment.fees.spec, launch_fees.spec)
+            else (environment.fees.name_and_rates, launch_fees.name_and_rates)
         )
         raise Refused(
-            f"{batch.name} was launched with the fees of {names[1]!r}, and now those of "
-            f"{names[0]!r} are set: set them back to continue this batch"
+            f"{batch.name} was launched with the fees of {names[1]!r}, but the fees of {names[0]!r} are set now: "
+            f"set the fees of {names[1]!r} again to continue this batch"
         )
 
 
@@ -37,6 +37,6 @@ def refuse_other_environment(batch: Batch, environment: Environment) -> None:
     """
     if environment.name != batch.environment:
         raise Refused(
-            f"{batch.name} was launched on the marketplace {batch.environment}, and MTURK_ENDPOINT now names "
-            f"{environment.name}: set it back to continue this batch"
+            f"{batch.name} was launched on the marketplace {batch.environment}, but MTURK_ENDPOINT now names "
+            f"{environment.name}: set MTURK_ENDPOINT back to continue this batch"
         )

@@ -66,7 +66,7 @@ def publish_instructions(
     note = clean_field("note", note, MAX_NOTE)
     if not note:
         raise Refused("note: describe the change in a few words, for colleagues")
-    text = clean_text(text, project=project, kind=kind)
+    text = clean_instruction_text(text, project=project, kind=kind)
     with transaction.atomic():
         # PostgreSQL: one publication at a time per project. (SQLite always does so.)
         Project.objects.select_for_update().get(pk=project.pk)
@@ -139,7 +139,7 @@ def version_label(version: Instructions | None) -> str:
     return f"version {version.version}" if version is not None else "the built-in instructions"
 
 
-def clean_text(text: InstructionText, *, project: Project, kind: HitKind) -> InstructionText:
+def clean_instruction_text(text: InstructionText, *, project: Project, kind: HitKind) -> InstructionText:
     """Return the cleaned text for storage.
 
     Raises:

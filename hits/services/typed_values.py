@@ -22,7 +22,7 @@ def clean_field(field: str, typed: str, maximum: int) -> str:
         raise Refused(f"{field}: it {error}") from error
 
 
-def check_reason(field: str, text: str, maximum: int, purpose: str) -> str:
+def require_reason(field: str, text: str, maximum: int, purpose: str) -> str:
     """Return a reason that somebody must write; ``purpose`` says why. Raises Refused."""
     if not text:
         raise Refused(f"{field}: write the reason{purpose}")

@@ -6,7 +6,7 @@ from django.utils.safestring import SafeString
 
 from hits.domain.states import JobState
 from hits.models import Job
-from hits.selectors.jobs import is_refused, job_progress
+from hits.selectors.jobs import is_refused, job_done_and_total
 from hits.templatetags.console import badge, icon
 
 register = template.Library()
@@ -21,7 +21,7 @@ DONE_DESPITE_CANCEL = "Finished before the cancellation"
 @register.simple_tag
 def job_counts(job: Job) -> tuple[int, int]:
     """Return a job's done and total counts, including its steps."""
-    return job_progress(job)
+    return job_done_and_total(job)
 
 
 @register.filter

@@ -58,7 +58,7 @@ def estimate_context(
     **caps: Any,
 ) -> dict[str, Any]:
     """Return ``cost_context`` with an estimate's table, whose first row is ``rewards``, and the estimate itself."""
-    table = cost_table(estimate, rewards=rewards, reward_cents=reward_cents, bonus_cents=bonus_cents)
+    table = cost_table(estimate, first_label=rewards, reward_cents=reward_cents, bonus_cents=bonus_cents)
     held_cents, max_cents = estimate.held_cents, estimate.max_cents
     context = cost_context(project=project, cost=table, held_cents=held_cents, max_cents=max_cents, **caps)
     return context | {"estimate": estimate}

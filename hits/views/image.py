@@ -25,7 +25,7 @@ def project_image(request: HttpRequest, project: Project, image_id: int) -> Http
     image = get_object_or_404(Image, pk=image_id, project=project)
     form = ImageForm(request.POST or None, initial=ImageForm.initial_values(image))
     if request.method == "POST" and form.is_valid():
-        changed = import_image.update_description(
+        changed = import_image.update_image_description(
             image=image, by=signed_in_user(request), **form.cleaned_data
         )
         messages.success(request, "Saved." if changed else "Nothing was changed.")

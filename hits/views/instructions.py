@@ -133,7 +133,7 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
         form.is_valid(), examples.is_valid()
         text = form.text(examples)
         try:
-            services.clean_text(text, project=project, kind=kind)
+            services.clean_instruction_text(text, project=project, kind=kind)
         except Refused as error:
             error_message = str(error)
     else:

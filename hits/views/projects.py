@@ -12,7 +12,7 @@ from hits.forms import ConsentForm, MemberForm, ProjectForm
 from hits.markdown import to_html
 from hits.models import Project
 from hits.selectors import console, people
-from hits.selectors.roles import user_projects, visitor_has_role
+from hits.selectors.roles import researcher_projects, visitor_has_role
 from hits.services import projects as services
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -25,7 +25,7 @@ PER_PAGE = 100
 @require_safe
 def project_list(request: HttpRequest) -> HttpResponse:
     """List the projects of the user."""
-    projects = user_projects(request.user)
+    projects = researcher_projects(request.user)
     if not (projects.exists() or request.user.is_superuser):
         return redirect("marketplace:work")
     return render(request, "hits/projects/projects.html", {"rows": console.project_rows(projects)})
@@ -110,7 +110,7 @@ def project_consent(request: HttpRequest, project: Project) -> HttpResponse:
     admin = visitor_has_role(request, project, Role.ADMIN)
     if request.method == "POST" and not admin:
         raise PermissionDenied("Only a project admin can publish a consent text.")
-    versions = people.consent_texts(project)
+    versions = people.consent_texts_with_agreement_counts(project)
     current = versions[0][0] if versions else None
     form = ConsentForm(request.POST or None, initial={"body": current.body if current else ""})
     if request.method == "POST" and form.is_valid():

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from hits import registry
 from hits.domain.answers.text import parse_digits
 from hits.domain.money.usd import format_dollars
-from hits.domain.states import AssignmentStatus, Role, Verdict
+from hits.domain.states import AssignmentStatus, ReviewVerdict, Role
 from hits.models import Assignment, Batch, Decision, Project
 from hits.mturk.boto import marketplace
 from hits.selectors import people, review
@@ -94,7 +94,7 @@ def assignment_decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
     row = _get_assignment(request, assignment_id)
     batch = row.hit.unit.batch
     try:
-        verdict = Verdict(request.POST.get("verdict", ""))
+        verdict = ReviewVerdict(request.POST.get("verdict", ""))
     except ValueError:
         messages.error(request, "Choose to approve or to reject.")
         return redirect("assignment-detail", row.pk)
@@ -156,7 +156,7 @@ def _next_url(request: HttpRequest, row: Assignment, batch: Batch) -> str:
 def _settle(request: HttpRequest, decision: Decision) -> None:
     """Make a decision's calls now; a failed call is reported, stored and retried."""
     name = f"Submission {decision.assignment_id}"
-    done = "approved" if decision.verdict == Verdict.APPROVE else "rejected"
+    done = "approved" if decision.verdict == ReviewVerdict.APPROVE else "rejected"
     try:
         services.settle_decision(decision=decision, marketplace=marketplace())
     except Refused as error:
@@ -164,7 +164,7 @@ def _settle(request: HttpRequest, decision: Decision) -> None:
         return
     clear_cached_balance()
     paid = sum(call.amount_cents + call.fee_cents for call in decision.calls.all())
-    if decision.verdict == Verdict.APPROVE:
+    if decision.verdict == ReviewVerdict.APPROVE:
         messages.success(request, f"{name} approved, {format_dollars(paid)} paid.")
     else:
         messages.success(request, f"{name} rejected. The worker reads your reason.")

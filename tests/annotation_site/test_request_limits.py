@@ -145,7 +145,7 @@ def test_full_disk_of_the_database_shows_a_page(client: Client, monkeypatch: pyt
     def full(*args: Any, **more: Any) -> None:
         raise OperationalError("database or disk is full")
 
-    monkeypatch.setattr(views, "user_projects", full)
+    monkeypatch.setattr(views, "researcher_projects", full)
     client.force_login(User.objects.create_user("ann"))
     reply = client.get("/")
     assert reply.status_code == 507
@@ -156,7 +156,7 @@ def test_database_outage_shows_a_page(client: Client, monkeypatch: pytest.Monkey
     def away(*args: Any, **more: Any) -> None:
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(views, "user_projects", away)
+    monkeypatch.setattr(views, "researcher_projects", away)
     client.force_login(User.objects.create_user("ann"))
     reply = client.get("/")
     assert (reply.status_code, reply["Retry-After"]) == (503, "10")

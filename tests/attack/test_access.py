@@ -517,7 +517,7 @@ def test_postponed_call_is_repeated_at_once(
 def test_existing_qualification_name_on_account_is_reused(
     project: Project, live: Callable[..., Batch]
 ) -> None:
-    known = marketplace().create_qualification_type("street-scenes: trained", "Made by hand")
+    known = marketplace().get_or_create_qualification_type("street-scenes: trained", "Made by hand")
     batch = live(HAS)
     worker = market_worker()
     marketplace().grant(known, worker.worker_id, 1)

@@ -127,4 +127,4 @@ def test_approve_all_after_fee_change_shows_message(
     reply = console.post(reverse("batch-approve-all", args=[batch.pk]), {"last": "9"}, follow=True)
     assert reply.status_code == 200
     assert "Nothing was approved: " in reply.text
-    assert "set them back" in reply.text
+    assert "to continue this batch" in reply.text

@@ -20,7 +20,7 @@ from hits.models import Assignment, Attempt, Batch, Hit, OutgoingCall, Project, 
 from hits.mturk.boto import marketplace
 from hits.selectors.submissions import is_confirmed
 from hits.services.batches import extensions
-from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
+from hits.services.batches.lifecycle import dispose_hits_and_close_if_done, expire_hits, request_close
 from hits.services.collecting.page_keys import PageKey, issue_token
 from hits.services.launching.eligibility import build_eligibility
 from hits.services.launching.terms import LaunchTerms
@@ -149,10 +149,10 @@ def test_worker_gets_item_once_across_rounds(work: Work, frame: Client) -> None:
     hits = [Hit.objects.get(unit__batch=batch, unit__key=rows[0].instance_id) for batch in batches]
     judge = market.market_worker("judge")
     market.work(hits[0], judge, review())
-    with pytest.raises(MarketRefused, match="You have already accepted this one"):
+    with pytest.raises(MarketRefused, match="You have already accepted this item"):
         market.accept(hits[1], judge)
     loop.collected(batches[0])
-    with pytest.raises(MarketRefused, match="You have done this one"):
+    with pytest.raises(MarketRefused, match="You have already worked on this item"):
         market.accept(hits[1], judge)
     other = market.market_worker("other")
     market.work(hits[1], other, review("un"))
@@ -233,7 +233,7 @@ def test_round_with_quality_checks_can_be_extended_reconciled_and_closed(work: W
     batch.refresh_from_db()
     request_close(batch=batch, by=None)
     expire_hits(batch=batch, marketplace=marketplace())
-    finish_closing(batch=batch, marketplace=marketplace())
+    dispose_hits_and_close_if_done(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     assert not OutgoingCall.objects.exclude(state="done").exists()

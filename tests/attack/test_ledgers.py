@@ -17,8 +17,8 @@ from hits.domain.states import (
     BatchState,
     CallState,
     MismatchRemedy,
+    ReviewVerdict,
     SubmissionMatch,
-    Verdict,
 )
 from hits.marketplace.errors import ActionRefused as MarketRefused
 from hits.marketplace.models import BonusPayment
@@ -173,7 +173,7 @@ class LedgerScenario:
         row = self.pick_assignment(status=AssignmentStatus.SUBMITTED)
         if row is None:
             return
-        verdict = self.draw.choice([Verdict.APPROVE, Verdict.APPROVE, Verdict.REJECT])
+        verdict = self.draw.choice([ReviewVerdict.APPROVE, ReviewVerdict.APPROVE, ReviewVerdict.REJECT])
         decision = review.decide_assignment(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
         if self.draw.random() < 0.7:
             review.settle_decision(decision=decision, marketplace=marketplace())
@@ -190,7 +190,7 @@ class LedgerScenario:
     def settle(self) -> None:
         if self.draw.random() < 0.5:
             leases_run_out()
-        outbox.settle_outstanding(marketplace=marketplace())
+        outbox.settle_outstanding_calls(marketplace=marketplace())
 
     def retry(self) -> None:
         refused = OutgoingCall.objects.filter(state=CallState.REFUSED)
@@ -272,14 +272,14 @@ class LedgerScenario:
     def check(self) -> None:
         """Let everything on its way arrive, and compare both ledgers."""
         leases_run_out()
-        outbox.settle_outstanding(marketplace=marketplace())
+        outbox.settle_outstanding_calls(marketplace=marketplace())
         batch = Batch.objects.get(pk=self.batch.pk)
         with suppress(Refused):
             if batch.state == BatchState.CLOSING:
                 lifecycle.expire_hits(batch=batch, marketplace=marketplace())
             else:
                 extensions.execute_extensions(batch=batch, marketplace=marketplace())
-        outbox.settle_outstanding(marketplace=marketplace())
+        outbox.settle_outstanding_calls(marketplace=marketplace())
         found = reconcile.reconcile_batch(batch=batch, marketplace=marketplace())
         trail = "\n".join(self.log)
         assert compare_ledgers().agrees, f"{compare_ledgers().as_json()} after\n{trail}"

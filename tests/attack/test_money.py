@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from hits.domain.states import CallState, HitState, Verdict
+from hits.domain.states import CallState, HitState, ReviewVerdict
 from hits.marketplace.models import Attempt as MarketAttempt
 from hits.marketplace.models import LedgerEntry as MarketEntry
 from hits.marketplace.services import attempts
@@ -42,13 +42,13 @@ def waiting(project: Project, make_image: MakeImage) -> Assignment:
 
 
 def test_refused_approval_pays_no_bonus(waiting: Assignment) -> None:
-    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     # Meanwhile somebody rejects the work with a script of their own.
     marketplace().reject(waiting.assignment_id, "rejected elsewhere")
     with pytest.raises(Refused):
         review.settle_decision(decision=decision, marketplace=marketplace())
     for _ in range(2):  # the sweeper comes round
-        outbox.settle_outstanding(marketplace=marketplace())
+        outbox.settle_outstanding_calls(marketplace=marketplace())
     assert not review.settle_decision(decision=decision, marketplace=marketplace())
     states = dict(OutgoingCall.objects.values_list("operation", "state"))
     assert states == {"approve": CallState.REFUSED, "bonus": CallState.PLANNED}
@@ -56,7 +56,7 @@ def test_refused_approval_pays_no_bonus(waiting: Assignment) -> None:
 
 
 def test_call_made_by_other_process_is_not_repeated(waiting: Assignment) -> None:
-    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     seen_early = list(decision.calls.all())
     assert review.settle_decision(decision=decision, marketplace=marketplace())
     for call in seen_early:
@@ -143,7 +143,7 @@ def _tables() -> list[tuple[str, Any]]:
 def test_raw_sql_cannot_replace_evidence(waiting: Assignment, table: str, model: Any) -> None:
     if connection.vendor != "sqlite":
         pytest.skip("INSERT OR REPLACE is SQLite's own")
-    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     before = list(model.objects.values())
     assert before
     with pytest.raises(DatabaseError, match="append-only"), connection.cursor() as cursor:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation_site.ledgers import compare_ledgers
 from hits import tasks
-from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, Verdict
+from hits.domain.states import AssignmentStatus, BatchState, CallState, HitState, ReviewVerdict
 from hits.marketplace.models import HIT, BonusPayment, Requester
 from hits.models import Assignment, Batch, Decision, Hit, Image, Job, OutgoingCall, Project
 from hits.mturk.boto import marketplace
@@ -94,15 +94,15 @@ def test_a_bonus_is_paid_once_through_a_long_outage(
 ) -> None:
     """Every retry in between must not make the dead token look fresh."""
     port = FaultyMarketplace(send_bonus="lost")
-    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     with pytest.raises(Refused):
         review.settle_decision(decision=decision, marketplace=port)
     port.trouble = {"send_bonus": LOST, "list_bonuses": LOST}
     for moment in HOURS:
         later(moment)
-        outbox.settle_outstanding(marketplace=port)
+        outbox.settle_outstanding_calls(marketplace=port)
     port.trouble = {}
-    outbox.settle_outstanding(marketplace=port)
+    outbox.settle_outstanding_calls(marketplace=port)
     assert BonusPayment.objects.count() == 1
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
     assert ledger.sum_entries().bonus == 30
@@ -138,7 +138,7 @@ def test_pressing_try_again_does_not_pay_again(
 ) -> None:
     """The first try went through and its reply was lost; a later one was refused; the token is dead."""
     port = FaultyMarketplace(send_bonus="lost")
-    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     with pytest.raises(Refused):
         review.settle_decision(decision=decision, marketplace=port)
     port.trouble = {
@@ -157,7 +157,7 @@ def test_pressing_try_again_does_not_pay_again(
 def test_refused_approval_of_other_process_stops_bonus(
     waiting: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    decision = review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     real = outbox.settle_call
 
     def slow(*, call: OutgoingCall, marketplace: Any) -> bool:
@@ -178,15 +178,15 @@ def test_one_silent_call_does_not_stop_other_payments(project: Project, make_ima
         market.work(hit, worker)
     rows = collected(batch)
     for row in rows:
-        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None)
     port = FaultyMarketplace(get_assignment=LOST)
     marketplace().approve(
         rows[0].assignment_id, ""
     )  # its own reply was lost, so ours is refused as a repetition
-    outbox.settle_outstanding(marketplace=port)
+    outbox.settle_outstanding_calls(marketplace=port)
     states = dict(OutgoingCall.objects.values_list("decision__assignment", "state"))
     assert states == {rows[0].pk: CallState.INTENT, rows[1].pk: CallState.DONE}
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
 
 
@@ -197,7 +197,7 @@ def test_missing_hit_stops_neither_sync_nor_payment(
     Hit.objects.filter(unit__batch=gone).update(hit_id="GONE")
     good = published(project, [make_image(3)])
     market.work(Hit.objects.get(unit__batch=good), market.market_worker("wendy"))
-    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     tasks.sync_live_batches()
     assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
     assert Assignment.objects.filter(hit__unit__batch=good).exists()
@@ -228,7 +228,7 @@ def test_fees_stay_as_at_launch(waiting: Assignment, settings: Any) -> None:
     settings.MARKETPLACE_FEE_SCHEDULE = "amazon"
     with pytest.raises(Refused, match="launched with the fees of 'local'"):
         lifecycle.approve_waiting_assignments(
-            batch=batch, last=waiting.pk, by=None, marketplace=marketplace()
+            batch=batch, last_pk=waiting.pk, by=None, marketplace=marketplace()
         )
     assert not Decision.objects.exists()
     settings.MARKETPLACE_FEE_SCHEDULE = "local"
@@ -344,7 +344,7 @@ def test_work_on_given_up_task_is_paid_after_reconciliation(
     port.list_hits = lambda: iter([])  # type: ignore[method-assign]
     stopped(batch, port)
     later(LISTING_LAG)
-    lifecycle.finish_closing(batch=batch, marketplace=port)
+    lifecycle.dispose_hits_and_close_if_done(batch=batch, marketplace=port)
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     there = HIT.objects.get()
@@ -352,7 +352,7 @@ def test_work_on_given_up_task_is_paid_after_reconciliation(
     assert (found["what"], found["hit_id"]) == (reconcile.SURPLUS, there.hit_id)
     client.force_login(admin)
     assert (
-        b"On the marketplace, but given up here"
+        b"The marketplace has this HIT, but it was given up here"
         in client.get(reverse("batch-reconcile", args=[batch.pk])).content
     )
     client.post(reverse("reconcile-hit", args=[batch.pk]), {"act": "expire", "hit_id": there.hit_id})
@@ -370,7 +370,7 @@ def test_work_on_given_up_task_is_paid_after_reconciliation(
 def overriding(row: Assignment) -> Decision:
     """Return the decision to override a rejection, without carrying it out."""
     rejection = review.decide_assignment(
-        assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
+        assignment=row, verdict=ReviewVerdict.REJECT, by=None, feedback="Boxes miss."
     )
     review.settle_decision(decision=rejection, marketplace=marketplace())
     row.refresh_from_db()
@@ -402,7 +402,7 @@ def test_late_override_shows_message_and_ledgers_agree(waiting: Assignment) -> N
     marketplace().delete_hit(str(waiting.hit.hit_id))  # a script was faster
     with pytest.raises(Refused, match="its task was disposed of, or 30 days have passed"):
         review.settle_decision(decision=decision, marketplace=marketplace())
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     assert not BonusPayment.objects.exists()
     assert compare_ledgers().agrees
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from annotation_site.ledgers import compare_ledgers
-from hits.domain.states import BatchState, HitState, Verdict
+from hits.domain.states import BatchState, HitState, ReviewVerdict
 from hits.marketplace.models import HIT, BonusPayment
 from hits.models import Assignment, Batch, Hit, Image, Job, Project
 from hits.mturk.boto import BotoMarketplace, marketplace
@@ -48,7 +48,7 @@ def waiting(batch: Batch) -> Assignment:
 def test_bonus_is_paid_when_auto_approval_precedes_rejection(batch: Batch) -> None:
     row = waiting(batch)
     decision = review.decide_assignment(
-        assignment=row, verdict=Verdict.REJECT, by=None, feedback="Boxes miss."
+        assignment=row, verdict=ReviewVerdict.REJECT, by=None, feedback="Boxes miss."
     )
     marketplace().approve(row.assignment_id, "")
     with pytest.raises(Refused, match="approved and paid the submission before"):
@@ -62,14 +62,14 @@ def test_bonus_is_paid_when_auto_approval_precedes_rejection(batch: Batch) -> No
 
 def test_rejection_by_script_can_be_overridden(batch: Batch) -> None:
     row = waiting(batch)
-    decision = review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None)
     marketplace().reject(row.assignment_id, "by a script")
     with pytest.raises(Refused, match="rejected on the marketplace itself"):
         review.settle_decision(decision=decision, marketplace=marketplace())
     row.refresh_from_db()
     again = review.override_rejection(assignment=row, by=None)
     assert review.settle_decision(decision=again, marketplace=marketplace())
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     assert list(BonusPayment.objects.values_list("amount_cents", flat=True)) == [20]
     assert compare_ledgers().agrees
 
@@ -117,7 +117,7 @@ def test_batch_with_task_in_hand_is_not_closed(batch: Batch) -> None:
     sync_live_batches()
     row = Assignment.objects.get()
     review.settle_decision(
-        decision=review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None),
+        decision=review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None),
         marketplace=marketplace(),
     )
     sync_live_batches()
@@ -172,7 +172,7 @@ def test_one_lost_task_does_not_block_release_of_others(project: Project, make_i
 
 def test_results_file_cannot_reject_overridden_work(batch: Batch) -> None:
     row = waiting(batch)
-    for verdict in (Verdict.REJECT, None):
+    for verdict in (ReviewVerdict.REJECT, None):
         decision = (
             review.decide_assignment(assignment=row, verdict=verdict, by=None, feedback="Boxes miss.")
             if verdict

@@ -44,7 +44,7 @@ def publish_all() -> None:
 
 def settle_all() -> None:
     """Make every call that stands in the outbox; for a child process."""
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
 
 
 def leases_run_out() -> None:

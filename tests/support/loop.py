@@ -3,7 +3,7 @@
 import uuid
 from typing import Any
 
-from hits.domain.states import Verdict
+from hits.domain.states import ReviewVerdict
 from hits.models import Assignment, Batch, Hit, Image, Project, Submission
 from hits.mturk.boto import marketplace
 from hits.services.collecting import assignment_sync, submit
@@ -58,5 +58,5 @@ def collected(batch: Batch) -> list[Assignment]:
 
 def approve(assignment: Assignment) -> None:
     """Approve and pay one assignment."""
-    decision = review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
     review.settle_decision(decision=decision, marketplace=marketplace())

@@ -209,7 +209,7 @@ def _drop_unavailable_items(
 ) -> list[UndecidedItem]:
     if spec_of(kind).material is not Material.RECORDS:
         return list(items)
-    available = collected.approved_ids(project, OBSERVATION, [row.item for row in items])
+    available = collected.approved_instance_ids(project, OBSERVATION, [row.item for row in items])
     return [row for row in items if row.item in available]
 
 

@@ -92,4 +92,4 @@ def _hourly_pay_chart(work: Sequence[pay.MeasuredWork], project: Project) -> Cha
     points = [
         PayPoint(f"{row.at.day} {row.at:%b}", row.rate_cents) for row in work if row.rate_cents is not None
     ]
-    return pay_chart(points, target=project.target_cents_per_hour, by="submission")
+    return pay_chart(points, target=project.target_cents_per_hour, x_unit="submission")

@@ -8,8 +8,15 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db.models import Count, Max, Min, Q, QuerySet
 
 from hits import registry
-from hits.domain.states import AssignmentStatus, CallState, Purpose, SubmissionMatch, TrainingOutcome, Verdict
-from hits.domain.workers.countries import country_name
+from hits.domain.states import (
+    AssignmentStatus,
+    CallState,
+    Purpose,
+    ReviewVerdict,
+    SubmissionMatch,
+    TrainingOutcome,
+)
+from hits.domain.workers.countries import country_name_or_code
 from hits.models import Assignment, Decision, Declaration, Participation, Project, Worker, WorkerDecision
 from validation.domain.qualification.worker_status import ProposalState
 from validation.models import GradingOutcome, RuleProposal, StatusChange
@@ -66,7 +73,7 @@ def _consent_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
 
 def _country_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     for row in Declaration.objects.filter(worker=worker, project=project):
-        yield HistoryEvent(row.declared_at, f"Declared country: {country_name(row.country)}")
+        yield HistoryEvent(row.declared_at, f"Declared country: {country_name_or_code(row.country)}")
 
 
 def _application_and_training_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
@@ -137,10 +144,12 @@ def _review_events(worker: Worker, project: Project) -> Iterator[HistoryEvent]:
     """Yield rejections, and approvals with feedback; other approvals are in their batch's event."""
     rows = Decision.objects.filter(assignment__worker=worker, assignment__hit__unit__batch__project=project)
     single = registry.kinds_with_purpose(*_SINGLE_PURPOSES)
-    rows = rows.exclude(assignment__hit__unit__batch__kind__in=single, verdict=Verdict.APPROVE)
-    rows = rows.exclude(verdict=Verdict.APPROVE, feedback="").select_related("decided_by").order_by("-pk")
+    rows = rows.exclude(assignment__hit__unit__batch__kind__in=single, verdict=ReviewVerdict.APPROVE)
+    rows = (
+        rows.exclude(verdict=ReviewVerdict.APPROVE, feedback="").select_related("decided_by").order_by("-pk")
+    )
     for row in rows[:MAX_DECISIONS]:
-        word = "Approved" if row.verdict == Verdict.APPROVE else "Rejected"
+        word = "Approved" if row.verdict == ReviewVerdict.APPROVE else "Rejected"
         key = row.assignment_id
         yield HistoryEvent(
             row.decided_at,

@@ -61,7 +61,7 @@ def worker_page(
         WorkerRow(
             summary, statuses.get(summary.worker.pk, CurrentStatus()), agreed, summary.worker.pk in proposed
         )
-        for summary, agreed in people.worker_summaries(project, list(page_ids))
+        for summary, agreed in people.worker_summaries_with_consent(project, list(page_ids))
     ]
     return WorkerPage(page_ids, rows, [(s, counted[s]) for s in WorkerStatus if counted[s]], len(all_workers))
 

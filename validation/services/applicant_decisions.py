@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from hits.domain.crashpoints import crash_point
 from hits.domain.jobs import turns
-from hits.domain.states import OPEN_CALL_STATES, Verdict, WorkerAction
+from hits.domain.states import OPEN_CALL_STATES, ReviewVerdict, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Decision, Job, Worker
 from hits.mturk.port import Marketplace
@@ -163,7 +163,7 @@ def _decide_applicant(
     # A Conflict means that the assignment is approved already, in the review queue or automatically, and so paid.
     with suppress(Conflict):
         review.decide_assignment(
-            assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=outcome.reason
+            assignment=assignment, verdict=ReviewVerdict.APPROVE, by=by, feedback=outcome.reason
         )
     notices.plan_result_notice(assignment=assignment, outcome=outcome)
     audit.record(

@@ -16,7 +16,7 @@ from hits.observing.pairs import OBSERVATION
 from hits.selectors import records as collected
 from hits.services.errors import Refused
 from hits.services.launching.eligibility import build_eligibility
-from hits.services.launching.launch import PlannedUnit, find_launch, launch_batch
+from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job, launch_batch
 from hits.services.launching.terms import MAX_REDUNDANCY, LaunchTerms
 from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge, SetToJudge
@@ -76,7 +76,7 @@ def launch_review(
             refuses.
     """
     plan = plan or RoundPlan()
-    existing = find_launch(project=project, idempotency_key=idempotency_key)
+    existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
     if existing is not None:
         return existing
     ids = [item if isinstance(item, str) else item.instance_id for item in observations]
@@ -117,7 +117,7 @@ def launch_comparison(
             ``launch_units`` refuses.
     """
     plan = plan or RoundPlan()
-    existing = find_launch(project=project, idempotency_key=idempotency_key)
+    existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
     if existing is not None:
         return existing
     rows = _accepted_records(project, [item.own_pair_id for item in sets])
@@ -159,7 +159,7 @@ def launch_units(
             f"workers per item: the maximum has to be above {redundancy} and at most {MAX_REDUNDANCY}"
         )
     # The selection's seed is not used: people reuse it, and equal seeds give equal keys. A worker who had answered a
-    # check before would be refused the same key ("You have done this one"), and so recognise the check.
+    # check before would be refused the same key ("You have already worked on this item"), and so recognise the check.
     rng = np.random.default_rng()
     mixed = quality_checks.mix_quality_checks(
         project=project, kind=kind, units=units, rates=plan.rates, rng=rng

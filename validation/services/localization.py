@@ -10,7 +10,7 @@ from django.utils.crypto import salted_hmac
 from hits.models import Batch, Job, Project, Worker
 from hits.services.errors import Refused
 from hits.services.launching.eligibility import build_eligibility
-from hits.services.launching.launch import PlannedUnit, find_launch
+from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.judging.round_material import RegionsToMatch
 from validation.domain.judging.sampling import (
@@ -44,7 +44,7 @@ def launch_localization(
     Raises:
         Refused: no image has three accepted pairs, fewer than ``n`` have, or the terms are not possible.
     """
-    existing = find_launch(project=project, idempotency_key=idempotency_key)
+    existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
     if existing is not None:
         return existing
     terms = terms or LaunchTerms(eligibility=build_eligibility(pool=default_pool(project)))

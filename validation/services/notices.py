@@ -48,7 +48,7 @@ def _plan_notice(assignment: Assignment, subject: str, *paragraphs: str) -> Outg
         batch=assignment.hit.unit.batch,
         key=("notify", assignment.assignment_id),
         assignment=assignment,
-        args={"subject": subject, "text": notices.join_paragraphs(*paragraphs)},
+        args={"subject": subject, "text": notices.join_and_cut_paragraphs(*paragraphs)},
     )
 
 

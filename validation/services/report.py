@@ -15,7 +15,7 @@ from hits.models import Job, Project
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
-from validation.domain.agreement.box_agreement import BoxRating, Region, box_agreement
+from validation.domain.agreement.box_agreement import DrawnRegion, Region, box_agreement
 from validation.domain.agreement.pairwise import pairwise_accuracy
 from validation.domain.judging.answer_quality import collect_evidence
 from validation.domain.judging.rating_tables import build_tables
@@ -256,7 +256,7 @@ def _box_figures(regions: Mapping[int, selectors.BoxesByAuthor]) -> dict[str, An
     if not regions:
         return None
     ratings = [
-        BoxRating(image, author, Region(np.array(boxes, dtype=np.float64).reshape(-1, 4)))
+        DrawnRegion(image, author, Region(np.array(boxes, dtype=np.float64).reshape(-1, 4)))
         for image, authors in sorted(regions.items())
         for author, boxes in sorted(authors.items())
     ]

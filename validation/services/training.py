@@ -6,10 +6,10 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from hits.domain.states import AssignmentStatus, TrainingOutcome, Verdict, WorkerAction
+from hits.domain.states import AssignmentStatus, ReviewVerdict, TrainingOutcome, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Feedback
-from hits.observing.remarks import MAX_REMARK_LENGTH, RemarkError, clean_text
+from hits.observing.remarks import MAX_REMARK_LENGTH, RemarkError, clean_lines
 from hits.services.errors import Conflict, Refused
 from hits.services.reviewing import feedback, review
 from hits.services.workers.qualifications import decide_on_worker
@@ -72,9 +72,10 @@ def _accept_repeated_feedback(
 ) -> Feedback:
     try:
         cleaned = [
-            row | {"text": clean_text(row["text"], maximum=MAX_REMARK_LENGTH, path="text")} for row in remarks
+            row | {"text": clean_lines(row["text"], maximum=MAX_REMARK_LENGTH, path="text")}
+            for row in remarks
         ]
-        new_summary = clean_text(summary, maximum=MAX_SUMMARY_LENGTH, path="summary")
+        new_summary = clean_lines(summary, maximum=MAX_SUMMARY_LENGTH, path="summary")
     except RemarkError as error:
         raise Refused(str(error)) from error
     new_values = (outcome.value, new_summary, cleaned, by.pk)
@@ -87,7 +88,9 @@ def _plan_approval(assignment: Assignment, feedback: str, by: AbstractBaseUser) 
     """Plan the payment, unless the submission is approved already, automatically or in the review queue."""
     assignment.refresh_from_db(fields=["status"])
     if assignment.status == AssignmentStatus.SUBMITTED and not assignment.decisions.exists():
-        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=by, feedback=feedback)
+        review.decide_assignment(
+            assignment=assignment, verdict=ReviewVerdict.APPROVE, by=by, feedback=feedback
+        )
 
 
 def _grant_trained_qualification(assignment: Assignment, reason: str, by: AbstractBaseUser) -> None:

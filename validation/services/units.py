@@ -12,7 +12,7 @@ from hits.kind import HitKind
 from hits.models import Batch, Job, Project, Record
 from hits.selectors import records as collected
 from hits.services.errors import Refused
-from hits.services.launching.launch import PlannedUnit, find_launch, launch_batch
+from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job, launch_batch
 from hits.services.launching.terms import LaunchTerms
 from hits.services.launching.unit_files import ParsedUnits, kinds_launched_from_files, read_units
 from validation.domain.judging.judgment_rows import JudgmentFileError, validate_id
@@ -59,7 +59,7 @@ def _find_wrong_items(project: Project, spec: JudgingSpec, units: ParsedUnits) -
     uses_records = spec.material is Material.RECORDS
     ids = [spec.item_id(unit) for _, unit in units] if uses_records else []
     rows = collected.records_by_instance_id(project, ids)
-    approved = collected.approved_ids(project, str(spec.record_type), list(rows))
+    approved = collected.approved_instance_ids(project, str(spec.record_type), list(rows))
     images = collected.image_ids_by_record(rows.values())
     for position, (_, unit) in enumerate(units):
         item = spec.item_id(unit)
@@ -105,7 +105,7 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     """
     find_unit_file_kind(kind.name)
     terms, rates = terms or LaunchTerms(), rates or CheckRates()
-    existing = find_launch(project=project, idempotency_key=idempotency_key)
+    existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
     if existing is not None:
         return existing
     provenance = {"unit_file": {**(source or {}), "units": len(units)}}

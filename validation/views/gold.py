@@ -138,7 +138,7 @@ def _show_or_save_gold_form(
 
 @require_POST
 @project_page()
-def gold_set_active(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
+def gold_item_set_active(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Retire or reactivate a gold item."""
     row = _get_gold_item(project, gold_id)
     activate = request.POST.get("on") == "yes"

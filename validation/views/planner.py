@@ -67,7 +67,7 @@ class PlannerForm(PageForm):
         label="Population size",
         required=False,
         min_value=1,
-        help_text="Pairs to draw from. Leave empty if there are far more than the sample.",
+        help_text="Number of pairs that the sample is drawn from. Leave empty if it is far larger than the sample.",
     )
 
     @property
@@ -149,7 +149,7 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
         "planned": planned,
         "estimate": cost,
         "environment": current_environment(),
-        "cost": cost_table(cost, rewards=rewards, reward_cents=reward),
+        "cost": cost_table(cost, first_label=rewards, reward_cents=reward),
         "forecast": forecast_launch_pay(project, kind, reward, redundancy=judges, units=planned.items),
         "chart": width_chart(target, planned),
         "low": 100 * planned.interval.low,

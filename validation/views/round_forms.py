@@ -92,7 +92,7 @@ class QualificationForm(RoundForm):
         min_value=1,
         max_value=MAX_ASSIGNMENTS,
         label="Applicants",
-        help_text="Workers who can apply, once each.",
+        help_text="The number of workers who can apply. Each can apply once.",
     )
     needed = forms.IntegerField(
         min_value=1,
@@ -207,7 +207,7 @@ class TrainingForm(RoundForm):
         min_value=1,
         max_value=MAX_ASSIGNMENTS,
         label="Assignments",
-        help_text="In total. A worker who trains twice uses two.",
+        help_text="In total. A worker who trains twice uses two assignments.",
     )
 
     def __init__(self, images: Sequence[Image], *args: Any, assignments: int = 10, **kwargs: Any) -> None:

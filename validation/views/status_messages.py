@@ -22,8 +22,8 @@ def send_status_change(request: HttpRequest, project: Project, worker: Worker, s
     if outstanding:
         messages.warning(
             request,
-            f"{worker} is {status_text}. The marketplace was not updated: {outstanding[0]} This is retried every "
-            "30 seconds. Until then, the task pages of this site refuse the worker.",
+            f"{worker} is {status_text}. The marketplace was not updated: {outstanding[0]} The update is retried "
+            "every 30 seconds. Until then, the task pages of this site refuse the worker.",
         )
     else:
         messages.success(request, f"{worker} is {status_text}. The worker can read your reason.")

@@ -41,7 +41,8 @@ class WorkerRuleForm(PageForm):
     below = forms.CharField(
         max_length=10,
         label="Limit",
-        help_text="Finds workers below this share, in percent, or above this pay, in US dollars per hour.",
+        help_text="The rule finds workers whose share is below this percentage, or whose pay is above this amount in "
+        "US dollars per hour.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     window = forms.IntegerField(

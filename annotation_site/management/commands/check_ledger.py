@@ -29,7 +29,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--book-bonuses",
             action="store_true",
-            help="first post to our ledger bonuses that scripts sent with the account's key; pays nothing",
+            help="first add to our ledger the bonuses that scripts sent with the account's key; sends no money",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -73,20 +73,20 @@ class EvaluationSetOptions:
 class SplitEvaluationSets:
     """The evaluation sets of one split, for all three tasks. Answer keys are generated on request.
 
-    chunks: retrieval chunks, without pairs on photos taken down. comparison: rated rows, as exported. image_of: the
-    primary key of each available photo, by its address in version rows. run: the source of proposed boxes. left_out:
-    numbers of excluded pairs, photos and comparison sets, by reason.
+    chunks: retrieval chunks, without pairs on photos taken down. comparison: rated rows, as exported.
+    photo_key_by_url: primary keys of the available photos, by their addresses in version rows. proposal_run: the
+    source of proposed boxes. left_out: numbers of excluded pairs, photos and comparison sets, by reason.
     """
 
     version: DatasetVersion
     split: str
     options: EvaluationSetOptions
-    ids: TestIdMaker
+    test_id_maker: TestIdMaker
     chunks: list[list[ObservationRecord]]
     localization: LocalizableImages
     comparison: list[dict[str, Any]]
-    image_of: Mapping[str, int]
-    run: ProposalRun | None
+    photo_key_by_url: Mapping[str, int]
+    proposal_run: ProposalRun | None
     left_out: Mapping[str, int]
 
     @property
@@ -118,7 +118,7 @@ class SplitEvaluationSets:
         Raises:
             InvalidInput: all photos, or none, would be private.
         """
-        ordered = sorted(self.photo_urls, key=lambda url: self.ids.make("kept", url))
+        ordered = sorted(self.photo_urls, key=lambda url: self.test_id_maker.make("kept", url))
         count = round(len(ordered) * percent / 100)
         if not 0 < count < len(ordered):
             raise InvalidInput(
@@ -137,17 +137,17 @@ class SplitEvaluationSets:
         if name == LOCALIZATION:
             return dict(self.localization_entries())
         chunk = self.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
-        return retrieval_key(chunk, retrieval_test_ids(chunk, self.ids))
+        return retrieval_key(chunk, retrieval_test_ids(chunk, self.test_id_maker))
 
     def localization_entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the entries of localization's key, image by image."""
         for image in self.localization.images:
-            yield from localization_key(image, self.ids)
+            yield from localization_key(image, self.test_id_maker)
 
     def rated_rows(self) -> Iterator[dict[str, Any]]:
         """Yield the comparison rows, each candidate with its ``test_id``."""
         for row in self.comparison:
-            named = zip(row["candidates"], comparison_test_ids(row, self.ids), strict=True)
+            named = zip(row["candidates"], comparison_test_ids(row, self.test_id_maker), strict=True)
             yield {**row, "candidates": [{**candidate, "test_id": test_id} for candidate, test_id in named]}
 
 
@@ -168,31 +168,33 @@ def plan_sets(
         InvalidInput: the version is a draft, the split is unknown or has no pairs, or the run is unsuitable.
     """
     options = options or EvaluationSetOptions()
-    split = _resolve_checked_split(version, split, proposals)
-    image_of = _available_photo_keys(version)
+    split = _check_inputs_and_parse_split(version, split, proposals)
+    photo_key_by_url = _available_photo_keys(version)
     left_out: Counter[str] = Counter()
-    sealed = list(_pairs(version, split, options.texts))
-    available = [pair for pair in sealed if pair.image.url in image_of]
+    sealed = list(_sealed_pairs(version, split, options.texts))
+    available = [pair for pair in sealed if pair.image.url in photo_key_by_url]
     if not available:
         raise InvalidInput(_no_pairs_message(version, split))
     left_out["pair_on_photo_taken_down"] += len(sealed) - len(available)
     located = find_localizable_images(
         available,
-        boxes=_boxes(proposals, image_of) if options.boxes else {},
+        boxes=_boxes_by_url(proposals, photo_key_by_url) if options.boxes else {},
         min_pairs=options.min_inferences,
         max_boxes=options.boxes,
     )
-    rated = [] if options.texts == "clue" else list(_comparison_rows(version, split, image_of, left_out))
+    rated = (
+        [] if options.texts == "clue" else list(_comparison_rows(version, split, photo_key_by_url, left_out))
+    )
     return SplitEvaluationSets(
         version=version,
         split=split,
         options=options,
-        ids=_test_id_maker(version, options),
-        chunks=_chunks(sealed, options, image_of),
+        test_id_maker=_test_id_maker(version, options),
+        chunks=_available_chunks(sealed, options, photo_key_by_url),
         localization=located,
         comparison=rated,
-        image_of=image_of,
-        run=proposals,
+        photo_key_by_url=photo_key_by_url,
+        proposal_run=proposals,
         left_out=dict(left_out + located.left_out),
     )
 
@@ -205,10 +207,12 @@ def pairs_of_other_splits(version: DatasetVersion, split: str) -> list[Observati
     """
     if not split:
         return []
-    image_of = _available_photo_keys(version)
+    photo_key_by_url = _available_photo_keys(version)
     others = sorted(set(version_splits(version)) - {"", split})
-    found = (pair for other in others for pair in _pairs(version, other, TEXTS[0]))
-    return sorted((pair for pair in found if pair.image.url in image_of), key=lambda pair: pair.instance_id)
+    found = (pair for other in others for pair in _sealed_pairs(version, other, TEXTS[0]))
+    return sorted(
+        (pair for pair in found if pair.image.url in photo_key_by_url), key=lambda pair: pair.instance_id
+    )
 
 
 def newest_proposal_run(version: DatasetVersion) -> ProposalRun | None:
@@ -234,7 +238,7 @@ def resolve_proposal_run(version: DatasetVersion, number: int | None) -> Proposa
     return found
 
 
-def _resolve_checked_split(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
+def _check_inputs_and_parse_split(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> str:
     if not version.is_sealed:
         raise InvalidInput(f"version {version.name} is a draft: seal it first")
     if proposals is not None and proposals.project_id != version.project_id:
@@ -267,16 +271,16 @@ def _available_photo_keys(version: DatasetVersion) -> dict[str, int]:
     return {url: by_hash[sha256] for url, sha256 in addresses if sha256 in by_hash}
 
 
-def _rows(version: DatasetVersion, part: Part, split: str) -> Iterator[dict[str, Any]]:
+def _sealed_rows(version: DatasetVersion, part: Part, split: str) -> Iterator[dict[str, Any]]:
     rows = VersionRow.objects.filter(version=version, part=part)
     if split:
         rows = rows.filter(split=split)
     return rows.order_by("instance_id").values_list("row", flat=True).iterator(chunk_size=_CHUNK_SIZE)
 
 
-def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[ObservationRecord]:
+def _sealed_pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[ObservationRecord]:
     """Yield all pairs of a sealed split, including those on photos taken down."""
-    for row in _rows(version, Part.OBSERVATION, split):
+    for row in _sealed_rows(version, Part.OBSERVATION, split):
         try:
             pair = parse_record(row)
         except BrokenExport as error:
@@ -284,15 +288,15 @@ def _pairs(version: DatasetVersion, split: str, texts: str) -> Iterator[Observat
         yield replace(pair, inference=pair.clue) if texts == "clue" else pair
 
 
-def _chunks(
-    sealed: Sequence[ObservationRecord], options: EvaluationSetOptions, image_of: Mapping[str, int]
+def _available_chunks(
+    sealed: Sequence[ObservationRecord], options: EvaluationSetOptions, photo_key_by_url: Mapping[str, int]
 ) -> list[list[ObservationRecord]]:
     """Draw chunks from all sealed pairs, then drop pairs on photos taken down.
 
     A chunk that has fewer than two pairs left is dropped, since a single pair would always be ranked first.
     """
     all_chunks = split_into_chunks(sealed, size=options.chunk, rng=np.random.default_rng(options.seed))
-    available = [[pair for pair in chunk if pair.image.url in image_of] for chunk in all_chunks]
+    available = [[pair for pair in chunk if pair.image.url in photo_key_by_url] for chunk in all_chunks]
     kept = [
         remaining
         for remaining, chunk in zip(available, all_chunks, strict=True)
@@ -302,16 +306,16 @@ def _chunks(
 
 
 def _comparison_rows(
-    version: DatasetVersion, split: str, image_of: Mapping[str, int], left_out: Counter[str]
+    version: DatasetVersion, split: str, photo_key_by_url: Mapping[str, int], left_out: Counter[str]
 ) -> Iterator[dict[str, Any]]:
-    for row in _rows(version, Part.COMPARISON, split):
-        if row["image"]["url"] in image_of:
+    for row in _sealed_rows(version, Part.COMPARISON, split):
+        if row["image"]["url"] in photo_key_by_url:
             yield row
         else:
             left_out["comparison_set_on_photo_taken_down"] += 1
 
 
-def _boxes(run: ProposalRun | None, image_of: Mapping[str, int]) -> dict[str, list[Region]]:
+def _boxes_by_url(run: ProposalRun | None, photo_key_by_url: Mapping[str, int]) -> dict[str, list[Region]]:
     if run is None:
         return {}
     rows = ImageProposals.objects.filter(run=run).values_list("image_id", "boxes")
@@ -319,7 +323,7 @@ def _boxes(run: ProposalRun | None, image_of: Mapping[str, int]) -> dict[str, li
         image: [Region(*(int(side) for side in box[:4])) for box in boxes if min(box[2:4]) >= 1]
         for image, boxes in rows.iterator(chunk_size=_CHUNK_SIZE)
     }
-    return {url: found[image] for url, image in image_of.items() if image in found}
+    return {url: found[image] for url, image in photo_key_by_url.items() if image in found}
 
 
 def _no_pairs_message(version: DatasetVersion, split: str) -> str:

@@ -19,8 +19,8 @@ from curation.evaluation.answer_keys import (
     HELD_OUT_FILE,
     LOCALIZATION,
     RETRIEVAL,
-    in_file_order,
-    task_of,
+    sort_file_names,
+    task_of_file,
 )
 from curation.evaluation.sets import (
     ScoreRequest,
@@ -32,7 +32,7 @@ from curation.families.sherlock.evaluation_plan import EvaluationSetOptions, Spl
 from curation.files import partial_folder, rename_folder_durably
 from curation.models import DatasetVersion, ProposalRun
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
-from curation.versions.export import ExportRefused, WrittenFile, check_target, pretty_json, write_file
+from curation.versions.export import ExportRefused, WrittenFile, check_export_target, pretty_json, write_file
 from hits.domain.hashing import canonical_json
 
 FORMAT = "deerstalker-evaluation-sets/1"
@@ -81,7 +81,7 @@ def write_evaluation_sets(
             unusable.
     """
     try:
-        check_target(out, rehearsal=version.rehearsal)
+        check_export_target(out, rehearsal=version.rehearsal)
     except ExportRefused as error:
         raise InvalidInput(str(error)) from error
     sets = plan_sets(version, split=split, proposals=proposals, options=options)
@@ -104,11 +104,11 @@ def write_evaluation_sets(
 def _write_task_files(
     folder: Path, sets: SplitEvaluationSets, report_progress: ProgressReport
 ) -> Iterator[WrittenFile]:
-    names = in_file_order(sets.expected_counts)
+    names = sort_file_names(sets.expected_counts)
     for done, name in enumerate(names):
         report_progress(done, len(names))
-        stem = f"{sets.split_name}_{task_of(name)}/{sets.split_name}_{name}"
-        instances = _INSTANCE_MAKERS[task_of(name)](sets, name)
+        stem = f"{sets.split_name}_{task_of_file(name)}/{sets.split_name}_{name}"
+        instances = _INSTANCE_MAKERS[task_of_file(name)](sets, name)
         instances.sort(key=lambda item: item[0])
         yield write_file(
             folder, f"{PUBLIC}/{stem}_instances.json", _json_list(to_json() for _, to_json in instances)
@@ -128,7 +128,7 @@ def _retrieval_instances(sets: SplitEvaluationSets, name: str) -> list[KeyedInst
     chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
     regions = [_region_json(pair.image, pair.bboxes) for pair in chunk]
     texts = [canonical_json(pair.inference) for pair in chunk]
-    ids = retrieval_test_ids(chunk, sets.ids)
+    ids = retrieval_test_ids(chunk, sets.test_id_maker)
     n = len(chunk)
     pairs = ((regions[index // n], texts[index % n], test_id) for index, test_id in enumerate(ids))
     return [(test_id, _Instance(region, text, test_id, RETRIEVAL)) for region, text, test_id in pairs]
@@ -140,8 +140,10 @@ def _all_localization_instances(sets: SplitEvaluationSets, name: str) -> list[Ke
         reference = image.pairs[0].image
         given = [_region_json(reference, pair.bboxes) for pair in image.matched]
         proposed = [_region_json(reference, [box]) for box in image.boxes]
-        lines += _localization_instances(given, image.matched, matching_requests(image, sets.ids))
-        lines += _localization_instances(proposed, image.pairs, proposed_box_requests(image, sets.ids))
+        lines += _localization_instances(given, image.matched, matching_requests(image, sets.test_id_maker))
+        lines += _localization_instances(
+            proposed, image.pairs, proposed_box_requests(image, sets.test_id_maker)
+        )
     return lines
 
 
@@ -152,7 +154,9 @@ def _localization_instances(
     return [
         (
             request.test_id,
-            _Instance(regions[request.region], texts[request.text], request.test_id, LOCALIZATION),
+            _Instance(
+                regions[request.region_index], texts[request.text_index], request.test_id, LOCALIZATION
+            ),
         )
         for request in requests
     ]
@@ -198,7 +202,7 @@ def _region_json(image: ImageReference, boxes: Sequence[Region]) -> bytes:
 
 def _answer_key(sets: SplitEvaluationSets, name: str) -> Iterator[bytes]:
     """Return the pieces of an answer key's file: one entry per line, so that line-based tools can read it."""
-    task = task_of(name)
+    task = task_of_file(name)
     if task == COMPARISON:
         return iter([pretty_json(sets.raw_key(name))])
     if task == LOCALIZATION:
@@ -206,7 +210,7 @@ def _answer_key(sets: SplitEvaluationSets, name: str) -> Iterator[bytes]:
     chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
     names = [canonical_json(pair.instance_id) for pair in chunk]
     pairs = (b"[%b,%b]" % (image, inference) for image in names for inference in names)
-    ids = retrieval_test_ids(chunk, sets.ids)
+    ids = retrieval_test_ids(chunk, sets.test_id_maker)
     return _json_object(zip(ids, pairs, strict=True))
 
 
@@ -220,7 +224,7 @@ def _manifest(sets: SplitEvaluationSets, files: Sequence[WrittenFile]) -> dict[s
         "seal": sets.version.manifest_sha256,
         "split": sets.split_name,
         "options": asdict(sets.options),
-        "proposals": proposals_json(sets.run),
+        "proposals": proposals_json(sets.proposal_run),
         "expected": sets.expected_counts,
         "retrieval": {"chunks": [len(chunk) for chunk in sets.chunks]},
         "localization": {

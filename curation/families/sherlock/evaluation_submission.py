@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order
+from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, sort_file_names
 from curation.evaluation.inputs import sorted_order
 from curation.evaluation.sets import (
     LocalizationImage,
@@ -42,14 +42,15 @@ class PairScoreSource(Protocol):
 def submission_scores(sets: SplitEvaluationSets, pair_scores: PairScoreSource) -> dict[str, Matrix]:
     """Return the scores of each file of a submission in the order of its sorted test ids."""
     found: dict[str, Matrix] = {}
-    for name in in_file_order(sets.expected_counts):
+    for name in sort_file_names(sets.expected_counts):
         if name == COMPARISON:
             ids, scores = _score_comparison_sets(sets, pair_scores)
         elif name == LOCALIZATION:
             ids, scores = _score_localization_images(sets, pair_scores)
         else:
             chunk = sets.chunks[int(name.removeprefix(f"{RETRIEVAL}_"))]
-            ids, scores = retrieval_test_ids(chunk, sets.ids), pair_scores.score_chunk(chunk).ravel()
+            ids = retrieval_test_ids(chunk, sets.test_id_maker)
+            scores = pair_scores.score_chunk(chunk).ravel()
         if scores is not None:
             found[name] = scores[sorted_order(ids)]
     return found
@@ -69,7 +70,7 @@ def _score_localization_images(
     blocks: list[Matrix] = []
     for image in sets.localization.images:
         requests_and_scores = zip(
-            (matching_requests(image, sets.ids), proposed_box_requests(image, sets.ids)),
+            (matching_requests(image, sets.test_id_maker), proposed_box_requests(image, sets.test_id_maker)),
             pair_scores.score_image(image),
             strict=True,
         )
@@ -77,8 +78,8 @@ def _score_localization_images(
             ids += [request.test_id for request in requests]
             blocks.append(
                 similarity[
-                    np.array([request.region for request in requests], dtype=np.intp),
-                    np.array([request.text for request in requests], dtype=np.intp),
+                    np.array([request.region_index for request in requests], dtype=np.intp),
+                    np.array([request.text_index for request in requests], dtype=np.intp),
                 ]
             )
     return ids, np.concatenate(blocks)

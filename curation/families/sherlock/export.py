@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from curation.families.sherlock import leaderboard
-from curation.families.sherlock.region_pictures import picture_name, region_pictures
+from curation.families.sherlock.region_pictures import region_picture_name, region_pictures
 from curation.models import DatasetVersion, Part, VersionRow
 from curation.versions.export import pretty_json
 from hits.domain.hashing import canonical_json
@@ -54,4 +54,4 @@ def regions_left_out(version: DatasetVersion, written: Collection[str]) -> list[
     """
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     ids = compared.order_by("instance_id").values_list("instance_id", flat=True)
-    return [key for key in ids if picture_name(key) not in written]
+    return [key for key in ids if region_picture_name(key) not in written]

@@ -55,7 +55,7 @@ CREATE TABLE found (id TEXT PRIMARY KEY) WITHOUT ROWID;
 """
 
 
-class _Seal:
+class _SealIndex:
     """The lines of a checksum list and the ids of the pairs found so far, kept on disk."""
 
     def __init__(self, header: dict[str, Any]) -> None:
@@ -116,7 +116,7 @@ def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion
     Raises:
         BrokenExport: a file or row is missing, unexpected or changed.
     """
-    manifest = _load(folder, MANIFEST)
+    manifest = _load_json(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
     raw = list(_checked_pairs(folder, manifest, seal))
     workers = dict(_checked_annotators(folder, seal))
@@ -133,8 +133,8 @@ def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion
         raw=raw,
         images=dict(seal.images()),
         workers=workers,
-        statistics=_load(folder, STATISTICS),
-        answer_key=_load(folder, ANSWER_KEY) if ANSWER_KEY in names else None,
+        statistics=_load_json(folder, STATISTICS),
+        answer_key=_load_json(folder, ANSWER_KEY) if ANSWER_KEY in names else None,
     )
 
 
@@ -146,7 +146,7 @@ def check_export(folder: Path, *, images: Path | None = None) -> int:
     Raises:
         BrokenExport: a file or row is missing, unexpected or changed.
     """
-    manifest = _load(folder, MANIFEST)
+    manifest = _load_json(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
     pairs = sum(parse_record(record) is not None for record in _checked_pairs(folder, manifest, seal))
     for _ in _checked_annotators(folder, seal):
@@ -179,7 +179,7 @@ def parse_record(raw: dict[str, Any]) -> ObservationRecord:
         raise BrokenExport(f"record {raw.get('instance_id', '?')}: {error}") from error
 
 
-def _load(folder: Path, name: str) -> Any:
+def _load_json(folder: Path, name: str) -> Any:
     try:
         return json.loads((folder / name).read_text("utf-8"))
     except OSError as error:
@@ -199,7 +199,7 @@ def _read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, Any]]]
         raise BrokenExport(f"{name}: holds a line that is not JSON ({error})") from error
 
 
-def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
+def _read_seal(folder: Path, manifest: dict[str, Any]) -> _SealIndex:
     digest = sha256_if_readable(folder / SEAL)
     if digest != manifest.get("seal"):
         raise BrokenExport(
@@ -207,7 +207,7 @@ def _read_seal(folder: Path, manifest: dict[str, Any]) -> _Seal:
             "the seal is broken"
         )
     lines = _read_lines(folder, SEAL)
-    seal = _Seal(header=next(lines)[1])
+    seal = _SealIndex(header=next(lines)[1])
     if seal.header.get("rehearsal") != manifest.get("rehearsal"):
         raise BrokenExport(f"{MANIFEST}: its “rehearsal” is not that of {SEAL}; the manifest was changed")
     seal.add(line for _, line in lines)
@@ -218,10 +218,10 @@ def _pair_files(manifest: dict[str, Any]) -> list[str]:
     return [file["name"] for file in manifest["files"] if file["name"].startswith("sherlock")]
 
 
-def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Iterator[dict[str, Any]]:
+def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _SealIndex) -> Iterator[dict[str, Any]]:
     """Yield the pairs of all files, verifying each hash, and at the end that none is missing."""
     for name in _pair_files(manifest):
-        for position, record in enumerate(_records(folder, name)):
+        for position, record in enumerate(_read_json_list(folder, name)):
             _check_pair(record, f"{name}: row {position}", seal)
             yield record
     missing, first = seal.missing_pairs()
@@ -229,7 +229,7 @@ def _checked_pairs(folder: Path, manifest: dict[str, Any], seal: _Seal) -> Itera
         raise BrokenExport(f"row {first} is in the checksum list but in no file ({missing} are missing)")
 
 
-def _check_pair(record: Any, location: str, seal: _Seal) -> None:
+def _check_pair(record: Any, location: str, seal: _SealIndex) -> None:
     key = record.get("instance_id") if isinstance(record, dict) else None
     sha256 = seal.pair_sha256(str(key))
     if sha256 is None:
@@ -242,7 +242,7 @@ def _check_pair(record: Any, location: str, seal: _Seal) -> None:
         raise BrokenExport(f"{location} ({key}) is in the pair files twice; export the version again")
 
 
-def _records(folder: Path, name: str) -> Iterator[Any]:
+def _read_json_list(folder: Path, name: str) -> Iterator[Any]:
     """Yield the values of a file that is a JSON list, one at a time."""
     try:
         for located in iterate_list(folder / name):
@@ -251,7 +251,7 @@ def _records(folder: Path, name: str) -> Iterator[Any]:
         raise BrokenExport(f"{name}: is not a list of records ({error}); export the version again") from error
 
 
-def _checked_annotators(folder: Path, seal: _Seal) -> Iterator[tuple[str, str]]:
+def _checked_annotators(folder: Path, seal: _SealIndex) -> Iterator[tuple[str, str]]:
     """Yield (id, keyed hash of its author) of each pair; lines of other parts are only verified."""
     for number, line in _read_lines(folder, ANNOTATORS):
         part, key = line.get("part"), line.get("instance_id")
@@ -271,7 +271,7 @@ def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
             raise BrokenExport(f"{file['name']}: was changed after it was written")
 
 
-def _check_images(folder: Path, seal: _Seal) -> None:
+def _check_images(folder: Path, seal: _SealIndex) -> None:
     for url, sha256 in seal.images():
         digest = sha256_if_readable(folder / url)
         if digest != sha256:

@@ -13,7 +13,7 @@ from hits.models import Image
 REGIONS_FOLDER = "comparison/regions"
 
 
-def picture_name(input_iid: str) -> str:
+def region_picture_name(input_iid: str) -> str:
     """Return the file name, in an export, of an instance's region picture."""
     return f"{REGIONS_FOLDER}/{input_iid}.jpg"
 
@@ -35,7 +35,8 @@ def region_pictures(version: DatasetVersion, rows: Iterable[dict[str, Any]]) -> 
         image = images.filter(sha256=sealed[row["image"]["url"]]).first()
         if image is None:
             continue
-        yield picture_name(row["Input_iid"]), _draw_region(image, [Region(**box) for box in row["region"]])
+        region = [Region(**box) for box in row["region"]]
+        yield region_picture_name(row["Input_iid"]), _draw_region(image, region)
 
 
 def _draw_region(image: Image, region: list[Region]) -> bytes:

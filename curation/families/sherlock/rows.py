@@ -107,14 +107,14 @@ def _newest_judged_rounds(project: Project) -> list[PlannedRound]:
     for comparison_round in launched_rounds(project):
         sets = launched_sets(comparison_round).order_by()
         names = sets.values_list("observation__image__split", flat=True).distinct()
-        splits = frozenset(_resolve_split(name) for name in names) - assigned
+        splits = frozenset(_parse_split_or_keep(name) for name in names) - assigned
         if splits and is_judged(comparison_round):
             planned.append(PlannedRound(comparison_round, splits))
             assigned |= splits
     return planned
 
 
-def _resolve_split(name: str) -> str:
+def _parse_split_or_keep(name: str) -> str:
     """Return the split of a set's photo. Only photos taken down have an unknown split; their sets are excluded."""
     try:
         return str(parse_split(name))
@@ -131,7 +131,7 @@ def _add_round(plan: Plan, planned: PlannedRound) -> None:
         for worker in Worker.objects.filter(pk__in={pk for s in judgments.values() for pk in s.workers})
     }
     for item in launched_sets(planned.comparison_round).select_related("observation__image"):
-        if _resolve_split(item.observation.image.split) not in planned.splits:
+        if _parse_split_or_keep(item.observation.image.split) not in planned.splits:
             continue
         gold = item.observation.instance_id
         required = {gold, *item.chosen}

@@ -19,7 +19,7 @@ from curation.versions.photos import PHOTOS
 from hits.domain.states import STOPPED_JOB_STATES, Role
 from hits.models import Image, Project
 from hits.selectors.images.stored_files import StoredFile
-from hits.selectors.roles import has_role, user_projects
+from hits.selectors.roles import has_role, researcher_projects
 
 # Names of Celery tasks.
 BUILD_LEADERBOARD = "curation.build_leaderboard"
@@ -72,7 +72,7 @@ def project_boards_with_counts(project: Project) -> "QuerySet[Leaderboard]":
 
 def visible_boards(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderboard]":
     """Return the built leaderboards that a user may see: public ones, and those of the user's projects."""
-    mine = Q(project__in=user_projects(user))
+    mine = Q(project__in=researcher_projects(user))
     found = Leaderboard.objects.filter(Q(is_public=True) | mine).exclude(sha256="")
     return found.select_related("version", "project").distinct()
 

@@ -224,7 +224,7 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
         Refused: the name is empty, too long or taken.
     """
     name = validate_line("team", name, MAX_TEAM_LENGTH, is_required=True)
-    key = _new_key()
+    key = _generate_team_key()
     try:
         with transaction.atomic():
             team = LeaderboardTeam.objects.create(
@@ -242,7 +242,7 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
 @transaction.atomic
 def renew_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
     """Create and return a new key of a team; the old one stops working."""
-    key = _new_key()
+    key = _generate_team_key()
     LeaderboardTeam.objects.filter(pk=team.pk).update(token_sha256=_hash_team_key(key))
     record_action(team.leaderboard, by, "leaderboard.renew_key", team=team.pk)
     return key
@@ -279,7 +279,7 @@ def set_entry_is_hidden(*, entry: LeaderboardEntry, is_hidden: bool, by: Abstrac
     record_action(entry.team.leaderboard, by, action, entry=entry.pk, team=entry.team_id)
 
 
-def _new_key() -> str:
+def _generate_team_key() -> str:
     return secrets.token_urlsafe(32)
 
 

@@ -15,7 +15,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from rest_framework.throttling import BaseThrottle
 
-from curation.evaluation.answer_keys import in_file_order
+from curation.evaluation.answer_keys import sort_file_names
 from curation.evaluation.measures import Measure
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.leaderboard.selectors import boards as board_selectors
@@ -284,7 +284,7 @@ def _column_groups(table: tables.Table) -> list[tuple[str, int]]:
 
 def _expected_files(board: Leaderboard) -> list[tuple[str, int]]:
     """Return the files of a submission, each with its number of scores."""
-    return [(name, board.tasks[name]) for name in in_file_order(board.tasks)]
+    return [(name, board.tasks[name]) for name in sort_file_names(board.tasks)]
 
 
 def _error_field(error: Refused, form: SubmitForm) -> str | None:

@@ -24,7 +24,7 @@ class BoardForm(PageForm):
     note = forms.CharField(
         max_length=services.MAX_NOTE_LENGTH,
         required=False,
-        help_text="A paragraph above the table, such as a description of the data, and whom to ask for a key.",
+        help_text="A paragraph above the table, for example what the data are and whom to ask for a key.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     daily_limit = integer_field("Limit per team in 24 hours", low=1, high=services.MAX_DAILY_LIMIT, initial=2)

@@ -41,7 +41,7 @@ class Command(JobCommand):
             default="",
             help="encoder of the images, such as clip:<folder>; default: efficientnet-lite0",
         )
-        shown_help = "mistakes to list of each kind, false positives and false negatives (12)"
+        shown_help = "number of false positives, and of false negatives, to list (12)"
         add("--shown", type=int, default=12, help=shown_help)
         add("--seed", type=int, default=0, help="seed of folds and intervals (0)")
 

@@ -90,7 +90,7 @@ def _add_analysis_options(parser: ArgumentParser) -> None:
     add = parser.add_argument_group("topics").add_argument
     add("--topics", type=int, help="number of topics of clues, and of inferences (10)")
     add("--passes", type=int, help="passes over the texts (10)")
-    add("--least-texts", type=int, help="ignore words that occur in fewer texts (2)")
+    add("--least-texts", type=int, help="ignore words that occur in fewer texts than this (2)")
     add = parser.add_argument_group("toxicity").add_argument
     scorers = f"{texts.WORD_LIST}, or {texts.MODEL_PREFIX}<folder or hub id> ({texts.WORD_LIST})"
     add("--scorer", type=absolute_model_folder, help=scorers)

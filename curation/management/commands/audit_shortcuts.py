@@ -24,7 +24,7 @@ MEANING = (
 class Command(JobCommand):
     """Evaluate baselines without photos on the evaluation sets of a sealed version."""
 
-    help = "Measure how well texts alone retrieve, localize and order inferences: random, text only, answer prior."
+    help = "Measure how well baselines that do not see the image retrieve, localize and order inferences."
     tasks = (SHORTCUTS,)
     has_version_option = True
 

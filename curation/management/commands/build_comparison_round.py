@@ -47,7 +47,7 @@ class Command(JobCommand):
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job that builds the round."""
         if not options["project"]:
-            raise input_error("give --project, or a job to --resume")
+            raise input_error("give --project, or --resume JOB")
         given = option_fields(RoundOptions, options)
         given["selection"] = read_selection(options["selection"]).as_json()
         return request_comparison_round(

@@ -45,7 +45,7 @@ class Command(DeerstalkerCommand):
         add("--texts", type=Path, required=True, help="JSON list of all inferences")
         add("--text-embeddings", type=Path, required=True, help=".npy (inferences, e) of sentence vectors")
         add("--candidates", type=Path, help="JSON list of the ids that soft de-duplication kept")
-        add("--image-ids", type=Path, help="JSON list: the image of every inference")
+        add("--image-ids", type=Path, help="JSON list with the image id of every inference")
         add_comparison_set_options(parser)
         add_rule_option(parser, "shortcut", SpeedShortcut)
         soft = parser.add_argument_group("soft de-duplication, without --candidates")
@@ -55,7 +55,12 @@ class Command(DeerstalkerCommand):
         add_filter_option(parser)
         memory_help = "maximum memory for scores, in MiB"
         add("--memory-mib", type=int, default=ExecutionOptions().memory_mib, help=memory_help)
-        add("--threads", type=int, default=usable_cores(), help="threads that score; default: all cores")
+        add(
+            "--threads",
+            type=int,
+            default=usable_cores(),
+            help="number of scoring threads; default: all cores",
+        )
         add("--details", action="store_true", help="add the figures of every set to the JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -39,6 +39,6 @@ class Command(JobCommand):
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if not options["project"]:
-            raise input_error("give --project, or a job to --resume")
+            raise input_error("give --project, or --resume JOB")
         given = LeakageOptions(**option_fields(LeakageOptions, options))
         return request_leakage_check(project=find_project(options["project"]), options=given, queue=queue)

@@ -17,7 +17,8 @@ class Command(DeerstalkerCommand):
 
     help = (
         "Convert a checkpoint of the Sherlock corpus's authors, or another with the parameter names and shapes of "
-        "OpenAI's CLIP, to a scorer's folder. Only numbers are read from it. The folder is written atomically."
+        "OpenAI's CLIP, to a scorer's folder. Only numbers are read from the checkpoint. The folder is written "
+        "atomically."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -33,7 +34,7 @@ class Command(DeerstalkerCommand):
         add(
             "--text-mode",
             choices=modes,
-            help="the texts it was trained on; default: those of the published name",
+            help="the texts that the model was trained on; default: those of the published name",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

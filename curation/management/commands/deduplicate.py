@@ -51,7 +51,7 @@ class Command(DeerstalkerCommand):
         cut.add_argument("--distance", type=float, help="merge clusters up to this distance")
         add("--linkage", choices=[linkage.value for linkage in Linkage], default="average")
         add("--keep", choices=KEEP_METHODS, default="random", help="which row of each cluster is kept")
-        add("--sizes", type=Path, help=".npy (n,), pixels of each row, for --keep largest")
+        add("--sizes", type=Path, help=".npy (n,), number of pixels of each row, for --keep largest")
         add_filter_option(parser)
         add("--memory-mib", type=int, default=MEMORY_LIMIT_BYTES // MIB, help="maximum memory, in MiB")
         add("--out", type=Path, help="write labels, int64 (n,), here")

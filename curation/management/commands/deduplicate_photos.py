@@ -22,7 +22,7 @@ class Command(JobCommand):
 
     help = (
         "Cluster a project's photos hierarchically, and preview the photos that would be set aside if one of each "
-        "cluster is kept. --set-aside sets them aside without a preview, --apply RUN after a preview, --undo RUN "
+        "cluster were kept. --set-aside sets them aside without a preview, --apply RUN after a preview, --undo RUN "
         "restores them."
     )
     tasks = (DEDUPLICATE,)
@@ -32,7 +32,7 @@ class Command(JobCommand):
         super().add_arguments(parser)
         add = parser.add_argument
         add("--project", default="", help="the project's short name")
-        one = "cluster only this collection's photos, and keep the marks of other photos; default: all photos"
+        one = "cluster only this collection's photos, and leave other photos as they are; default: all photos"
         add("--source", choices=[source.value for source in Source], default="", help=one)
         cut = parser.add_mutually_exclusive_group()
         cut.add_argument("--share", type=float, help="share of the photos to keep, such as 0.9")
@@ -48,7 +48,7 @@ class Command(JobCommand):
         add("--seed", type=int, default=0, help="seed of the draw of kept photos")
         encoders = f"{POOLED_ENCODER} (default), clip:<hub id or folder>, clip-openvino:<folder>"
         add("--encoder", type=make_encoder_path_absolute, default="", help=encoders)
-        most = f"maximum memory of clustering beside the vectors, in MiB; default {MEMORY_MIB}"
+        most = f"maximum memory of clustering in addition to the vectors, in MiB; default {MEMORY_MIB}"
         add("--memory-mib", type=int, default=MEMORY_MIB, help=most)
         actions = parser.add_mutually_exclusive_group()
         actions.add_argument(
@@ -70,7 +70,9 @@ class Command(JobCommand):
             self.report(options, {"marked": marked}, line)
         else:
             undone = dedup.undo_duplicates(run=_get_run(options["undo"]))
-            self.report(options, {"undone": undone}, f"Undone: {undone} marks were restored")
+            self.report(
+                options, {"undone": undone}, f"Undone: {undone} photos are as they were before the run"
+            )
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print the job's result, and how to apply a preview."""
@@ -83,7 +85,7 @@ class Command(JobCommand):
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if not options["project"]:
-            raise input_error("give --project, or a job to --resume")
+            raise input_error("give --project, or --resume JOB")
         return dedup.request_deduplication(
             project=find_project(options["project"]),
             by=None,
@@ -96,5 +98,5 @@ class Command(JobCommand):
 def _get_run(pk: int) -> DuplicateRun:
     run = DuplicateRun.objects.filter(pk=pk).first()
     if run is None:
-        raise input_error(f"run {pk}: does not exist; create one by “deduplicate_photos --project P”")
+        raise input_error(f"run {pk}: does not exist; create one with “deduplicate_photos --project P”")
     return run

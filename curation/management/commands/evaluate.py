@@ -48,7 +48,11 @@ class Command(DeerstalkerCommand):
         add("task", choices=sorted(TASKS))
         add("--predictions", type=Path, required=True, help=".npy of scores, or .json {id: score}")
         add("--answer-key", type=Path, required=True)
-        add("--instance-ids", type=Path, help="ids in the order of the .npy; sorted ids if absent")
+        add(
+            "--instance-ids",
+            type=Path,
+            help="ids in the order of the .npy; default: all ids of the key, sorted",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Score the predictions and print the figures."""
@@ -56,7 +60,7 @@ class Command(DeerstalkerCommand):
         predictions, ids = options["predictions"], options["instance_ids"]
         with convert_input_errors(predictions=predictions, answer_key=options["answer_key"]):
             key = task.parse(read_answer_key(options["answer_key"]))
-            scores = read_predictions(predictions, instance_ids=ids, key_ids=key.test_ids)
+            scores = read_predictions(predictions, ids_path=ids, key_ids=key.test_ids)
             measured = asdict(task.score(scores, key))
         result = {name: measured[name] for name in task.figures}
         self.report(options, result, *(f"{name}: {_format_value(value)}" for name, value in result.items()))

@@ -47,21 +47,24 @@ class Command(JobCommand):
         source.add_argument("--judgments", action="store_true", help="evaluate people, by their judgments")
         source.add_argument("--random", action="store_true", help="evaluate random scores")
         add("--random-seed", type=int, default=0, metavar="SEED", help="seed of --random (0)")
-        modes = f"how regions are drawn: {', '.join(RegionMode)}; only_context means hide; default: as in training"
+        modes = (
+            f"how regions are drawn: {', '.join(RegionMode)}; only_context is another name for hide; "
+            "default: as in training"
+        )
         add("--region-mode", default="", help=modes)
         score = parser.add_argument_group(
             "BERTScore of the retrieved inferences, with a model saved in a folder"
         )
         score.add_argument("--bertscore", type=absolute_path, default="", metavar="FOLDER")
         score.add_argument("--bertscore-layer", type=int, default=17, help="17 is for RoBERTa-Large")
-        baseline = "the baseline of rescaling; the default is RoBERTa-Large's, 0 does not rescale"
+        baseline = "the baseline of rescaling; the default is RoBERTa-Large's, 0 means no rescaling"
         score.add_argument("--bertscore-baseline", type=float, default=0.83122575, help=baseline)
         add("--label", default="", help="the evaluation's name in tables; required with --predictions")
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the evaluation and its job."""
         if not options["version"]:
-            raise input_error("give --version, or a job to --resume")
+            raise input_error("give --version, or --resume JOB")
         project = find_project(options["project"]) if options["project"] else None
         version = get_version(options["version"], project)
         row = _request_evaluation(version, options, queue=queue)

@@ -10,7 +10,7 @@ from curation.models import DatasetVersion
 from curation.records import InvalidInput
 from curation.selectors.versions import versions_named
 from curation.services.versions import create_sealed_version, seal_version
-from curation.versions.export import ExportRefused, WrittenExport, check_target, export_version
+from curation.versions.export import ExportRefused, WrittenExport, check_export_target, export_version
 from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import Selection
 from hits.management.base import DeerstalkerCommand, input_error
@@ -53,7 +53,7 @@ class Command(DeerstalkerCommand):
             raise input_error(f"--format {family_name}: is not known; use {', '.join(family_names())}")
         project, version = _find_version(options["name"], options["project"])
         if family_name and family_name != project.family:
-            problem = f"{project.slug} holds {project.family}; use that, or leave it out"
+            problem = f"{project.slug} holds {project.family}; use that, or leave --format out"
             raise input_error(f"--format {family_name}: {problem}")
         if options["regions"] and not family_of(project).has_regions:
             raise input_error(f"--regions: {project.family} has no regions; leave it out")
@@ -61,7 +61,7 @@ class Command(DeerstalkerCommand):
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
                 # Before sealing permanently, check that the files can be written.
-                check_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
+                check_export_target(options["out"], rehearsal=project.is_rehearsal, real=options["real"])
             selection = read_selection(options["selection"])
             if version is not None and options["selection"]:
                 problem = f"version {version.name} exists already, with its own selection"
@@ -112,7 +112,7 @@ def _only_project(name: str) -> Project:
     projects = list(Project.objects.all()[:2])
     if len(projects) != 1:
         known = ", ".join(Project.objects.values_list("slug", flat=True)) or "none yet"
-        raise input_error(f"version {name}: there is none; add --project to create it, one of {known}")
+        raise input_error(f"version {name}: there is none; to create it, add --project with one of {known}")
     return projects[0]
 
 

@@ -25,14 +25,14 @@ class Command(JobCommand):
         add = parser.add_argument
         add("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         add("--project", default="", help="the project's short name")
-        add("--layout", choices=LAYOUTS, default="auto", help="the meaning of a box's four bare numbers")
+        add("--layout", choices=LAYOUTS, default="auto", help="how to read a box of four unnamed numbers")
         limit_help = f"maximum boxes per photo (the best ones); default: {DEFAULT_LIMIT}"
         add("--limit", type=int, default=DEFAULT_LIMIT, help=limit_help)
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if options["file"] is None:
-            raise input_error("file: give the file of proposals, or a job to --resume")
+            raise input_error("file: give the file of proposals, or --resume JOB")
         return request_proposals_import(
             project=find_project(options["project"]),
             by=None,

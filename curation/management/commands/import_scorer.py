@@ -32,7 +32,7 @@ class Command(JobCommand):
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
         if options["folder"] is None or not options["name"]:
-            raise input_error("give FOLDER and --name, or a job to --resume")
+            raise input_error("give FOLDER and --name, or --resume JOB")
         return request_scorer_import(
             project=find_project(options["project"]),
             by=None,

@@ -30,7 +30,12 @@ class Command(ImportCommand):
                 default="",
                 help=f"{split}.jsonl, if it is not in the folder",
             )
-        add("--min-entities", type=int, default=MIN_ENTITIES, help="leave out pictures with fewer entities")
+        add(
+            "--min-entities",
+            type=int,
+            default=MIN_ENTITIES,
+            help="leave out pictures with fewer entities than this",
+        )
         add(
             "--count",
             choices=[count.value for count in EntityCountRule],

@@ -21,7 +21,7 @@ from hits.management.base import DeerstalkerCommand, input_error
 class Command(DeerstalkerCommand):
     """Answer requests over a Unix socket until Ctrl-C or SIGTERM."""
 
-    help = "Compare the meanings of texts for live hints, over the socket VAR_DIR/encoder.sock, until it is stopped."
+    help = "Answer requests on the socket VAR_DIR/encoder.sock: compare the meanings of texts for live hints."
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Load the models, listen, and clean up at the end."""

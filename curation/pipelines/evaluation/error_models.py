@@ -24,15 +24,15 @@ def rotate_features(features: Vectors) -> Vectors:
 
 def prediction_auc(features: Vectors, labels: NDArray[np.bool_], seed: int) -> CrossValidatedAuc:
     """Return the AUC of a logistic regression on (n, d) features for n labels, over stratified folds."""
-    fold = stratified_folds(labels, rng=np.random.default_rng(seed))
-    return cross_validated_auc(labels, _held_out_scores(features, labels, fold), fold)
+    fold_of_row = stratified_folds(labels, rng=np.random.default_rng(seed))
+    return cross_validated_auc(labels, _held_out_scores(features, labels, fold_of_row), fold_of_row)
 
 
-def _held_out_scores(features: Vectors, labels: NDArray[np.bool_], fold: NDArray[np.int64]) -> Vectors:
+def _held_out_scores(features: Vectors, labels: NDArray[np.bool_], fold_of_row: NDArray[np.int64]) -> Vectors:
     """Return (n,) scores, each from the model that was fitted without its fold."""
     scores = np.empty(len(labels))
-    for number in np.unique(fold):
-        is_held_out = fold == number
+    for number in np.unique(fold_of_row):
+        is_held_out = fold_of_row == number
         weights = fit_logistic(features[~is_held_out], labels[~is_held_out])
         scores[is_held_out] = features[is_held_out] @ weights[:-1] + weights[-1]
     return scores

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, in_file_order, task_of
-from curation.evaluation.inputs import check_scores_by_id, order_scores, parse_json
+from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL, sort_file_names, task_of_file
+from curation.evaluation.inputs import order_scores, parse_json, parse_scores_by_id
 from curation.evaluation.npy_scores import read_npy_scores
 from curation.evaluation.shortcuts import Shortcut
 from curation.evaluation.submission import ZIP_NAME, read_submission
@@ -108,7 +108,7 @@ def _scorer_facts(scorer: Scorer, sets: SplitEvaluationSets, progress: Progress)
 def _extra_figures(evaluation: Evaluation, sets: SplitEvaluationSets, scores: Scores) -> dict[str, Any]:
     """Return figures beyond those of a leaderboard, by task: BERTScore, if requested."""
     options = parse_options(evaluation.options)
-    if options is None or not any(task_of(name) == RETRIEVAL for name in scores):
+    if options is None or not any(task_of_file(name) == RETRIEVAL for name in scores):
         return {}
     return {
         RETRIEVAL: {"bertscore": retrieval_bertscore(sets, scores, options, rng=make_interval_generator())}
@@ -131,13 +131,13 @@ def _read_task_scores(path: Path, sets: SplitEvaluationSets) -> NDArray[np.float
     name = path.stem
     if name not in sets.expected_counts:
         raise InvalidInput(
-            f"{path}: name the file after its task: {', '.join(in_file_order(sets.expected_counts))}"
+            f"{path}: name the file after its task: {', '.join(sort_file_names(sets.expected_counts))}"
         )
     if path.suffix == ".npy":
         return read_npy_scores(path.read_bytes(), path.name, sets.expected_counts[name])
     raw = sets.raw_key(name)
     ids = sorted(raw["test_id_map"] if name == COMPARISON else raw)
-    return order_scores(check_scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
+    return order_scores(parse_scores_by_id(parse_json(path.read_bytes(), path.name), path.name), ids)
 
 
 def _summary(evaluation: Evaluation) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from curation.evaluation.answer_keys import RETRIEVAL, in_file_order, task_of
-from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale
+from curation.evaluation.answer_keys import RETRIEVAL, sort_file_names, task_of_file
+from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale_to_baseline
 from curation.evaluation.inputs import restore_key_order
 from curation.evaluation.intervals import mean_of_means
 from curation.evaluation.retrieval import parse_retrieval_key
@@ -92,14 +92,15 @@ def retrieval_bertscore(
         InvalidInput: the model is not available.
     """
     texts = {pair.instance_id: pair.inference for chunk in sets.chunks for pair in chunk}
-    names = [name for name in in_file_order(scores) if task_of(name) == RETRIEVAL]
+    names = [name for name in sort_file_names(scores) if task_of_file(name) == RETRIEVAL]
     found = {name: _best_inferences(sets, name, scores[name]) for name in names}
     distinct = sorted({texts[key] for pairs in found.values() for pair in pairs for key in pair})
     tokens = dict(zip(distinct, TokenEncoder(options).encode(distinct), strict=True))
     groups = [
         np.array(
             [
-                PERCENT * rescale(greedy_f1(tokens[texts[best]], tokens[texts[own]]), options.baseline)
+                PERCENT
+                * rescale_to_baseline(greedy_f1(tokens[texts[best]], tokens[texts[own]]), options.baseline)
                 for own, best in pairs
             ]
         )

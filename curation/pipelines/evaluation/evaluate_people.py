@@ -9,7 +9,7 @@ import numpy as np
 
 from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION
 from curation.evaluation.comparison import parse_comparison_key
-from curation.evaluation.figures import judges_figures
+from curation.evaluation.figures import comparison_figures_without_model
 from curation.evaluation.intervals import Figure
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.records import InvalidInput
@@ -32,7 +32,9 @@ def judgment_figures(sets: SplitEvaluationSets, *, rng: np.random.Generator) -> 
     comparing, locating = rng.spawn(2)
     found: dict[str, Any] = {}
     if COMPARISON in sets.expected_counts:
-        found[COMPARISON] = judges_figures(parse_comparison_key(sets.raw_key(COMPARISON)), rng=comparing)
+        found[COMPARISON] = comparison_figures_without_model(
+            parse_comparison_key(sets.raw_key(COMPARISON)), rng=comparing
+        )
     matching_figures = _matching_figures(sets, locating)
     if matching_figures:
         found[LOCALIZATION] = matching_figures
@@ -46,7 +48,7 @@ def judgment_figures(sets: SplitEvaluationSets, *, rng: np.random.Generator) -> 
 def _matching_figures(sets: SplitEvaluationSets, rng: np.random.Generator) -> dict[str, Any]:
     """Return how well people match an image's inferences to its regions; empty without such judgments."""
     project = sets.version.project
-    images = {sets.image_of[image.url] for image in sets.localization.images}
+    images = {sets.photo_key_by_url[image.url] for image in sets.localization.images}
     spec = matching_spec()
     units = Unit.objects.filter(batch__project=project, batch__kind=spec.name, quality_check=None)
     # Filter in Python: a query with all images of a split would be too long.

@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from curation.evaluation.answer_keys import in_file_order
+from curation.evaluation.answer_keys import sort_file_names
 from curation.evaluation.sets import LocalizationImage
 from curation.evaluation.shortcuts import (
     LABELS,
     MIN_TRAINING_PAIRS,
     Shortcut,
-    constant_columns,
     grouped_folds,
+    repeat_scores_for_images,
     typicality,
 )
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets, pairs_of_other_splits
 from curation.families.sherlock.evaluation_submission import Matrix, submission_scores
-from curation.features.weights import package_version
+from curation.features.weights import package_version_or_empty
 from curation.pipelines.texts.texts_common import SentenceVectorMaker, TextEncoder, sentence_encoder
 from curation.records import InvalidInput, ObservationRecord
 from hits.services.jobs.jobs import Progress
@@ -54,7 +54,7 @@ def shortcut_scores(
     rng = np.random.default_rng([seed, list(Shortcut).index(shortcut)])
     if shortcut is Shortcut.RANDOM:
         return {
-            name: rng.random(sets.expected_counts[name]) for name in in_file_order(sets.expected_counts)
+            name: rng.random(sets.expected_counts[name]) for name in sort_file_names(sets.expected_counts)
         }, facts
     others = pairs_of_other_splits(sets.version, sets.split)
     if shortcut is Shortcut.TEXT_TRAINED and len(others) < MIN_TRAINING_PAIRS:
@@ -68,7 +68,7 @@ def shortcut_scores(
         "sentence_encoder": encoder.name,
         "sentence_revision": encoder.revision,
         "training_pairs": len(others),
-        "sklearn": package_version("scikit-learn"),
+        "sklearn": package_version_or_empty("scikit-learn"),
     }
     clues = {pair.instance_id: pair.clue for chunk in sets.chunks for pair in chunk}
     return submission_scores(sets, _ShortcutScoreSource(shortcut, texts, clues, others, rng)), facts
@@ -161,7 +161,7 @@ class _ShortcutScoreSource:
     def _prior(self, inferences: Sequence[str], rows: int) -> Matrix:
         columns = self._texts.rows(inferences)
         known = [pair.inference for pair in self._others] or list(inferences)
-        return constant_columns(typicality(columns, self._texts.rows(known)), rows)
+        return repeat_scores_for_images(typicality(columns, self._texts.rows(known)), rows)
 
 
 def _fit_clue_map(texts: _TextVectors, pairs: Sequence[ObservationRecord]) -> Any:

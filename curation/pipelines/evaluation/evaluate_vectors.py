@@ -17,7 +17,7 @@ from curation.families.sherlock.evaluation_submission import Matrix, submission_
 from curation.features.encoder import Encoder
 from curation.models import Subject
 from curation.pipelines.encoders import get_preprocessing, get_region_mode, is_thread_safe
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
 from curation.records import InvalidInput, ObservationRecord, Region
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
@@ -146,12 +146,14 @@ class _SimilarityScoreSource:
 
     def score_chunk(self, pairs: Sequence[ObservationRecord]) -> Matrix:
         """Return (n, n) similarities of the regions of n pairs with their inferences."""
-        return _similarity_matrix(self._region_rows(pairs), self._texts(pair.inference for pair in pairs))
+        return _similarity_matrix(
+            self._vectors_of_regions(pairs), self._vectors_of_texts(pair.inference for pair in pairs)
+        )
 
     def score_image(self, image: LocalizationImage) -> tuple[Matrix, Matrix]:
         """Return (n, n) similarities of the regions for matching, and (k, m) of the proposed boxes."""
         boxes = self.proposed[self.proposed_rows.add_all(_image_boxes(image))]
-        texts = self._texts(pair.inference for pair in image.pairs)
+        texts = self._vectors_of_texts(pair.inference for pair in image.pairs)
         return self.score_chunk(image.matched), _similarity_matrix(boxes, texts)
 
     def score_rated(self, rows: Sequence[Mapping[str, Any]]) -> Matrix:
@@ -160,13 +162,13 @@ class _SimilarityScoreSource:
 
     def _score_rated_set(self, row: Mapping[str, Any]) -> Matrix:
         region = self.drawn[self.drawn_rows.add_all([_row_region(row)])]
-        texts = self._texts(candidate["inference"] for candidate in row["candidates"])
+        texts = self._vectors_of_texts(candidate["inference"] for candidate in row["candidates"])
         return _similarity_matrix(region, texts).ravel()
 
-    def _region_rows(self, pairs: Iterable[ObservationRecord]) -> Vectors:
+    def _vectors_of_regions(self, pairs: Iterable[ObservationRecord]) -> Vectors:
         return self.drawn[self.drawn_rows.add_all((pair.image.url, pair.bboxes) for pair in pairs)]
 
-    def _texts(self, texts: Iterable[str]) -> Vectors:
+    def _vectors_of_texts(self, texts: Iterable[str]) -> Vectors:
         return self.texts[self.text_rows.add_all(texts)]
 
 
@@ -182,8 +184,8 @@ def _region_vectors(
 ) -> Vectors:
     if not regions:
         return np.zeros((0, 1), dtype=np.float32)
-    images = Image.objects.in_bulk({sets.image_of[url] for url, _ in regions})
-    of_url = {url: images[sets.image_of[url]] for url, _ in regions}
+    images = Image.objects.in_bulk({sets.photo_key_by_url[url] for url, _ in regions})
+    of_url = {url: images[sets.photo_key_by_url[url]] for url, _ in regions}
     fingerprints = [
         content_sha256([of_url[url].sha256, [[b.left, b.top, b.width, b.height] for b in boxes]])
         for url, boxes in regions
@@ -198,7 +200,7 @@ def _region_vectors(
         pictures, boxes = [opened[url] for url, _ in batch], [found for _, found in batch]
         return setup.encoder.encode_regions(pictures, boxes, setup.mode)
 
-    return get_vectors(
+    return get_or_make_vectors(
         project=sets.version.project,
         origin=encoder_origin(setup.encoder, Subject.REGIONS, setup.mode.value),
         items=regions,
@@ -220,7 +222,7 @@ def _text_vectors(
         fingerprints = [
             content_sha256([CLUE_TEXTS, text]) for text in texts
         ]  # an equal inference has another vector
-    return get_vectors(
+    return get_or_make_vectors(
         project=sets.version.project,
         origin=encoder_origin(setup.encoder, Subject.TEXTS),
         items=texts,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.answer_keys import COMPARISON, in_file_order
+from curation.evaluation.answer_keys import COMPARISON, sort_file_names
 from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.families.sherlock.evaluation_sets import proposals_json
@@ -88,7 +88,7 @@ def make_interval_generator() -> np.random.Generator:
 
 def _write_zip(path: Path, scores: Scores) -> None:
     with zipfile.ZipFile(path, "x") as archive:
-        for name in in_file_order(scores):
+        for name in sort_file_names(scores):
             data = io.BytesIO()
             np.save(data, scores[name], allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{FOLDER}/{name}.npy", _EPOCH), data.getbuffer())
@@ -122,7 +122,7 @@ def _provenance(evaluation: Evaluation, sets: SplitEvaluationSets, facts: dict[s
         "chunks": [len(chunk) for chunk in sets.chunks],
         "expected": sets.expected_counts,
         "pairs_sha256": content_sha256([[pair.instance_id for pair in chunk] for chunk in sets.chunks]),
-        "proposals": proposals_json(sets.run),
+        "proposals": proposals_json(sets.proposal_run),
         "left_out": dict(sets.left_out),
         **facts,
     }

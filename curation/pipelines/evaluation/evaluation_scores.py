@@ -7,7 +7,7 @@ from validation.domain.reports.leaderboard import make_test_id
 
 
 def comparison_scores(evaluation: Evaluation) -> dict[str, float]:
-    """Return the scores of the comparison task by ``validation.domain.reports.leaderboard.test_id``.
+    """Return the scores of the comparison task by ``validation.domain.reports.leaderboard.make_test_id``.
 
     Raises:
         Refused: it has no such scores.

@@ -88,22 +88,22 @@ def _analyse(
 ) -> AnalysisResult:
     if isinstance(options, TopicOptions):
         return find_topics(pairs, options, progress)
-    sentences = SentenceVectorMaker(project, encoder or sentence_encoder(), progress)
+    vector_maker = SentenceVectorMaker(project, encoder or sentence_encoder(), progress)
     if isinstance(options, DuplicateOptions):
-        return find_duplicates(pairs, options, sentences)
-    return compare_captions(pairs, options, sentences)
+        return find_duplicates(pairs, options, vector_maker)
+    return compare_captions(pairs, options, vector_maker)
 
 
 def find_duplicates(
-    pairs: Sequence[TextPair], options: DuplicateOptions, sentences: SentenceVectorMaker
+    pairs: Sequence[TextPair], options: DuplicateOptions, vector_maker: SentenceVectorMaker
 ) -> AnalysisResult:
     """Count copies and near-copies among the clues or the inferences; nothing is dropped.
 
     The clusters are those of ``curation.negatives.filters.soft_deduplicate_texts``: equal options keep equal texts.
     """
     texts = [str(getattr(pair, options.field)) for pair in pairs]
-    copies = count_copies(texts, listed=MAX_LISTED)
-    encoded_texts = sentences.encode(texts, ids=[pair.instance_id for pair in pairs], stages=2)
+    copies = count_copies(texts, max_listed=MAX_LISTED)
+    encoded_texts = vector_maker.encode(texts, ids=[pair.instance_id for pair in pairs], stages=2)
     vectors = encoded_texts.rows[encoded_texts.row_indices]
     cut = ByNumber(max(1, round(options.share * len(texts))))
     labels = cluster(
@@ -111,10 +111,10 @@ def find_duplicates(
         cut if options.distance is None else ByDistance(options.distance),
         linkage=Linkage(options.linkage),
         backend=choose_matmul_backend(),
-        progress=sentences.second_stage_progress(len(encoded_texts.rows)),
+        progress=vector_maker.second_stage_progress(len(encoded_texts.rows)),
     ).labels
     kept_rows = keep_random(labels, np.random.default_rng(options.seed))
-    groups = largest_groups(labels, kept_rows, listed=MAX_LISTED)
+    groups = largest_groups(labels, kept_rows, max_listed=MAX_LISTED)
     result = {
         "texts": len(texts),
         "distinct": copies.distinct,
@@ -130,15 +130,15 @@ def find_duplicates(
                 "kept": pairs[group.kept].pk,
                 "size": len(group.members),
                 "members": [pairs[index].pk for index in group.members[:MAX_MEMBERS_LISTED]],
-                **_least_similar(pairs, vectors, group.members),
+                **_describe_least_similar(pairs, vectors, group.members),
             }
             for group in groups
         ],
     }
-    return AnalysisResult(result, make_provenance(pairs, **sentences.provenance), len(pairs))
+    return AnalysisResult(result, make_provenance(pairs, **vector_maker.provenance), len(pairs))
 
 
-def _least_similar(
+def _describe_least_similar(
     pairs: Sequence[TextPair], vectors: NDArray[np.floating], members: Sequence[int]
 ) -> dict[str, Any]:
     """Return the least similar texts of a group and their cosine: they may differ, if merged to reach the share."""

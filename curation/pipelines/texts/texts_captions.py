@@ -65,14 +65,14 @@ class AvailableCaptions:
 
 
 def compare_captions(
-    pairs: Sequence[TextPair], options: CaptionOptions, sentences: SentenceVectorMaker
+    pairs: Sequence[TextPair], options: CaptionOptions, vector_maker: SentenceVectorMaker
 ) -> AnalysisResult:
     """Compare the pairs of a sample of images with their captions.
 
     Raises:
         Refused: no image has a caption, or the file matches no image.
     """
-    available = _load_captions(sentences.project, {pair.image_id for pair in pairs}, options)
+    available = _load_captions(vector_maker.project, {pair.image_id for pair in pairs}, options)
     sample = _sample_pairs(pairs, available, options)
     boxes = pair_boxes([pair.pk for pair in sample])
     captioned = [
@@ -82,9 +82,9 @@ def compare_captions(
     ]
     if not captioned:
         raise Refused("captions: no region description overlaps a box; compare with the whole image instead")
-    result = _compare_pairs(captioned, CaptionMeasure(options.measure), sentences)
+    result = _compare_pairs(captioned, CaptionMeasure(options.measure), vector_maker)
     result |= {"without": len(sample) - len(captioned), "unmatched": available.unmatched}
-    return AnalysisResult(result, make_provenance(sample, **sentences.provenance), len(captioned))
+    return AnalysisResult(result, make_provenance(sample, **vector_maker.provenance), len(captioned))
 
 
 def _load_captions(project: Project, images: set[int], options: CaptionOptions) -> AvailableCaptions:
@@ -130,11 +130,11 @@ def _sample_pairs(
 
 
 def _compare_pairs(
-    captioned: Sequence[CaptionedPair], measure: CaptionMeasure, sentences: SentenceVectorMaker
+    captioned: Sequence[CaptionedPair], measure: CaptionMeasure, vector_maker: SentenceVectorMaker
 ) -> dict[str, Any]:
     texts = [text for item in captioned for text in (item.pair.clue, item.pair.inference, *item.captions)]
-    ids = [f"{item.pair.instance_id}/{name}" for item in captioned for name in _text_names(item)]
-    encoded = sentences.encode(texts, ids=ids)
+    ids = [f"{item.pair.instance_id}/{name}" for item in captioned for name in _text_id_suffixes(item)]
+    encoded = vector_maker.encode(texts, ids=ids)
     vectors = EncodedTexts(unit_float32(encoded.rows), encoded.row_indices)
     clues, inferences = np.zeros(len(captioned)), np.zeros(len(captioned))
     caption_pairs: dict[tuple[int, ...], list[float]] = {}
@@ -151,7 +151,7 @@ def _compare_pairs(
     return _summary(captioned, clues, inferences, among)
 
 
-def _text_names(item: CaptionedPair) -> list[str]:
+def _text_id_suffixes(item: CaptionedPair) -> list[str]:
     return ["clue", "inference", *(f"caption {number}" for number, _ in enumerate(item.captions, start=1))]
 
 

@@ -7,7 +7,7 @@ from curation.features.weights import (
     SHA_PREFIX,
     folder_sha256,
     hub_commit,
-    package_version,
+    package_version_or_empty,
     resolve_model_folder,
 )
 from curation.texts.toxicity import TextFinding
@@ -58,7 +58,7 @@ class ToxicityClassifier:
         self._is_single_label = self._model.config.num_labels > 1 and kind != "multi_label_classification"
         self.name = f"hf:{folder.name if folder else source}"
         weights = SHA_PREFIX + folder_sha256(folder) if folder else commit
-        self.revision = f"{weights}, transformers {package_version('transformers')}"
+        self.revision = f"{weights}, transformers {package_version_or_empty('transformers')}"
 
     def score(self, texts: Sequence[str]) -> list[TextFinding]:
         """Return the probability of the toxic label for each text."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.models import Subject
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_vectors
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors
 from curation.selectors.texts import TextPair
 from hits.domain.hashing import content_sha256
 from hits.models import Project
@@ -67,7 +67,7 @@ class SentenceVectorMaker:
         distinct = list(ids_by_text)
         if self.progress is not None:
             self.progress.log(f"{len(distinct)} distinct texts of {len(texts)}; vectors: {self.encoder.name}")
-        vectors = get_vectors(
+        vectors = get_or_make_vectors(
             project=self.project,
             origin=encoder_origin(self.encoder, Subject.TEXTS),
             items=distinct,

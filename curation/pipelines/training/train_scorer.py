@@ -40,7 +40,7 @@ def train_scorer(progress: Progress) -> dict[str, Any]:
     training_progress = TrainingProgress(scorer, run.folder, progress)
     with refuse_invalid_input():
         _train(run, training_progress)
-    _finish(scorer, run.folder)
+    _store_trained_scorer(scorer, run.folder)
     return summarise_scorer(scorer)
 
 
@@ -106,15 +106,15 @@ def best_validation_figures(rows: Sequence[ValidationRow]) -> dict[str, Any]:
     return figures | {"p_at_1": best_row["p_at_1"], "steps": rows[-1]["step"], "validations": len(rows)}
 
 
-def _finish(scorer: Scorer, folder: Path) -> None:
+def _store_trained_scorer(scorer: Scorer, folder: Path) -> None:
     with refuse_invalid_input():
         sha256 = load_scorer(folder / WEIGHTS_FOLDER).sha256
-    merge_scorer_facts(scorer=scorer, environment=_read_json(folder / ENVIRONMENT_FILE))
+    merge_scorer_facts(scorer=scorer, environment=_read_json_or_empty(folder / ENVIRONMENT_FILE))
     figures = best_validation_figures(read_validations(folder))
     mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json_or_empty(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

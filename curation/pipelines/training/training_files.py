@@ -57,7 +57,7 @@ def load_or_write_run(scorer: Scorer) -> RunFiles:
     config = _resolve_model(TrainingConfig.from_json(scorer.config))
     photos = load_photos(scorer.version)
     if (folder / RUN_FILE).is_file():
-        return RunFiles(folder, config, _recorded_counts(scorer, folder, photos))
+        return RunFiles(folder, config, _check_photos_and_read_counts(scorer, folder, photos))
     folder.mkdir(parents=True, exist_ok=True)
     counts = _write_pairs(scorer, folder, photos)
     _check_counts(scorer, config, counts)
@@ -84,7 +84,9 @@ def _resolve_model(config: TrainingConfig) -> TrainingConfig:
     return replace(config, model=f"{SCORER_PREFIX}{weights_folder(parent).absolute()}")
 
 
-def _recorded_counts(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]) -> dict[str, int]:
+def _check_photos_and_read_counts(
+    scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]
+) -> dict[str, int]:
     """Return the counts of an existing run, after checking that its photos may still be used."""
     available = {photo.file for photo in photos.values()}
     try:
@@ -111,11 +113,11 @@ def _read_lines(path: Path) -> Iterator[str]:
 
 def _write_pairs(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto]) -> dict[str, int]:
     train, val = scorer.splits["train"], scorer.splits["val"]
-    validation_urls = _validation_urls(scorer, photos)
+    validation_urls = _validation_urls_if_split_shared(scorer, photos)
     counts: Counter[str] = Counter()
     rows_by_file = {
-        TRAIN_FILE: _filter_rows(scorer, train, exclude=validation_urls),
-        VAL_FILE: _filter_rows(scorer, val, only=validation_urls),
+        TRAIN_FILE: _filter_rows(scorer, train, exclude_urls=validation_urls),
+        VAL_FILE: _filter_rows(scorer, val, only_urls=validation_urls),
     }
     for name, rows in rows_by_file.items():
         writer = _PairWriter(name.removesuffix(".jsonl"), photos, counts)
@@ -124,7 +126,7 @@ def _write_pairs(scorer: Scorer, folder: Path, photos: Mapping[str, VersionPhoto
     return dict(counts)
 
 
-def _validation_urls(scorer: Scorer, photos: Mapping[str, VersionPhoto]) -> set[str] | None:
+def _validation_urls_if_split_shared(scorer: Scorer, photos: Mapping[str, VersionPhoto]) -> set[str] | None:
     """Return the addresses of the validation photos if both splits are the same; otherwise None."""
     share = scorer.splits.get("val_share", 0.0)
     if not share:
@@ -136,11 +138,11 @@ def _validation_urls(scorer: Scorer, photos: Mapping[str, VersionPhoto]) -> set[
 
 
 def _filter_rows(
-    scorer: Scorer, split: str, *, exclude: set[str] | None = None, only: set[str] | None = None
+    scorer: Scorer, split: str, *, exclude_urls: set[str] | None = None, only_urls: set[str] | None = None
 ) -> Iterator[dict[str, Any]]:
     for row in _rows(scorer, split):
         url = row["inputs"]["image"]["url"]
-        if (exclude is None or url not in exclude) and (only is None or url in only):
+        if (exclude_urls is None or url not in exclude_urls) and (only_urls is None or url in only_urls):
             yield row
 
 

@@ -57,7 +57,7 @@ def train_in_processes(run: Path, processes: int, *, total: int, report_progress
             preexec_fn=lambda: platforms.set_pdeathsig("SIGTERM"),  # type: ignore[attr-defined]  # noqa: PLW1509
         )
         try:
-            _follow(child, run, total, report_progress)
+            _report_until_exit(child, run, total, report_progress)
         finally:
             _stop(child)
     if child.returncode:
@@ -66,7 +66,7 @@ def train_in_processes(run: Path, processes: int, *, total: int, report_progress
         )
 
 
-def last_step(run: Path) -> int:
+def read_last_step(run: Path) -> int:
     """Return the last complete step in a run's ``losses.csv``; 0 before the first."""
     tail = _read_tail(run / "losses.csv")
     lines = tail[: tail.rfind("\n") + 1].splitlines()
@@ -74,11 +74,11 @@ def last_step(run: Path) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _follow(
+def _report_until_exit(
     child: "subprocess.Popen[bytes]", run: Path, total: int, report_progress: ProgressCallback
 ) -> None:
     while child.poll() is None:
-        report_progress(last_step(run), total)
+        report_progress(read_last_step(run), total)
         with suppress(subprocess.TimeoutExpired):
             child.wait(POLL_SECONDS)
 

@@ -99,9 +99,9 @@ def ablations(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "curation/scorers/ablations.html", context)
 
 
-def _tables_context(version: DatasetVersion, requested: str | None) -> dict[str, Any]:
+def _tables_context(version: DatasetVersion, requested_split: str | None) -> dict[str, Any]:
     splits = version_splits(version)
-    split = requested if requested in splits else (splits[0] if splits else "")
+    split = requested_split if requested_split in splits else (splits[0] if splits else "")
     rows = ablation_table(version, split)
     models = sorted({row.scorer.config.get("model", "") for row in rows if row.scorer is not None} - {""})
     missing = [row for row in rows if row.state in {RowState.MISSING, RowState.TRAINED}]
@@ -153,7 +153,7 @@ def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, spli
         model=row.model if row.model != recipes.default_model() else "",
         differences=", ".join(row.differences),
         known=row.known_pairs_warning,
-        url=_url(row, version.project.slug),
+        url=_evaluation_url(row, version.project.slug),
         command=_row_command(row.recipe, version, split) if is_missing else "",
     )
 
@@ -165,8 +165,8 @@ def _row_command(recipe: Recipe, version: DatasetVersion, split: str) -> str:
     return ablation_command(version, split, [recipe.name]) + (" --model scorer:NAME" if needs_model else "")
 
 
-def _url(row: AblationRow, slug: str) -> str:
-    return reverse("evaluation", args=[slug, row.evaluation.pk]) if row.evaluation is not None else ""
+def _evaluation_url(row: AblationRow, project_slug: str) -> str:
+    return reverse("evaluation", args=[project_slug, row.evaluation.pk]) if row.evaluation is not None else ""
 
 
 def _cell(short: str, cell: Cell) -> FormattedCell:
@@ -187,7 +187,7 @@ def _dot_plot(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> 
     named = [
         charts.DotRowData(
             row.recipe.label,
-            _url(row, slug),
+            _evaluation_url(row, slug),
             {"paper": {"value": row.cells[name].paper}, "ours": _figure(row.cells[name])},
         )
         for row in rows

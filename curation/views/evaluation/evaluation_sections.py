@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 
 from curation.evaluation.measures import MEASURES, Measure, get_count, get_figure, pearson
-from curation.evaluation.retrieval import chance_figures
+from curation.evaluation.retrieval import retrieval_chance_figures
 from curation.models import Evaluation, EvaluationSource
 from curation.scorer.recipes import BERTSCORE
 from curation.selectors.evaluations import (
@@ -199,7 +199,7 @@ def _chance_levels(rows: Iterable[Evaluation]) -> dict[str, float]:
     for evaluation in rows:
         retrieval = evaluation.figures.get("retrieval", {})
         if retrieval.get("instances") and retrieval.get("chunks"):
-            chances |= chance_figures([retrieval["instances"] / retrieval["chunks"]])
+            chances |= retrieval_chance_figures([retrieval["instances"] / retrieval["chunks"]])
     return chances | {"comparison": 0.0}
 
 

@@ -110,7 +110,7 @@ class TrainingForm(PageForm):
     weight_decay = float_field("Weight decay", low=0, initial=DEFAULTS.weight_decay)
     grayscale = float_field("Share of greyscale pictures", low=0, high=1, initial=DEFAULTS.grayscale)
     val_share = float_field(
-        "Photos held for validation, %",
+        "Photos held out for validation, %",
         "Only if one split is used for training and validation. Whole photos are chosen at random.",
         low=1,
         high=90,
@@ -120,7 +120,9 @@ class TrainingForm(PageForm):
     processes = integer_field("Processes", "Several processes run under torchrun.", low=1, initial=1)
     seed = integer_field("Seed", "For all random choices.", low=0, initial=0)
     augment = checkbox("Augment the pictures, as the paper does", initial=True)
-    reduce_on_plateau = checkbox("Divide the rate by 10 when validation stalls, as in the published code")
+    reduce_on_plateau = checkbox(
+        "Divide the learning rate by 10 when validation stalls, as in the published code"
+    )
     compile = checkbox("Compile the towers (worthwhile for long runs on a GPU)")
 
     def __init__(

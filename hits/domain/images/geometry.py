@@ -50,7 +50,7 @@ def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
     """
     keys = {"left", "top", "width", "height"}
     if not isinstance(raw, dict) or set(raw) != keys:
-        raise BoxError("a box has exactly left, top, width and height")
+        raise BoxError("a box needs exactly four numbers: left, top, width and height")
     if any(isinstance(raw[key], bool) or not isinstance(raw[key], int) for key in keys):
         raise BoxError("left, top, width and height are whole pixels")
     box = Box(**raw)
@@ -64,13 +64,13 @@ def parse_box(raw: Any, *, image_width: int, image_height: int) -> Box:
     return box
 
 
-def box_labels(count: int, index: int) -> list[str]:
-    """Return the tab labels of one observation's boxes: ``["2"]``, or ``["2a", "2b"]`` for several."""
-    if count == 1:
-        return [str(index)]
-    return [f"{index}{chr(ord('a') + n)}" if n < 26 else f"{index}.{n + 1}" for n in range(count)]  # noqa: PLR2004
+def box_labels(box_count: int, pair_index: int) -> list[str]:
+    """Return the tab labels of one pair's boxes: ``["2"]``, or ``["2a", "2b"]`` for several."""
+    if box_count == 1:
+        return [str(pair_index)]
+    return [f"{pair_index}" + (chr(ord("a") + n) if n < 26 else f".{n + 1}") for n in range(box_count)]  # noqa: PLR2004
 
 
-def covered_share(boxes: Iterable[Box], *, image_width: int, image_height: int) -> float:
+def summed_box_share(boxes: Iterable[Box], *, image_width: int, image_height: int) -> float:
     """Return the summed box area as a share of the image (overlaps count twice)."""
     return sum(box.area for box in boxes) / (image_width * image_height)

@@ -25,9 +25,9 @@ class ImageFacts:
 
 
 def hide_image_texts(
-    images: Mapping[int, ImageFacts], order: Sequence[int], allowed: Collection[str]
+    images: Mapping[int, ImageFacts], order: Sequence[int], allowed_texts: Collection[str]
 ) -> dict[int, ImageFacts]:
-    """Return images without file names and without the texts that are not ``allowed``.
+    """Return images without file names and without the texts that are not ``allowed_texts``.
 
     An image without its alternative text is named by its number in ``order``: "Image 1".
     """
@@ -36,8 +36,8 @@ def hide_image_texts(
         key: replace(
             image,
             name="",
-            alt=image.alt if "alt" in allowed else f"Image {numbers.get(key, 1)}",
-            credit=image.credit if "credit" in allowed else "",
+            alt=image.alt if "alt" in allowed_texts else f"Image {numbers.get(key, 1)}",
+            credit=image.credit if "credit" in allowed_texts else "",
         )
         for key, image in images.items()
     }

@@ -36,9 +36,9 @@ class TurnOver(Exception):
 
 
 @contextmanager
-def time_limited_turn(seconds: float, start: dict[str, Any] | None = None) -> Iterator[None]:
-    """Limit the block's work to ``seconds``; ``start`` is the resume point of the turn before it."""
-    token = _turn.set(_Turn(seconds, start or {}))
+def time_limited_turn(seconds: float, resume_from: dict[str, Any] | None = None) -> Iterator[None]:
+    """Limit the block's work to ``seconds``; ``resume_from`` is the resume point of the turn before it."""
+    token = _turn.set(_Turn(seconds, resume_from or {}))
     try:
         yield
     finally:
@@ -69,7 +69,7 @@ def end_turn_if_over(**resume_point: Any) -> None:
         raise TurnOver(resume_point)
 
 
-def end_turn_for_pause(seconds: float, **resume_point: Any) -> None:
+def end_turn_if_pause_is_long(seconds: float, **resume_point: Any) -> None:
     """End the turn before a long pause, so that the pause is spent in the queue and not in a worker's slot.
 
     Raises:

@@ -40,10 +40,10 @@ class Estimate:
         return self.held_cents + self.bonus_cents + self.bonus_fee_cents
 
 
-def cost_table(estimate: Estimate, *, rewards: str, reward_cents: int, bonus_cents: int = 0) -> CostTable:
-    """Return an estimate's table; ``rewards`` labels its first row, the two amounts are per reward and bonus."""
+def cost_table(estimate: Estimate, *, first_label: str, reward_cents: int, bonus_cents: int = 0) -> CostTable:
+    """Return an estimate's table; ``first_label`` labels its first row, the two amounts are per reward and bonus."""
     rows = [
-        CostRow(rewards, estimate.reward_cents, estimate.assignments, reward_cents),
+        CostRow(first_label, estimate.reward_cents, estimate.assignments, reward_cents),
         CostRow("Fees on rewards", estimate.fee_cents),
     ]
     if not estimate.bonus_cents:

@@ -60,7 +60,7 @@ class FeeSchedule:
         return " ".join(fields)
 
     @property
-    def spec(self) -> str:
+    def name_and_rates(self) -> str:
         """Name and rates in at most 80 characters, for rows that outlive a change of ``fees.toml``."""
         return f"{self.name} {self.rates_text}"
 

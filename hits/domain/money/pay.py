@@ -26,13 +26,13 @@ class ApprovalCost:
 
 
 def approval_cost(
-    *, reward_cents: int, bonus_each_cents: int, items: int, max_assignments: int, fees: FeeSchedule
+    *, reward_cents: int, bonus_each_cents: int, bonus_items: int, max_assignments: int, fees: FeeSchedule
 ) -> ApprovalCost:
     """Return the cost of an approval; reward and bonus are two payments, each with its own fee."""
-    bonus = bonus_each_cents * items
+    bonus = bonus_each_cents * bonus_items
     fee = fees.fee_cents(reward_cents, max_assignments)
     fee += fees.bonus_fee_cents(bonus) if bonus else 0
-    return ApprovalCost(reward_cents, items, bonus, fee)
+    return ApprovalCost(reward_cents, bonus_items, bonus, fee)
 
 
 def cents_per_hour(cents: int, active_seconds: float) -> int | None:

@@ -44,7 +44,7 @@ class FormAnswer:
         return VALUE_SEPARATOR.join([*self.selections, *([self.other] if self.other else [])])
 
 
-def clean_text(text: str) -> str:
+def clean_xml_text(text: str) -> str:
     """Return text that is valid in XML: line ends become ``\\n``, forbidden characters are dropped."""
     return _INVALID_CHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
@@ -64,7 +64,7 @@ def build_answer(fields: Iterable[tuple[str, str]]) -> str:
     dictionary would keep only one of several elements. MTurk's parameters (RESERVED_FIELDS) are left out. Raises
     AnswerError when no field remains or a field has no name.
     """
-    answers = [(clean_text(name), value) for name, value in fields if name not in RESERVED_FIELDS]
+    answers = [(clean_xml_text(name), value) for name, value in fields if name not in RESERVED_FIELDS]
     if any(not name for name, _ in answers):
         raise AnswerError("A form field has no name.")
     if not answers:
@@ -124,7 +124,7 @@ def extract_fields(xml: str, names: Iterable[str]) -> Mapping[str, str]:
 
 
 def _build_element(name: str, text: str) -> str:
-    return f"<{name}>{escape(clean_text(text))}</{name}>"
+    return f"<{name}>{escape(clean_xml_text(text))}</{name}>"
 
 
 def _build_answer_element(question: str, content: str) -> str:

@@ -62,7 +62,7 @@ def parse_notification(body: bytes, content_type: str) -> EventDocument:
     outer = _load_object(body)
     if outer.get("Type") == "Notification":
         # Half a surrogate pair is not valid JSON.
-        outer = _load_object(_text(outer, "Message").encode(errors="replace"))
+        outer = _load_object(_text_or_empty(outer, "Message").encode(errors="replace"))
     doc_id = outer.get("EventDocId")
     if not isinstance(doc_id, str) or not _DOC_ID.fullmatch(doc_id):
         raise EventError("EventDocId is missing or invalid")
@@ -77,13 +77,13 @@ def parse_event(row: Any) -> MarketEvent | None:
     """Return one event, or None if it is unknown or malformed."""
     if not isinstance(row, dict):
         return None
-    kind, hit_id = _text(row, "EventType"), _text(row, "HITId")
-    assignment_id = _text(row, "AssignmentId")
+    kind, hit_id = _text_or_empty(row, "EventType"), _text_or_empty(row, "HITId")
+    assignment_id = _text_or_empty(row, "AssignmentId")
     known = _KIND.fullmatch(kind) and _MTURK_ID.fullmatch(hit_id)
     if not known or (assignment_id and not _MTURK_ID.fullmatch(assignment_id)):
         return None
     try:
-        at = datetime.strptime(_text(row, "EventTimestamp"), _TIME_FORMAT).replace(tzinfo=UTC)
+        at = datetime.strptime(_text_or_empty(row, "EventTimestamp"), _TIME_FORMAT).replace(tzinfo=UTC)
     except ValueError:
         return None
     if at.year not in _YEARS:
@@ -91,7 +91,7 @@ def parse_event(row: Any) -> MarketEvent | None:
     return MarketEvent(kind, at, hit_id, assignment_id)
 
 
-def _text(row: dict[str, Any], name: str) -> str:
+def _text_or_empty(row: dict[str, Any], name: str) -> str:
     """Return a member that is text, else an empty text: deeply nested values cannot be converted to text."""
     value = row.get(name)
     return value if isinstance(value, str) else ""

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from hits.domain.files.csv_download import Echo, escape_formula
-from hits.domain.states import Verdict
+from hits.domain.states import ReviewVerdict
 
 HIT_COLUMNS = (
     "HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime", "MaxAssignments",
@@ -58,13 +58,13 @@ class ResultsDecision:
 
     row: int
     assignment_id: str
-    verdict: Verdict
+    verdict: ReviewVerdict
     feedback: str
 
     @property
     def is_approval(self) -> bool:
         """True for an approval."""
-        return self.verdict is Verdict.APPROVE
+        return self.verdict is ReviewVerdict.APPROVE
 
 
 def format_time(at: datetime | None) -> str:
@@ -148,7 +148,9 @@ def _parse_decision(line: int, assignment_id: str, approve: str, reject: str) ->
     if len(feedback) > MAX_FEEDBACK:
         column = "Approve" if approve else "Reject"
         raise ResultsError(f"line {line}, column {column}: over {MAX_FEEDBACK:,} characters; shorten it")
-    return ResultsDecision(line, assignment_id, Verdict.APPROVE if approve else Verdict.REJECT, feedback)
+    return ResultsDecision(
+        line, assignment_id, ReviewVerdict.APPROVE if approve else ReviewVerdict.REJECT, feedback
+    )
 
 
 def _text(value: Any) -> str:

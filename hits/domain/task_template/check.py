@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hits.domain.task_template.findings import Finding, Severity, advice_finding, error_finding
-from hits.domain.task_template.form_checks import check_fields, check_form, check_labels, check_radio_groups
+from hits.domain.task_template.form_checks import check_fields, check_form, check_ids, check_radio_groups
 from hits.domain.task_template.page import Page, is_submit_button, parse_page
 from hits.domain.task_template.resource_checks import (
     ExternalResource,
@@ -88,7 +88,7 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
         *_check_variable_names(html),
         *check_form(page),
         *check_fields(page),
-        *check_labels(page),
+        *check_ids(page),
         *check_radio_groups(page),
         *check_resources(page, allowed),
         *_check_row_resources(row_resources, allowed),
@@ -97,7 +97,7 @@ def check_template(html: str, table: Table | None = None, *, allowed: Sequence[s
     ]
     findings.sort(key=lambda finding: (finding.line, finding.severity is Severity.ADVICE))
     return TemplateReport(
-        tuple(_limit_per_code(findings)), tuple(variables), tuple(_hosts(page, row_resources))
+        tuple(_limit_per_code(findings)), tuple(variables), tuple(_resource_hosts(page, row_resources))
     )
 
 
@@ -147,7 +147,7 @@ def _check_submit_button(page: Page) -> Iterator[Finding]:
     yield advice_finding(1, "no-submit", "the page has no submit button", "no fix is needed: one is added")
 
 
-def _hosts(page: Page, row_resources: Sequence[tuple[int, ExternalResource]]) -> list[str]:
+def _resource_hosts(page: Page, row_resources: Sequence[tuple[int, ExternalResource]]) -> list[str]:
     found = {item.host for item in external_resources(page)} | {item.host for _, item in row_resources}
     return sorted(found - {""})
 

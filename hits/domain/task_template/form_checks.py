@@ -27,14 +27,14 @@ def check_form(page: Page) -> Iterator[Finding]:
             "the page has no field with a name, so no answer would be sent",
             "give each field a name attribute, or check that the whole page was pasted",
         )
-    for line in page.nested_forms:
+    for line in page.nested_form_lines:
         yield error_finding(
             line,
             "nested-form",
             "a form starts inside another form; browsers drop the inner one",
             "keep one form around all fields, or remove all forms: a form is then added",
         )
-    for line in page.open_forms:
+    for line in page.unclosed_form_lines:
         yield advice_finding(
             line, "open-form", "the form is never closed", "close it with </form> after the last field"
         )
@@ -51,12 +51,12 @@ def check_form(page: Page) -> Iterator[Finding]:
 
 def check_fields(page: Page) -> Iterator[Finding]:
     """Yield findings about single fields."""
-    rules = hiding_selectors(page.styles)
+    selectors = hiding_selectors(page.styles)
     labels = {label.get("for") for label in page.find_by_tag("label") if label.get("for")}
     for field in page.fields:
         yield from _check_name(field)
         yield from _check_label(field, labels)
-        yield from _check_required(field, rules)
+        yield from _check_required(field, selectors)
         if field.has("optional"):
             yield advice_finding(
                 field.line,
@@ -66,7 +66,7 @@ def check_fields(page: Page) -> Iterator[Finding]:
             )
 
 
-def check_labels(page: Page) -> Iterator[Finding]:
+def check_ids(page: Page) -> Iterator[Finding]:
     """Yield labels without a target, and repeated ids."""
     ids = Counter(element.get("id") for element in page.elements if element.get("id"))
     seen: set[str] = set()
@@ -167,10 +167,10 @@ def _check_label(field: Element, labels: set[str]) -> Iterator[Finding]:
     )
 
 
-def _check_required(field: Element, rules: set[str]) -> Iterator[Finding]:
+def _check_required(field: Element, selectors: set[str]) -> Iterator[Finding]:
     if not field.has("required") or field.get("type").lower() == "hidden":
         return
-    hiding = find_hiding_element(field, rules)
+    hiding = find_hiding_element(field, selectors)
     if hiding is not None:
         yield error_finding(
             field.line,

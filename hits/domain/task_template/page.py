@@ -77,8 +77,8 @@ class Page:
     """A parsed page: its elements in order, and the lines of nested forms and of forms without an end."""
 
     elements: list[Element]
-    nested_forms: list[int]
-    open_forms: list[int]
+    nested_form_lines: list[int]
+    unclosed_form_lines: list[int]
 
     def find_by_tag(self, *tags: str) -> list[Element]:
         """Return the elements with one of these tags."""
@@ -104,14 +104,14 @@ class _PageParser(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.innermost = Element("", {}, 0)
         self.elements: list[Element] = []
-        self.nested_forms: list[int] = []
+        self.nested_form_lines: list[int] = []
         self.forms: list[int] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         line = self.getpos()[0]
         if tag == "form":
             if self.forms:
-                self.nested_forms.append(line)
+                self.nested_form_lines.append(line)
             self.forms.append(line)
         if self.innermost.tag in _IMPLIED_END.get(tag, ()) and self.innermost.parent is not None:
             self.innermost = self.innermost.parent
@@ -149,17 +149,17 @@ def parse_page(html: str) -> Page:
     builder = _PageParser()
     builder.feed(html)
     builder.close()
-    return Page(builder.elements, builder.nested_forms, builder.forms)
+    return Page(builder.elements, builder.nested_form_lines, builder.forms)
 
 
-def find_hiding_element(element: Element, rules: set[str]) -> Element | None:
+def find_hiding_element(element: Element, selectors: set[str]) -> Element | None:
     """Return the element that hides this one, itself or an ancestor; ``None`` if it is visible.
 
-    It checks the ``hidden`` attribute, inline styles, closed ``details``, Bootstrap's collapsed parts, and ``rules``:
-    classes and ids that the page's style sheet hides.
+    It checks the ``hidden`` attribute, inline styles, closed ``details``, Bootstrap's collapsed parts, and
+    ``selectors``: classes and ids that the page's style sheet hides.
     """
     for candidate in [element, *element.ancestors()]:
-        if _is_hiding(candidate, rules, element):
+        if _is_hiding(candidate, selectors, element):
             return candidate
     return None
 
@@ -203,13 +203,13 @@ def parse_rules(styles: str) -> Iterator[StyleRule]:
                 yield StyleRule(around[-1] if around else "", parts, text)
 
 
-def _is_hiding(at: Element, rules: set[str], field_: Element) -> bool:
+def _is_hiding(at: Element, selectors: set[str], field_: Element) -> bool:
     if at.has("hidden") or _HIDING_STYLE.search(at.get("style")):
         return True
     classes = at.classes
     if "d-none" in classes or ("collapse" in classes and not classes & {"show", "in"}):
         return True
-    if f"#{at.get('id')}" in rules or any(f".{name}" in rules for name in classes):
+    if f"#{at.get('id')}" in selectors or any(f".{name}" in selectors for name in classes):
         return True
     summary = any(around.tag == "summary" for around in field_.ancestors())
     return at.tag == "details" and at is not field_ and not at.has("open") and not summary

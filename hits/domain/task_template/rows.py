@@ -47,7 +47,7 @@ def parse_rows(
     first = next(lines, None)
     if first is None:
         raise RowsError("the CSV is empty: write a line of column names and a line for each task")
-    _refuse_page(*first, variables)
+    _refuse_if_page(*first, variables)
     columns = _parse_columns(*first, max_columns)
     rows: list[tuple[str, ...]] = []
     row_lines: list[int] = []
@@ -89,7 +89,7 @@ def _iter_csv_rows(text: str) -> Iterator[tuple[int, list[str]]]:
         raise RowsError(f"line {first_line}: {error}; check for missing or extra quotation marks") from None
 
 
-def _refuse_page(line: int, cells: list[str], variables: Collection[str]) -> None:
+def _refuse_if_page(line: int, cells: list[str], variables: Collection[str]) -> None:
     """Refuse a page that was given in place of its rows."""
     if cells[0].lstrip().startswith("<") and not any(cell.strip() in variables for cell in cells):
         raise RowsError(

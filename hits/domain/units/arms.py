@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable
 
 
-def start_arm(unit_key: str, arms: int) -> int:
-    """Return the first arm of a unit: the last byte of its key's sha256, modulo ``arms``."""
-    return hashlib.sha256(unit_key.encode()).digest()[-1] % arms
+def first_arm(unit_key: str, arm_count: int) -> int:
+    """Return the first arm of a unit: the last byte of its key's sha256, modulo ``arm_count``."""
+    return hashlib.sha256(unit_key.encode()).digest()[-1] % arm_count
 
 
-def next_arm(live: Iterable[int], unit_key: str, arms: int) -> int:
-    """Return the arm with the fewest ``live`` attempts; ties go to the first from the start arm on, cyclically."""
-    counts = Counter(live)
-    start = start_arm(unit_key, arms)
-    return min(((start + step) % arms for step in range(arms)), key=lambda arm: counts[arm])
+def least_used_arm(live_arms: Iterable[int], unit_key: str, arm_count: int) -> int:
+    """Return the arm with the fewest attempts among ``live_arms``; ties go to the next from the first arm on."""
+    counts = Counter(live_arms)
+    start = first_arm(unit_key, arm_count)
+    return min(((start + step) % arm_count for step in range(arm_count)), key=lambda arm: counts[arm])

@@ -35,7 +35,7 @@ class UnitFileError(ValueError):
         super().__init__(problems[0] + (f" (and {more} more)" if more else ""))
 
 
-def read_lines(file: BinaryIO) -> tuple[list[UnitLine], list[str]]:
+def read_lines_and_problems(file: BinaryIO) -> tuple[list[UnitLine], list[str]]:
     """Return the valid lines of a file, and the problems of the others.
 
     Raises:

@@ -16,13 +16,13 @@ def is_country(code: str) -> bool:
     return code in COUNTRIES
 
 
-def parse_country_code(typed: str) -> str:
+def parse_country_code_or_empty(typed: str) -> str:
     """Return a typed code in capitals, or an empty text. “ß” is not SS, although ``upper`` makes it so."""
     code = typed.strip().upper()
     return code if typed.isascii() and is_country(code) else ""
 
 
-def country_name(code: str) -> str:
+def country_name_or_code(code: str) -> str:
     """Return the English name, or the code itself if it is unknown."""
     return COUNTRIES.get(code, code)
 
@@ -36,7 +36,7 @@ def parse_countries(text: str) -> tuple[str, ...]:
     names = {_fold_accents(name): code for code, name in COUNTRIES.items()}
     found = []
     for item in filter(None, (part.strip() for part in re.split(r"[,;\n]", text))):
-        code = parse_country_code(item) or names.get(_fold_accents(item))
+        code = parse_country_code_or_empty(item) or names.get(_fold_accents(item))
         if code is None:
             raise ValueError(
                 f"“{item[:40]}” is not a country: use a code such as US, or the name in the list"

@@ -48,7 +48,7 @@ def worker_decision_notice(
     return None
 
 
-def join_paragraphs(*paragraphs: str) -> str:
+def join_and_cut_paragraphs(*paragraphs: str) -> str:
     """Return the non-empty paragraphs as one message, cut at Mechanical Turk's limit."""
     text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
     return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"

@@ -132,33 +132,33 @@ class WorkerAttributes:
 
 
 def find_unmet_requirements(
-    requirements: Iterable[Requirement], holdings: WorkerAttributes
+    requirements: Iterable[Requirement], attributes: WorkerAttributes
 ) -> list[Requirement]:
-    """Return the requirements that these holdings do not meet, in order."""
-    return [requirement for requirement in requirements if not is_met(requirement, holdings)]
+    """Return the requirements that these attributes do not meet, in order."""
+    return [requirement for requirement in requirements if not is_met(requirement, attributes)]
 
 
-def is_met(requirement: Requirement, holdings: WorkerAttributes) -> bool:
+def is_met(requirement: Requirement, attributes: WorkerAttributes) -> bool:
     """Return whether one requirement is met. A worker without the qualification meets only DoesNotExist.
 
     An undeclared country meets no requirement about countries, not even NotEqualTo, since it may be that country. The
     same applies to the part of a country if a requirement names one.
     """
     if requirement.type_id == LOCALE:
-        return bool(holdings.country) and _matches_location(requirement, holdings)
-    value = holdings.values.get(requirement.type_id)
+        return bool(attributes.country) and _matches_location(requirement, attributes)
+    value = attributes.values.get(requirement.type_id)
     if requirement.comparator in HOLDING_COMPARATORS:
         return (value is not None) == (requirement.comparator is Comparator.EXISTS)
     return value is not None and _satisfies(requirement.comparator, value, requirement.integer_values)
 
 
-def _matches_location(requirement: Requirement, holdings: WorkerAttributes) -> bool:
+def _matches_location(requirement: Requirement, attributes: WorkerAttributes) -> bool:
     is_inclusive = requirement.comparator in {Comparator.EQUAL_TO, Comparator.IN}
-    locations = {holdings.country, f"{holdings.country}-{holdings.subdivision}"}
+    locations = {attributes.country, f"{attributes.country}-{attributes.subdivision}"}
     if locations & set(requirement.locales):
         return is_inclusive
-    names_subdivision = any(locale.startswith(f"{holdings.country}-") for locale in requirement.locales)
-    return not is_inclusive and not (names_subdivision and not holdings.subdivision)
+    names_subdivision = any(locale.startswith(f"{attributes.country}-") for locale in requirement.locales)
+    return not is_inclusive and not (names_subdivision and not attributes.subdivision)
 
 
 def _satisfies(comparator: Comparator, value: int, integers: tuple[int, ...]) -> bool:

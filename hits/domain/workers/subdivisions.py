@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from hits.domain.workers.countries import country_name, is_country
+from hits.domain.workers.countries import country_name_or_code, is_country
 
 SUBDIVISIONS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("subdivisions.toml").read_text("utf-8")
@@ -37,8 +37,8 @@ def is_place(place: str) -> bool:
     return is_country(country) and (not subdivision or subdivision in country_subdivisions(country))
 
 
-def place_name(place: str) -> str:
+def place_name_or_code(place: str) -> str:
     """Return the English name, such as ``California, United States``, or the code itself if it is unknown."""
     country, subdivision = split_place(place)
     name = country_subdivisions(country).get(subdivision)
-    return f"{name}, {country_name(country)}" if name else country_name(place)
+    return f"{name}, {country_name_or_code(country)}" if name else country_name_or_code(place)

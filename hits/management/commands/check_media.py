@@ -50,8 +50,8 @@ class Command(DeerstalkerCommand):
         self._print_result(options, remaining, restored, len(left_over))
         if remaining:
             raise CommandError(
-                f"{len(remaining)} files do not match their rows: restore them from a backup, or photos with "
-                "--repair --originals FOLDER",
+                f"{len(remaining)} files do not match their rows: restore them from a backup; photos can also "
+                "be restored with --repair --originals FOLDER",
                 returncode=1,
             )
 
@@ -70,6 +70,6 @@ class Command(DeerstalkerCommand):
         ]
         lines += [f"restored: {name}" for name in sorted(restored)]
         if left_over:
-            remedy = "removed" if options["repair"] else "can be removed: --repair"
+            remedy = "removed" if options["repair"] else "can be removed with --repair"
             lines.append(f"{left_over} incomplete files {remedy}")
         self.report(options, facts, *lines, *([] if faulty else ["every file matches its row"]))

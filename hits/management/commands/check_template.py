@@ -15,7 +15,7 @@ from hits.management.template_files import read_page_file, read_table_file
 class Command(DeerstalkerCommand):
     """Check an uploaded page; the exit status is 1 if it has errors."""
 
-    help = "Check an HTML page with ${variables}, and the rows of a CSV against it. Exits with 1 on errors."
+    help = "Check an HTML page with ${variables} and, if given, the CSV with their values. Exits with 1 on errors."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""

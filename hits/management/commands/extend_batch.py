@@ -16,7 +16,7 @@ DAY_SECONDS = 86_400
 class Command(BatchCommand):
     """Extend a live batch by workers per item, days, or both; returns after publishing."""
 
-    help = "Extend a live batch by additional workers per item, or additional days."
+    help = "Extend a live batch by additional workers per item, additional days, or both."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
@@ -59,7 +59,7 @@ class Command(BatchCommand):
         batch, job = Batch.objects.get(pk=pk), Job.objects.get(pk=job_id)
         if job.error:
             raise input_error(
-                f"batch {pk} is extended in part: {job.error}; the batch's page shows how to continue"
+                f"batch {pk} is only partly extended: {job.error}; the batch's page shows how to continue"
             )
         result = {"batch": pk, "opinions": batch.redundancy, "most_cents": max_cents, "job": job.state}
         self.report(

@@ -10,7 +10,7 @@ from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.launch_options import add_terms_options, read_terms
 from hits.management.lookups import find_project, validate_image_limit
 from hits.management.publishing import print_live_hit_count, publish_launched_batch
-from hits.selectors.images.image_selection import choose_photos
+from hits.selectors.images.image_selection import select_photos
 from hits.selectors.images.images import unused_images, usable_images
 from hits.services.launching.launch import PlannedUnit, launch_batch
 
@@ -31,9 +31,11 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--name", default="")
         parser.add_argument("--limit", type=int, help="maximum number of images; default: all")
         which = parser.add_mutually_exclusive_group()
-        which.add_argument("--random", type=int, metavar="N", help="random sample of N photos, with --seed")
         which.add_argument(
-            "--photo", action="append", default=[], metavar="NAME", help="this photo; repeatable"
+            "--random", type=int, metavar="N", help="random sample of N photos, drawn with --seed"
+        )
+        which.add_argument(
+            "--photo", action="append", default=[], metavar="NAME", help="file name of a photo; repeatable"
         )
         parser.add_argument("--seed", type=int, default=1, help="seed of --random; default 1")
         parser.add_argument("--split", default="", help="only photos of this split")
@@ -60,10 +62,10 @@ class Command(DeerstalkerCommand):
         if no_unused_photos and usable_images(project).exists():
             raise input_error(
                 f"project {project.slug}: every photo is in a batch of {kind.name} already; "
-                "resume a stopped one with resume_batch, or use the same photos again with --again"
+                "resume a stopped batch with resume_batch, or use the same photos again with --again"
             )
         try:
-            photos = choose_photos(project, kind.name, choice)[:limit]
+            photos = select_photos(project, kind.name, choice)[:limit]
         except ImageSelectionError as error:
             raise input_error(f"--{_FLAG_BY_FIELD.get(error.field, error.field)}: {error}") from error
         batch, _ = launch_batch(

@@ -21,7 +21,9 @@ class Command(BatchCommand):
         """Declare the options."""
         super().add_arguments(parser)
         parser.add_argument(
-            "--read-records", action="store_true", help="also retry records that could not be read"
+            "--read-records",
+            action="store_true",
+            help="also try again to read records that could not be read",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,9 +32,9 @@ class Command(BatchCommand):
         found = sync_batch(batch=batch, marketplace=marketplace())
         retry_result = reread_records(batch=batch, by=None) if options["read_records"] else None
         unreadable_count = unreadable_assignments(batch).count()
-        lines = [f"{found.new} new, {found.matched} matched, {found.unmatched} not matched"]
+        lines = [f"assignments: {found.new} new, {found.matched} matched, {found.unmatched} not matched"]
         if retry_result is not None:
-            lines.append(f"records of {retry_result.read} submissions read on the retry")
+            lines.append(f"records of {retry_result.read} submissions could be read on the retry")
         if unreadable_count:
             lines.append(f"records of {unreadable_count} submissions cannot be read; see the batch's page")
         facts = {"batch": batch.pk, **asdict(found), "unreadable_records": unreadable_count}

@@ -38,14 +38,14 @@ class Command(DeerstalkerCommand):
         self.report(options, facts, f"{image.name} is taken down; {ended} open tasks will end")
 
 
-def _find_image(slug: str, name: str) -> Image:
-    images = Image.objects.filter(project=find_project(slug))
+def _find_image(project_slug: str, name: str) -> Image:
+    images = Image.objects.filter(project=find_project(project_slug))
     if name.isdecimal() and len(name) < len("9" * 18):
         found = list(images.filter(pk=int(name)))
     else:
         found = list(images.filter(sha256=name) or images.filter(name=name)[:2])
     if not found:
-        raise input_error(f"{name}: {slug} has no such photo; give its number, file name or sha256")
+        raise input_error(f"{name}: {project_slug} has no such photo; give its number, file name or sha256")
     if len(found) > 1:
-        raise input_error(f"{name}: {slug} has several photos of that name; give the number of one")
+        raise input_error(f"{name}: {project_slug} has several photos of that name; give the number of one")
     return found[0]

@@ -62,8 +62,8 @@ class Command(BatchCommand):
         self.report(
             options,
             {"batch": batch.pk} | result,
-            f"{result['submissions']} submissions {verb} {format_dollars(result['cents'])} "
-            f"(fees {format_dollars(result['fee_cents'])}) up to "
+            f"{result['submissions']} submissions {verb} {format_dollars(result['cents'])} in total "
+            f"(plus {format_dollars(result['fee_cents'])} in fees), to reach "
             f"{format_dollars(result['target_cents_per_hour'])} an hour",
         )
 

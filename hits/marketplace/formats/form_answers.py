@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from hits.domain.mturk_formats.answer_xml import FormAnswer, clean_text
+from hits.domain.mturk_formats.answer_xml import FormAnswer, clean_xml_text
 
 from .content import Content, Text
 from .patterns import BudgetExceeded, MatchBudget
@@ -179,12 +179,12 @@ def _build_option(question: Question, number: int, selection: Selection, sent: C
 
 def _posted_text(posted: Fields, field: str) -> str:
     values = posted.get(field) or [""]
-    return clean_text(values[-1])
+    return clean_xml_text(values[-1])
 
 
 def _posted_selections(posted: Fields, question: Question) -> set[str]:
     """Return the posted identifiers, normalized like those of the question."""
-    return {clean_text(value) for value in posted.get(question.field, [])}
+    return {clean_xml_text(value) for value in posted.get(question.field, [])}
 
 
 def _read_posted_answer(question: Question, posted: Fields, budget: MatchBudget) -> CheckedAnswer:

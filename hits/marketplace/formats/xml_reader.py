@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element
 
-from hits.domain.mturk_formats.answer_xml import clean_text
+from hits.domain.mturk_formats.answer_xml import clean_xml_text
 from hits.domain.mturk_formats.external_question import QuestionInvalid, parse_question_root
 
 SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
@@ -89,7 +89,7 @@ def get_identifier(element: Element) -> str:
     Browsers send line ends as carriage return and line feed. Both sides are normalized, so that selections match and
     requesters find the identifier again.
     """
-    return clean_text(get_text(element)).strip()
+    return clean_xml_text(get_text(element)).strip()
 
 
 def required_identifier(parent: Element, name: str) -> str:

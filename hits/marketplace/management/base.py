@@ -28,7 +28,7 @@ class MarketplaceCommand(BaseCommand):
         except (OperationalError, ProgrammingError) as error:
             if "no such table" in str(error) or "does not exist" in str(error):
                 raise CommandError(
-                    "the database is not set up yet: make setup", returncode=BAD_INPUT
+                    "the database is not set up yet; run make setup", returncode=BAD_INPUT
                 ) from error
             raise
 

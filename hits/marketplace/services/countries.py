@@ -5,7 +5,7 @@ from datetime import datetime
 from django.db import transaction
 
 from hits.domain.workers.countries import CHANGE_INTERVAL, is_country
-from hits.domain.workers.subdivisions import country_subdivisions, is_place, join_place, place_name
+from hits.domain.workers.subdivisions import country_subdivisions, is_place, join_place, place_name_or_code
 from hits.marketplace.closure_reasons import format_day
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import CountryDeclaration, Worker
@@ -30,7 +30,7 @@ def declare_country(*, worker: Worker, country: str, now: datetime, subdivision:
     changeable_at = next_change_at(locked_worker)
     only_adds_state = locked_worker.country == country and not locked_worker.subdivision
     if changeable_at is not None and now < changeable_at and not only_adds_state:
-        place = place_name(join_place(locked_worker.country, locked_worker.subdivision))
+        place = place_name_or_code(join_place(locked_worker.country, locked_worker.subdivision))
         raise ActionRefused(
             f"Your country is {place}. You can change it from {format_day(changeable_at)}: "
             f"at most once in {CHANGE_INTERVAL.days} days."

@@ -104,6 +104,6 @@ def get_country_states(country: str) -> list[tuple[str, str]]:
 
 
 @register.filter
-def worker_state_name(worker: Worker) -> str:
+def declared_state_name(worker: Worker) -> str:
     """Return the name of the worker's declared state, or an empty string."""
     return country_subdivisions(worker.country).get(worker.subdivision, "")

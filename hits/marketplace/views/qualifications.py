@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from hits.domain.workers.countries import country_name, list_countries_by_name
+from hits.domain.workers.countries import country_name_or_code, list_countries_by_name
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Clock, Worker
 from hits.marketplace.selectors.qualification_overview import load_qualification_overview
@@ -43,7 +43,7 @@ def declare_country(request: HttpRequest, worker: Worker) -> HttpResponse:
         worker.refresh_from_db()
         return _render_page(request, worker, problem=gettext(str(error)), selected_country=code, status=400)
     messages.success(
-        request, gettext("Recorded: you work from %(country)s.") % {"country": country_name(code)}
+        request, gettext("Recorded: you work from %(country)s.") % {"country": country_name_or_code(code)}
     )
     return redirect("marketplace:work" if is_first else "marketplace:qualifications")
 
@@ -63,7 +63,7 @@ def _render_page(
         "page": page,
         "query": query,
         "countries": list_countries_by_name(),
-        "country": country_name(worker.country),
+        "country": country_name_or_code(worker.country),
         "selected_country": selected_country or worker.country,
         "problem": problem,
         "changeable_at": changeable_at,

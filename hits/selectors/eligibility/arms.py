@@ -6,7 +6,7 @@ from django.db.models import Count
 
 from hits.domain.states import AssignmentStatus, SubmissionMatch
 from hits.models import Assignment, Attempt, Batch, Unit
-from hits.selectors.eligibility.limits import has_ended
+from hits.selectors.eligibility.limits import has_lapsed
 
 
 def live_arms(unit: Unit) -> list[int]:
@@ -25,7 +25,7 @@ def live_arms(unit: Unit) -> list[int]:
     return [
         row.arm
         for row in newest
-        if row.arm is not None and (row.hit_id, row.assignment_id) not in rejected and not has_ended(row)
+        if row.arm is not None and (row.hit_id, row.assignment_id) not in rejected and not has_lapsed(row)
     ]
 
 

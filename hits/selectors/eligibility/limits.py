@@ -54,9 +54,13 @@ def unit_taken_refusals(worker: Worker | None, hit: Hit, *, taken_hit_ids: Colle
         )
     others = Hit.objects.filter(same_unit).exclude(pk=hit.pk)
     if worker is not None and others.filter(assignments__worker=worker).exists():
-        return [gettext("You have done this one in another task. Each worker does it once.")]
+        return [
+            gettext(
+                "You have already worked on this item in another task. Each worker does an item only once."
+            )
+        ]
     if taken_hit_ids and others.filter(hit_id__in=taken_hit_ids).exists():
-        return [gettext("You have already accepted this one in another task.")]
+        return [gettext("You have already accepted this item in another task.")]
     return []
 
 
@@ -69,10 +73,10 @@ def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
         return []
     if not Attempt.objects.filter(hit__unit=hit.unit_id, worker=worker).exists():
         return []
-    return [gettext("You have seen this one before. Each worker sees it once.")]
+    return [gettext("You have seen this item before. Each worker sees an item only once.")]
 
 
-def has_ended(attempt: Attempt) -> bool:
+def has_lapsed(attempt: Attempt) -> bool:
     """Return whether the attempt ended without an answer, so that opening the page restarts it."""
     time_is_over = attempt.opened_at + _allowed_time(attempt.hit.unit.batch) + GRACE_PERIOD < timezone.now()
     return (attempt.released_at is not None or time_is_over) and not attempt.submissions.exists()
@@ -95,6 +99,6 @@ def _allowed_time(batch: Batch) -> timedelta:
 def _limit_reason(limit: int) -> str:
     if limit == 1:
         return gettext("Each worker can do this once. You have accepted or done it already.")
-    return gettext("Each worker may do %(count)s of these. You have accepted or done that many.") % {
-        "count": limit
-    }
+    return gettext(
+        "Each worker may do at most %(count)s of these tasks. You have already accepted or done that many."
+    ) % {"count": limit}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hits.domain.workers.countries import country_name
+from hits.domain.workers.countries import country_name_or_code
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, BatchRequirement
@@ -35,7 +35,7 @@ class EligibilitySummary:
     tasks_per_worker: str
 
 
-def batch_eligibility(batch: Batch) -> EligibilitySummary:
+def batch_eligibility_summary(batch: Batch) -> EligibilitySummary:
     """Return the labels of a batch's requirements; one query."""
     rows = list(batch.requirements.select_related("qualification"))
     return summarize_eligibility(
@@ -63,7 +63,7 @@ def pool_label(pool: Pool) -> str:
 
 def join_country_names(codes: Sequence[str]) -> str:
     """Return the names of countries, joined with commas and “and”."""
-    names = [country_name(code) for code in codes]
+    names = [country_name_or_code(code) for code in codes]
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 

@@ -13,24 +13,24 @@ from hits.models import Image, Project
 from hits.selectors.images.images import unused_images, usable_images
 
 
-def choose_photos(project: Project, kind: str, choice: ImageSelection) -> list[int]:
+def select_photos(project: Project, kind: str, selection: ImageSelection) -> list[int]:
     """Return the ids of the photos for a launch of ``kind``.
 
     Raises:
         ImageSelectionError: too few photos, or an unknown name, split or source.
     """
-    photos = usable_images(project) if choice.again else unused_images(project, kind)
-    if choice.split:
-        photos = photos.filter(split=choice.split)
-    if choice.source:
+    photos = usable_images(project) if selection.again else unused_images(project, kind)
+    if selection.split:
+        photos = photos.filter(split=selection.split)
+    if selection.source:
         by_source = image_ids_by_source(project)
-        if choice.source not in by_source:
+        if selection.source not in by_source:
             source_names = ", ".join(sorted(by_source)) or "none"
             raise ImageSelectionError(
-                "source", f"There are no photos from {choice.source}; known: {source_names}."
+                "source", f"There are no photos from {selection.source}; known sources: {source_names}."
             )
-        photos = photos.filter(pk__in=by_source[choice.source])
-    return choice.select(list(photos.values_list("pk", "name")))
+        photos = photos.filter(pk__in=by_source[selection.source])
+    return selection.select(list(photos.values_list("pk", "name")))
 
 
 def count_photos_by_split(project: Project) -> list[tuple[str, int]]:

@@ -10,7 +10,7 @@ from hits.models import Assignment
 CHUNK_SIZE = 500  # keys per query
 
 
-def count_bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
+def bonus_items_by_assignment(rows: "QuerySet[Assignment]") -> Counter[int]:
     """Return the number of bonus items by assignment; one query, plus one per 500 answers without records.
 
     The records of a submission say which items earn a bonus. Only answers without records are read themselves.
@@ -34,11 +34,11 @@ def count_bonus_items(rows: "QuerySet[Assignment]") -> Counter[int]:
         else:
             without_records.append(pk)
     for first in range(0, len(without_records), CHUNK_SIZE):
-        items_by_assignment.update(_count_in_answers(without_records[first : first + CHUNK_SIZE]))
+        items_by_assignment.update(_bonus_items_in_answers(without_records[first : first + CHUNK_SIZE]))
     return items_by_assignment
 
 
-def _count_in_answers(keys: list[int]) -> Counter[int]:
+def _bonus_items_in_answers(keys: list[int]) -> Counter[int]:
     answers = Assignment.objects.filter(pk__in=keys).order_by()
     values = answers.values_list("pk", "hit__unit__batch__kind", "submission__answer")
     return Counter({pk: registry.get_kind(kind).bonus_items(answer) for pk, kind, answer in values})

@@ -18,7 +18,7 @@ from hits.charts.pay import PayPoint, pay_chart, pay_histogram
 from hits.domain.money.pay import RateSpread, cents_per_hour, mean_cents, median_cents, rate_spread
 from hits.domain.states import AssignmentStatus, CallState, Purpose, SubmissionMatch
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Project, Worker
-from hits.selectors.money.bonus_items import count_bonus_items
+from hits.selectors.money.bonus_items import bonus_items_by_assignment
 
 MAX_DAYS = 45  # a chart over a longer time has a point for each week
 MAX_POINTS = 300  # of a line, which is about 600 pixels wide
@@ -43,17 +43,17 @@ def measured_work(
     scope: Batch | Project,
     *,
     workers: Collection[int] | None = None,
-    promised: Mapping[int, int] | None = None,
+    promised_cents: Mapping[int, int] | None = None,
 ) -> list[MeasuredWork]:
     """Return the measured work of a batch or project, oldest first; six queries.
 
-    ``workers`` restricts it to some workers. ``promised`` is an earlier result of
+    ``workers`` restricts it to some workers. ``promised_cents`` is an earlier result of
     ``promised_bonus_cents_by_assignment``. Simulated submissions count like others, with the times that the script
     reported.
     """
     rows = measured_assignments(scope, workers).order_by("submitted_at", "id")
     batches = {batch.pk: batch for batch in _scope_batches(scope)}
-    bonus_cents = bonus_cents_by_assignment(scope, batches, workers, promised=promised)
+    bonus_cents = bonus_and_top_up_cents_by_assignment(scope, batches, workers, promised_cents=promised_cents)
     values = rows.values_list(
         "pk", "submitted_at", "worker_id", "hit__unit__batch_id", "submission__active_seconds"
     )
@@ -81,20 +81,22 @@ def measured_assignments(
     return rows if workers is None else rows.filter(worker__in=workers)
 
 
-def bonus_cents_by_assignment(
+def bonus_and_top_up_cents_by_assignment(
     scope: Batch | Project,
     batches: Mapping[int, Batch],
     workers: Collection[int] | None = None,
     *,
-    top_ups: Collection[CallState] = (CallState.DONE,),
-    promised: Mapping[int, int] | None = None,
+    top_up_states: Collection[CallState] = (CallState.DONE,),
+    promised_cents: Mapping[int, int] | None = None,
 ) -> Counter[int]:
     """Return each assignment's earnings beyond its reward, in cents; four queries.
 
     After the decision they come from the planned calls, before it from the answer, as the task's page promised.
-    ``top_ups``: the call states in which a top-up counts.
+    ``top_up_states``: the call states in which a top-up counts.
     """
-    is_counted = Q(decision__isnull=False) | Q(top_up__isnull=False, state__in=[s.value for s in top_ups])
+    is_counted = Q(decision__isnull=False) | Q(
+        top_up__isnull=False, state__in=[s.value for s in top_up_states]
+    )
     calls = OutgoingCall.objects.filter(
         is_counted, _scope_filter("batch", scope), operation=OutgoingCall.Operation.BONUS
     )
@@ -103,7 +105,9 @@ def bonus_cents_by_assignment(
     sums = calls.order_by().values_list("assignment").annotate(Sum("amount_cents"))
     extras: Counter[int] = Counter(dict(sums))
     extras.update(
-        promised_bonus_cents_by_assignment(scope, batches, workers) if promised is None else promised
+        promised_bonus_cents_by_assignment(scope, batches, workers)
+        if promised_cents is None
+        else promised_cents
     )
     return extras
 
@@ -117,7 +121,7 @@ def promised_bonus_cents_by_assignment(
         return {}
     decided = Exists(Decision.objects.filter(assignment=OuterRef("pk")))
     undecided = measured_assignments(scope, workers).filter(~decided, hit__unit__batch__in=paying).order_by()
-    items = count_bonus_items(undecided)
+    items = bonus_items_by_assignment(undecided)
     if isinstance(scope, Batch):
         return {pk: scope.bonus_cents * number for pk, number in items.items() if number}
     rows = undecided.values_list("pk", "hit__unit__batch_id").iterator(chunk_size=5_000)
@@ -158,7 +162,7 @@ def median_rate_by_worker(
 ) -> dict[int, int | None]:
     """Return each worker's median cents per hour in a project; ``workers`` restricts it to some workers."""
     batches = {batch.pk: batch for batch in _scope_batches(project)}
-    bonus_cents = bonus_cents_by_assignment(project, batches, workers)
+    bonus_cents = bonus_and_top_up_cents_by_assignment(project, batches, workers)
     rows = measured_assignments(project, workers).order_by()
     values = rows.values_list("pk", "worker_id", "hit__unit__batch_id", "submission__active_seconds")
     by_worker: dict[int, list[int]] = defaultdict(list)
@@ -176,7 +180,7 @@ def worker_count_and_most_active_share(work: Iterable[MeasuredWork]) -> tuple[in
     return len(counts), (max(counts.values()) / counts.total() if counts else 0.0)
 
 
-def chart_by_day(work: Sequence[MeasuredWork], target: int) -> Chart | None:
+def chart_by_day_or_week(work: Sequence[MeasuredWork], target: int) -> Chart | None:
     """Return a chart of median and mean by day, or by week beyond ``MAX_DAYS``; ``None`` for fewer than two."""
     days = [row.at.date() for row in work]
     weekly = bool(days) and max(days) - min(days) > timedelta(days=MAX_DAYS)
@@ -188,10 +192,10 @@ def chart_by_day(work: Sequence[MeasuredWork], target: int) -> Chart | None:
         PayPoint(f"{day.day} {day:%b}", median_cents(group) or 0, mean_cents(group))
         for day, group in sorted(found.items())
     ]
-    return pay_chart(points, target=target, by="week" if weekly else "day")
+    return pay_chart(points, target=target, x_unit="week" if weekly else "day")
 
 
-def chart_by_submission(work: Iterable[MeasuredWork], target: int) -> Chart | None:
+def chart_by_submission_or_group(work: Iterable[MeasuredWork], target: int) -> Chart | None:
     """Return a chart of the single rates, or of medians of consecutive groups if there are over ``MAX_POINTS``.
 
     ``None`` for fewer than two rates.
@@ -200,10 +204,10 @@ def chart_by_submission(work: Iterable[MeasuredWork], target: int) -> Chart | No
     size = -(-len(found) // MAX_POINTS)
     if size <= 1:
         points = [PayPoint(str(number), rate) for number, rate in enumerate(found, start=1)]
-        return pay_chart(points, target=target, by="submission")
+        return pay_chart(points, target=target, x_unit="submission")
     groups = [found[first : first + size] for first in range(0, len(found), size)]
     points = [PayPoint(f"{1 + at * size:,}", median_cents(group) or 0) for at, group in enumerate(groups)]
-    return pay_chart(points, target=target, by=f"{size} submissions in a row")
+    return pay_chart(points, target=target, x_unit=f"{size} submissions in a row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,15 +254,15 @@ def project_pay(project: Project, kind: str = "") -> ProjectPay:
     return ProjectPay(
         total=hourly_rate_spread(work, target),
         by_batch=group_rows(lambda row: row.batch, lambda pk: batches[pk].name),
-        by_kind=group_rows(lambda row: batches[row.batch].kind, kind_title),
+        by_kind=group_rows(lambda row: batches[row.batch].kind, kind_title_or_name),
         by_worker=group_rows(lambda row: row.worker, lambda pk: str(Worker(pk=pk))),
-        kinds=sorted(((name, kind_title(name)) for name in present_kinds), key=lambda pair: pair[1]),
-        chart=chart_by_day(work, target),
+        kinds=sorted(((name, kind_title_or_name(name)) for name in present_kinds), key=lambda pair: pair[1]),
+        chart=chart_by_day_or_week(work, target),
         histogram=pay_histogram(hourly_rates(work), target=target),
     )
 
 
-def kind_title(name: str) -> str:
+def kind_title_or_name(name: str) -> str:
     """Return a kind's title, or its name if the kind is not installed."""
     try:
         return registry.get_kind(name).title

@@ -30,7 +30,7 @@ class PayCard:
 
 def pay_card(batch: Batch) -> PayCard:
     """Return a batch's card; with many submissions it comes from the cache until its fingerprint changes."""
-    count, state = _fingerprint(batch)
+    count, state = _submission_count_and_fingerprint(batch)
     if count < MIN_CACHED_SUBMISSIONS:
         return _compute_pay_card(batch)
     key = f"batch-pay-card:{batch.pk}:{state}"
@@ -41,7 +41,7 @@ def pay_card(batch: Batch) -> PayCard:
     return cached
 
 
-def _fingerprint(batch: Batch) -> tuple[int, str]:
+def _submission_count_and_fingerprint(batch: Batch) -> tuple[int, str]:
     """Return the number of submissions, and a fingerprint that changes with each of them; two queries.
 
     The sums of primary keys distinguish a submission from one that replaced it.
@@ -63,15 +63,15 @@ def _fingerprint(batch: Batch) -> tuple[int, str]:
 
 
 def _compute_pay_card(batch: Batch) -> PayCard:
-    promised = pay.promised_bonus_cents_by_assignment(batch, {batch.pk: batch})
-    work = pay.measured_work(batch, promised=promised)
+    promised_cents = pay.promised_bonus_cents_by_assignment(batch, {batch.pk: batch})
+    work = pay.measured_work(batch, promised_cents=promised_cents)
     target = batch.project.target_cents_per_hour
     workers, most_active = pay.worker_count_and_most_active_share(work)
     by_day = len({row.at.date() for row in work}) > 1
-    proposal = top_ups.propose_top_up(batch, promised=promised)
+    proposal = top_ups.propose_top_up(batch, promised_cents=promised_cents)
     return PayCard(
         spread=pay.hourly_rate_spread(work, target),
-        chart=(pay.chart_by_day if by_day else pay.chart_by_submission)(work, target),
+        chart=(pay.chart_by_day_or_week if by_day else pay.chart_by_submission_or_group)(work, target),
         by_day=by_day,
         workers=workers,
         most_active_percent=round(100 * most_active),

@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from hits.domain.money.pay import HOUR_SECONDS, RateSpread, cents_per_hour, gap_cents, rate_spread
 from hits.domain.states import OPEN_CALL_STATES, AssignmentStatus, CallState
 from hits.models import Batch, TopUp, Worker
-from hits.selectors.money.pay import bonus_cents_by_assignment, measured_assignments
+from hits.selectors.money.pay import bonus_and_top_up_cents_by_assignment, measured_assignments
 
 # A refused call ends: the next proposal includes its amount. All other calls are paid or pending.
 _PAID_OR_OPEN_STATES = (*OPEN_CALL_STATES, CallState.DONE)
@@ -118,16 +118,16 @@ class TopUpProposal:
 
 
 def propose_top_up(
-    batch: Batch, target_cents_per_hour: int | None = None, *, promised: Mapping[int, int] | None = None
+    batch: Batch, target_cents_per_hour: int | None = None, *, promised_cents: Mapping[int, int] | None = None
 ) -> TopUpProposal:
     """Return the top-up that lifts each approved submission to the target; five queries.
 
-    The default target is the project's. Earlier top-ups count as earned, paid or pending. ``promised`` is an earlier
-    result of ``promised_bonus_cents_by_assignment``.
+    The default target is the project's. Earlier top-ups count as earned, paid or pending. ``promised_cents`` is an
+    earlier result of ``promised_bonus_cents_by_assignment``.
     """
     target = batch.project.target_cents_per_hour if target_cents_per_hour is None else target_cents_per_hour
-    bonus_cents = bonus_cents_by_assignment(
-        batch, {batch.pk: batch}, top_ups=_PAID_OR_OPEN_STATES, promised=promised
+    bonus_cents = bonus_and_top_up_cents_by_assignment(
+        batch, {batch.pk: batch}, top_up_states=_PAID_OR_OPEN_STATES, promised_cents=promised_cents
     )
     fees = batch.fees
     rows = measured_assignments(batch).filter(status=AssignmentStatus.APPROVED).order_by("pk")
@@ -164,7 +164,7 @@ def top_up_history(batch: Batch) -> "QuerySet[TopUp]":
     )
 
 
-def top_up_errors(batch: Batch) -> list[tuple[str, int]]:
+def most_frequent_top_up_errors(batch: Batch) -> list[tuple[str, int]]:
     """Return the three most frequent errors of refused top-ups with their counts."""
     calls = batch.calls.filter(top_up__isnull=False, state=CallState.REFUSED).order_by()
     return list(calls.values_list("error").annotate(n=Count("id")).order_by("-n")[:3])

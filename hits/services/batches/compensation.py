@@ -16,8 +16,8 @@ from hits.domain.states import (
     AssignmentStatus,
     MismatchRemedy,
     Purpose,
+    ReviewVerdict,
     SubmissionMatch,
-    Verdict,
     WorkerAction,
 )
 from hits.domain.workers.qualification_pools import Pool
@@ -26,7 +26,7 @@ from hits.models import Assignment, Batch, Resolution, Submission
 from hits.mturk.environments import current_environment
 from hits.mturk.port import Marketplace
 from hits.selectors.eligibility.eligibility import worker_holdings
-from hits.selectors.reconciliation import is_lost, owed_cents
+from hits.selectors.reconciliation import is_lost_and_undecided, owed_cents
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
@@ -105,17 +105,17 @@ def _check_can_compensate(submission: Submission, note: str) -> None:
         raise Refused("note: write the reason, for the record")
     if Resolution.objects.filter(submission__attempt=submission.attempt_id).exists():
         raise Conflict("This submission has a decision already.")
-    if not is_lost(submission):
+    if not is_lost_and_undecided(submission):
         raise Refused(
-            "The marketplace may still list this submission: at the last check its allowed time and one "
-            "more hour were not over, or it arrived in the meantime. Compare again later."
+            "The marketplace may still list this submission: at the last check, the worker’s allowed time plus "
+            "one hour was not over, or the submission arrived in the meantime. Compare again later."
         )
     if worker_holdings(worker, hit.unit.batch.project).block is not None:
         raise Refused(f"{worker} is blocked and sees no tasks on the marketplace: lift the block first.")
     if current_environment().name != hit.environment:
         raise Refused(
-            f"This work was done on the marketplace {hit.environment}, and MTURK_ENDPOINT now names "
-            f"{current_environment().name}: set it back to compensate for it."
+            f"This work was done on the marketplace {hit.environment}, but MTURK_ENDPOINT now names "
+            f"{current_environment().name}: set MTURK_ENDPOINT back to compensate for this work."
         )
 
 
@@ -151,7 +151,7 @@ def approve_submitted_compensations(*, marketplace: Marketplace) -> int:
     approved = 0
     for assignment in waiting.select_related("hit__unit__batch__project", "worker", "submission"):
         try:
-            decision = review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+            decision = review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
             review.settle_decision(decision=decision, marketplace=marketplace)
         except Refused as error:
             # The sweep repeats decided calls that are outstanding.

@@ -52,7 +52,7 @@ def estimate_extension(batch: Batch, more_redundancy: int) -> Estimate:
     """Return the cost of ``more_redundancy`` more workers per unit. More time alone costs nothing."""
     units = batch.units.count()
     assignments = units * more_redundancy
-    held_cents = _held_cents(batch, more_redundancy)
+    held_cents = _added_hold_cents(batch, more_redundancy)
     items = assignments * registry.get_kind(batch.kind).max_bonus_items if batch.bonus_cents else 0
     max_bonus = batch.bonus_cents * registry.get_kind(batch.kind).max_bonus_items
     return Estimate(
@@ -65,7 +65,7 @@ def estimate_extension(batch: Batch, more_redundancy: int) -> Estimate:
     )
 
 
-def _held_cents(batch: Batch, more_redundancy: int) -> int:
+def _added_hold_cents(batch: Batch, more_redundancy: int) -> int:
     """Return the cents held for the added assignments; a HIT's fee depends on its original number."""
     if not more_redundancy:
         return 0
@@ -97,7 +97,7 @@ def extend_batch(
             another marketplace.
         Conflict: the batch is not live, or an earlier extension is unfinished.
     """
-    _check_request(batch, more_redundancy, more_seconds)
+    _check_extension_request(batch, more_redundancy, more_seconds)
     with transaction.atomic():
         # PostgreSQL: one plan at a time per project. (SQLite always does so.)
         project = Project.objects.select_for_update().get(pk=batch.project_id)
@@ -105,7 +105,7 @@ def extend_batch(
         if idempotency_key and earlier is not None:
             return earlier, Job.objects.filter(task=TASK, args__batch=batch.pk).latest("pk")
         batch.refresh_from_db()
-        _check_state(batch, more_redundancy, more_seconds)
+        _check_can_extend(batch, more_redundancy, more_seconds)
         cost = estimate_extension(batch, more_redundancy)
         budget.check_confirmation(
             project=project,
@@ -138,7 +138,7 @@ def execute_extensions(*, batch: Batch, marketplace: Marketplace, progress: Prog
             budget.check_batch_budget(batch=batch, marketplace=marketplace)
 
     try:
-        settled = outbox.settle_outstanding(
+        settled = outbox.settle_outstanding_calls(
             marketplace=marketplace,
             batch=batch,
             calls=calls,
@@ -213,7 +213,7 @@ def compute_unit_growth(
     )
 
 
-def _check_request(batch: Batch, more_redundancy: int, more_seconds: int) -> None:
+def _check_extension_request(batch: Batch, more_redundancy: int, more_seconds: int) -> None:
     refuse_other_environment(batch, current_environment())
     if more_redundancy < 0 or more_seconds < 0 or not (more_redundancy or more_seconds):
         raise Refused("extension: add workers per item, days, or both")
@@ -221,7 +221,7 @@ def _check_request(batch: Batch, more_redundancy: int, more_seconds: int) -> Non
         raise Refused("days: extend by at least a minute and at most a year")
 
 
-def _check_state(batch: Batch, more_redundancy: int, more_seconds: int) -> None:
+def _check_can_extend(batch: Batch, more_redundancy: int, more_seconds: int) -> None:
     if batch.state != BatchState.LIVE:
         raise Conflict(f"{batch.name} is {batch.state}: only a live batch can be extended")
     rows = Hit.objects.filter(unit__batch=batch)
@@ -234,7 +234,7 @@ def _check_state(batch: Batch, more_redundancy: int, more_seconds: int) -> None:
         raise Refused(f"workers per item: the limit is {MAX_REDUNDANCY}; add {room} at most")
     ended = rows.filter(state=HitState.LIVE, expires_at__lte=timezone.now()).first()
     if more_redundancy and not more_seconds and ended is not None:
-        raise Refused(f"days: the offer ended on {ended.expires_at:%d %b %Y}: add days too")
+        raise Refused(f"days: the offer ended on {ended.expires_at:%d %b %Y}; add days too")
 
 
 def _write_extension(

@@ -19,7 +19,7 @@ from hits.domain.states import (
     CallState,
     HitState,
     JobState,
-    Verdict,
+    ReviewVerdict,
 )
 from hits.models import Assignment, Batch, Decision, Hit, Job, OutgoingCall
 from hits.mturk.environments import current_environment
@@ -102,8 +102,8 @@ def request_sync(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     )
 
 
-def request_approval(*, batch: Batch, last: int, by: AbstractBaseUser | None) -> Job:
-    """Queue the approval of the waiting assignments up to the row ``last``.
+def request_approval_of_waiting(*, batch: Batch, last_pk: int, by: AbstractBaseUser | None) -> Job:
+    """Queue the approval of the waiting assignments up to the row ``last_pk``.
 
     Raises:
         Conflict: one is running.
@@ -114,7 +114,7 @@ def request_approval(*, batch: Batch, last: int, by: AbstractBaseUser | None) ->
         title=f"Approve waiting submissions of {batch.name}",
         key="approve",
         by=by,
-        last=last,
+        last=last_pk,
         by_id=by.pk if by else None,
     )
 
@@ -124,13 +124,13 @@ def approve_waiting_assignments(
     batch: Batch,
     by: AbstractBaseUser | None,
     marketplace: Marketplace,
-    last: int | None = None,
+    last_pk: int | None = None,
     feedback: str = "",
     progress: Progress | None = None,
 ) -> ApprovalCounts:
-    """Approve and pay the waiting assignments up to the row ``last``; without ``last``, all that wait now.
+    """Approve and pay the waiting assignments up to the row ``last_pk``; without ``last_pk``, all that wait now.
 
-    ``last`` leaves out what arrived after a person looked. Each assignment is decided and settled separately; a
+    ``last_pk`` leaves out what arrived after a person looked. Each assignment is decided and settled separately; a
     failed payment stays outstanding and is repeated.
 
     Raises:
@@ -138,7 +138,7 @@ def approve_waiting_assignments(
         TurnOver: in a worker process; the rest waits for the next turn.
     """
     refuse_other_marketplace(batch, marketplace)
-    waiting = review_queue(batch) if last is None else review_queue(batch).filter(pk__lte=last)
+    waiting = review_queue(batch) if last_pk is None else review_queue(batch).filter(pk__lte=last_pk)
     ids = list(waiting.values_list("pk", flat=True))
     counts = progress.counts if progress is not None else {}
     for name in ("approved", "outstanding", "skipped"):
@@ -151,7 +151,7 @@ def approve_waiting_assignments(
         )
         try:
             decision = review.decide_assignment(
-                assignment=row, verdict=Verdict.APPROVE, by=by, feedback=feedback
+                assignment=row, verdict=ReviewVerdict.APPROVE, by=by, feedback=feedback
             )
         except Conflict:
             counts["skipped"] += 1  # a colleague or auto-approval was faster
@@ -194,7 +194,7 @@ def request_close(*, batch: Batch, by: AbstractBaseUser | None) -> Job:
     """
     batch.refresh_from_db(fields=["state"])
     if batch.state == BatchState.LAUNCHING and publishing_batch_ids([batch]):
-        raise Conflict(f"{batch.name} is being published: stop that job first.")
+        raise Conflict(f"{batch.name} is being published: cancel the publishing job first.")
     stoppable = Batch.objects.filter(pk=batch.pk, state__in=[BatchState.LAUNCHING, BatchState.LIVE])
     if not stoppable.update(state=BatchState.CLOSING):
         raise Conflict(f"{batch.name} is not live.")
@@ -218,14 +218,16 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
     _plan_expiries(batch, skip_states=OPEN_CALL_STATES)
     crash_point("expire.after_plan")
     calls = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
-    settled = outbox.settle_outstanding(marketplace=marketplace, batch=batch, calls=calls, progress=progress)
+    settled = outbox.settle_outstanding_calls(
+        marketplace=marketplace, batch=batch, calls=calls, progress=progress
+    )
     disposed = progress.resume_point.get("disposed", 0) if progress is not None else 0
-    finish_closing(batch=batch, marketplace=marketplace, after=disposed)
+    dispose_hits_and_close_if_done(batch=batch, marketplace=marketplace, after_pk=disposed)
     unsettled = settled.refused + settled.outstanding
     if unsettled:
         raise Refused(
             f"{unsettled} of {unsettled + settled.done} tasks could not be taken off the marketplace: "
-            f"{_last_expiry_error(batch)}; nobody's work is lost, press “Stop offering” again"
+            f"{_last_expiry_error(batch)}; nobody's work is lost; press “Stop offering” again"
         )
     return settled.done
 
@@ -255,10 +257,10 @@ def _last_expiry_error(batch: Batch) -> str:
     )
 
 
-def finish_closing(*, batch: Batch, marketplace: Marketplace, after: int = 0) -> bool:
+def dispose_hits_and_close_if_done(*, batch: Batch, marketplace: Marketplace, after_pk: int = 0) -> bool:
     """Dispose of finished HITs, and close the batch if nothing is open or undecided; return whether it closed.
 
-    Repeatable: it resumes where a dead process stopped. ``after`` skips the HITs of earlier turns.
+    Repeatable: it resumes where a dead process stopped. ``after_pk`` skips the HITs of earlier turns.
 
     Raises:
         TurnOver: in a worker process; its resume point names the last HIT ``disposed`` of.
@@ -273,7 +275,7 @@ def finish_closing(*, batch: Batch, marketplace: Marketplace, after: int = 0) ->
     _plan_expiries(batch, skip_states=[*OPEN_CALL_STATES, CallState.REFUSED])
     ended = hits.filter(state=HitState.LIVE, expires_at__lte=timezone.now())
     ended = ended.exclude(pk__in=_pending_overrides(batch).values("assignment__hit"))
-    for hit in ended.filter(pk__gt=after).order_by("pk").select_related("unit__batch__project"):
+    for hit in ended.filter(pk__gt=after_pk).order_by("pk").select_related("unit__batch__project"):
         _dispose_hit(hit, marketplace)
         turns.end_turn_if_over(disposed=hit.pk)
     # A worker may have accepted a live HIT without opening our page, so it has to be synced further.

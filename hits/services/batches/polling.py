@@ -38,14 +38,14 @@ def poll_open_batches(*, marketplace: Marketplace, resume_point: ResumePoint | N
 
 def _settle_orphaned_calls(marketplace: Marketplace, resume_point: ResumePoint) -> None:
     orphaned = outbox.orphaned_calls(marketplace.environment.name)
-    outbox.settle_outstanding(
-        marketplace=marketplace, calls=orphaned, after=resume_point.get(outbox.AFTER_KEY, 0)
+    outbox.settle_outstanding_calls(
+        marketplace=marketplace, calls=orphaned, after_pk=resume_point.get(outbox.AFTER_KEY, 0)
     )
 
 
 def _settle_worker_decisions(marketplace: Marketplace, resume_point: ResumePoint) -> None:
     qualifications.settle_outstanding_decisions(
-        marketplace=marketplace, after=resume_point.get(qualifications.AFTER_KEY, 0)
+        marketplace=marketplace, after_pk=resume_point.get(qualifications.AFTER_KEY, 0)
     )
 
 
@@ -59,8 +59,8 @@ def _sync_batches(marketplace: Marketplace, resume_point: ResumePoint) -> None:
             if "disposed" not in batch_point:
                 assignment_sync.sync_batch(batch=batch, marketplace=marketplace, resume_point=batch_point)
                 review.plan_missing_bonuses(batch=batch)
-            lifecycle.finish_closing(
-                batch=batch, marketplace=marketplace, after=batch_point.get("disposed", 0)
+            lifecycle.dispose_hits_and_close_if_done(
+                batch=batch, marketplace=marketplace, after_pk=batch_point.get("disposed", 0)
             )
         except TurnOver as turn_over:
             raise TurnOver({"batch": batch.pk, "at": turn_over.resume_point}) from turn_over

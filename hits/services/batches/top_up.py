@@ -91,7 +91,7 @@ def settle_top_up(
     """
     calls = OutgoingCall.objects.filter(top_up=top_up)
     try:
-        return outbox.settle_outstanding(marketplace=marketplace, calls=calls, progress=progress)
+        return outbox.settle_outstanding_calls(marketplace=marketplace, calls=calls, progress=progress)
     except Cancelled:
         if progress is not None:
             refuse_calls_if_stopped(job=progress.job)
@@ -130,7 +130,7 @@ def _check_seen_total(proposal: TopUpProposal, seen_cents: int | None) -> None:
     if seen_cents is not None and seen_cents != total_cents:
         raise Conflict(
             f"the top-up costs {format_dollars(total_cents)} with fees now, not {format_dollars(seen_cents)}; "
-            "check it and confirm that sum"
+            "check the new sum and confirm it"
         )
 
 

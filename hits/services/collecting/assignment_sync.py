@@ -20,7 +20,7 @@ from hits.domain.states import AssignmentStatus, HitState, SubmissionMatch
 from hits.models import Assignment, Batch, Hit, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
 from hits.selectors.batches import iterate_in_chunks
-from hits.services.collecting.records import collect_records
+from hits.services.collecting.records import store_records_if_missing
 from hits.services.environment import refuse_other_marketplace
 from hits.services.money import postings
 
@@ -63,7 +63,7 @@ def sync_batch(
     hits = Hit.objects.filter(unit__batch=batch, state=HitState.LIVE, pk__gt=earlier.get("hit", 0))
     last = 0
     for hit in iterate_in_chunks(hits.select_related("unit__batch__project")):
-        if not hit.hit_id or _is_complete(hit):
+        if not hit.hit_id or _all_assignments_decided(hit):
             continue
         if last:
             turns.end_turn_if_over(hit=last, asked_at=started_at.isoformat(), counts=counts)
@@ -93,7 +93,7 @@ def sync_hit(*, hit: Hit, marketplace: Marketplace) -> list[tuple[Assignment, bo
     return [record_assignment(hit=hit, remote=remote) for remote in listed]
 
 
-def _is_complete(hit: Hit) -> bool:
+def _all_assignments_decided(hit: Hit) -> bool:
     """Return whether every assignment of the HIT is decided, so that nothing new can come."""
     decided = hit.assignments.exclude(status=AssignmentStatus.SUBMITTED).count()
     return decided >= hit.max_assignments
@@ -103,7 +103,7 @@ def _is_complete(hit: Hit) -> bool:
 def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment, bool]:
     """Store one assignment as the marketplace lists it; return it with whether it is new."""
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=remote.worker_id)
-    match, submission = _find_submission(hit, worker, remote)
+    match, submission = _match_submission(hit, worker, remote)
     known = Assignment.objects.select_for_update().filter(hit=hit, assignment_id=remote.assignment_id).first()
     assignment, new = Assignment.objects.update_or_create(
         hit=hit,
@@ -122,7 +122,7 @@ def record_assignment(*, hit: Hit, remote: RemoteAssignment) -> tuple[Assignment
     )
     assignment.hit = hit  # with its batch loaded
     if submission is not None and assignment.record_error is None:
-        collect_records(assignment)
+        store_records_if_missing(assignment)
     _post_to_ledger(assignment)
     return assignment, new
 
@@ -132,7 +132,7 @@ def _later_status(known: str, remote: str) -> str:
     return max(known, remote, key=lambda status: _STATUS_ORDER.index(AssignmentStatus(status)))
 
 
-def _find_submission(
+def _match_submission(
     hit: Hit, worker: Worker, remote: RemoteAssignment
 ) -> tuple[SubmissionMatch, Submission | None]:
     try:

@@ -29,7 +29,7 @@ class RereadCounts:
     unreadable: int
 
 
-def collect_records(assignment: Assignment) -> bool:
+def store_records_if_missing(assignment: Assignment) -> bool:
     """Store the records of a confirmed assignment, unless they exist; return whether they could be read.
 
     The reason is stored on the assignment of an unreadable answer; other assignments are not affected.
@@ -82,7 +82,7 @@ def reread_records(*, batch: Batch, by: AbstractBaseUser | None) -> RereadCounts
         with transaction.atomic():
             rows = Assignment.objects.select_for_update(of=("self",))
             assignment = rows.select_related("submission", "hit__unit__batch").get(pk=pk)
-            if collect_records(assignment):
+            if store_records_if_missing(assignment):
                 read += 1
             else:
                 failed += 1

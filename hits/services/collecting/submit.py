@@ -15,9 +15,9 @@ from django.utils.translation import gettext, gettext_noop
 from hits import registry
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json, content_sha256
-from hits.domain.units.arms import next_arm
+from hits.domain.units.arms import least_used_arm
 from hits.domain.workers import demographics
-from hits.domain.workers.countries import CHANGE_INTERVAL, parse_country_code
+from hits.domain.workers.countries import CHANGE_INTERVAL, parse_country_code_or_empty
 from hits.hints.hint_report import HintReportError, parse_hint_report
 from hits.models import (
     Attempt,
@@ -35,7 +35,7 @@ from hits.models import (
 from hits.selectors.eligibility.arms import live_arms
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof
 from hits.selectors.eligibility.eligibility import country_refusals, declared_country, hit_refusals
-from hits.selectors.eligibility.limits import has_ended
+from hits.selectors.eligibility.limits import has_lapsed
 from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
 from hits.selectors.images.images import image_facts_by_id
 from hits.selectors.pages import current_consent, has_consented
@@ -81,10 +81,10 @@ def open_attempt(key: PageKey) -> Attempt:
         if kind.arms > 1 or kind.is_single_attempt:
             # The second of two simultaneous opens counts the first.
             Unit.objects.select_for_update().get(pk=hit.unit_id)
-        worker = _get_worker(hit, key)
+        worker = _get_or_create_allowed_worker(hit, key)
         known = _find_attempt(hit, key, worker)
-        if known is None or has_ended(known):
-            _refuse_reopening(hit, key, worker, ended=known is not None)
+        if known is None or has_lapsed(known):
+            _refuse_reopening_if_single_attempt(hit, key, worker, ended=known is not None)
             attempt = _begin_attempt(hit, key, worker, restarted=known)
         else:
             attempt = known  # later decisions do not stop an open attempt
@@ -94,7 +94,7 @@ def open_attempt(key: PageKey) -> Attempt:
         return attempt
 
 
-def _refuse_reopening(hit: Hit, key: PageKey, worker: Worker, *, ended: bool) -> None:
+def _refuse_reopening_if_single_attempt(hit: Hit, key: PageKey, worker: Worker, *, ended: bool) -> None:
     """Refuse a unit that the worker opened before, in kinds that show it to a worker only once."""
     if not registry.get_kind(hit.unit.batch.kind).is_single_attempt:
         return
@@ -115,7 +115,7 @@ def _assign_arm(attempt: Attempt, arms: int) -> None:
         return
     unit = attempt.hit.unit
     Attempt.objects.filter(pk=attempt.pk).update(arm=None)  # the worker's own earlier attempt does not count
-    attempt.arm = next_arm(live_arms(unit), unit.key, arms)
+    attempt.arm = least_used_arm(live_arms(unit), unit.key, arms)
     attempt.save(update_fields=["arm"])
 
 
@@ -123,7 +123,7 @@ def _get_or_begin_attempt(key: PageKey) -> Attempt:
     """Return a page's attempt, created by the first call. An old tab never reopens an ended attempt."""
     hit = find_hit(key)
     with transaction.atomic():
-        worker = _get_worker(hit, key)
+        worker = _get_or_create_allowed_worker(hit, key)
         return _find_attempt(hit, key, worker) or _begin_attempt(hit, key, worker)
 
 
@@ -138,7 +138,7 @@ def _get_attempt_to_save(key: PageKey) -> Attempt:
     return attempt
 
 
-def _get_worker(hit: Hit, key: PageKey) -> Worker:
+def _get_or_create_allowed_worker(hit: Hit, key: PageKey) -> Worker:
     worker, _ = Worker.objects.get_or_create(environment=hit.environment, worker_id=key.worker_id)
     if is_excluded(worker, hit.unit):
         _raise_if_refused(hit, [OWN_WORK_REASON])
@@ -189,7 +189,7 @@ def record_consent(
         Refused: an unknown country, or an answer that the form does not offer.
         NotEligible: the tasks are not open in that country.
     """
-    code = parse_country_code(country)
+    code = parse_country_code_or_empty(country)
     if country.strip() and not code:
         raise Refused("country: choose one from the list")
     try:
@@ -209,7 +209,7 @@ def record_consent(
         _lock_worker(attempt.worker)  # two tabs take turns
         is_proven = has_attempt_proof(batch.environment)
         if is_proven and code:
-            _record_country(attempt.worker, batch.project, code)
+            _record_country_unless_recent(attempt.worker, batch.project, code)
         if is_proven and answers:
             Demographics.objects.get_or_create(
                 project=batch.project, worker=attempt.worker, defaults={"answers": answers}
@@ -217,7 +217,7 @@ def record_consent(
     _raise_if_refused(attempt.hit, country_refusals(attempt.worker, batch))
 
 
-def _record_country(worker: Worker, project: Project, country: str) -> None:
+def _record_country_unless_recent(worker: Worker, project: Project, country: str) -> None:
     """Record the country, unless a recent declaration exists; the caller does not learn which."""
     latest = Declaration.objects.filter(worker=worker, project=project).last()
     if latest is None or (

@@ -14,7 +14,7 @@ UPDATE_BATCH_SIZE = 10_000  # rows per statement; SQLite allows 32,766 values
 
 
 @transaction.atomic
-def mark_duplicates(
+def replace_duplicate_marks(
     *,
     project: Project,
     groups: Mapping[int, Sequence[int]],
@@ -62,7 +62,7 @@ def mark_duplicates(
 def _collect_duplicates(
     project: Project, groups: Mapping[int, Sequence[int]], examined: Collection[int] | None
 ) -> list[int]:
-    """Return the duplicates of all groups; raise as ``mark_duplicates``."""
+    """Return the duplicates of all groups; raise as ``replace_duplicate_marks``."""
     members = [member for group in groups.values() for member in group]
     named = {*groups, *members}
     if len(named) != len(groups) + len(members):
@@ -114,7 +114,7 @@ def _set_duplicate_of(project: Project, images: Sequence[int], retained: int | N
 
 
 @transaction.atomic
-def add_duplicates(
+def add_duplicate_marks(
     *, project: Project, retained: int, duplicates: Sequence[int], by: AbstractBaseUser | None = None
 ) -> int:
     """Mark images as duplicates of the retained one; all other marks stay. Repeatable.
@@ -136,7 +136,8 @@ def add_duplicates(
     root = known[retained].duplicate_of_id or retained
     if root in duplicates:
         raise Refused(
-            f"{known[root].name} is the retained photo of its group: retain it here too, or unmark the other one"
+            f"{known[root].name} is the retained photo of its group, so it cannot become a duplicate: retain it "
+            f"here too, or first unmark {known[retained].name}"
         )
     Image.objects.filter(project=project, duplicate_of__in=list(duplicates)).update(duplicate_of=root)
     Image.objects.filter(project=project, pk__in=list(duplicates)).update(duplicate_of=root)

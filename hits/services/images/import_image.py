@@ -50,7 +50,7 @@ class ImageDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class DecodedImage:
+class ReencodedImage:
     """An image that is safe to serve: upright, RGB, without metadata. Sizes are pixels."""
 
     data: bytes
@@ -70,12 +70,12 @@ class IncomingFile:
 
 @dataclass(frozen=True, slots=True)
 class PreparedImage:
-    """A file with its hash and the image to store; ``decoded`` is absent if the project has the file."""
+    """A file with its hash and the image to store; ``reencoded`` is absent if the project has the file."""
 
     name: str
     original_sha256: str
     description: ImageDescription
-    decoded: DecodedImage | None
+    reencoded: ReencodedImage | None
 
 
 def import_image(
@@ -90,7 +90,7 @@ def import_image(
     original = hashlib.sha256(data).hexdigest()
     existing = Image.objects.filter(project=project, original_sha256=original).first()
     if existing is not None:
-        restore_image_file(image=existing, name=name, data=data)
+        restore_image_file_if_faulty(image=existing, name=name, data=data)
         return existing, False
     prepared = prepare_image(IncomingFile(name, data, description), frozenset())
     (stored,) = store_images(project=project, prepared=[prepared])
@@ -99,7 +99,7 @@ def import_image(
     return stored
 
 
-def restore_image_file(*, image: Image, name: str, data: bytes) -> bool:
+def restore_image_file_if_faulty(*, image: Image, name: str, data: bytes) -> bool:
     """Restore a missing or damaged file of an image from its original file; return whether it was necessary.
 
     Raises:
@@ -109,18 +109,18 @@ def restore_image_file(*, image: Image, name: str, data: bytes) -> bool:
     storage = image.file.storage
     if has_content(storage, str(image.file), size=image.bytes, sha256=image.sha256):
         return False
-    decoded = decode_image(name, data)
-    if hashlib.sha256(decoded.data).hexdigest() != image.sha256:
+    reencoded = reencode_image(name, data)
+    if hashlib.sha256(reencoded.data).hexdigest() != image.sha256:
         raise BadFile(
             f"{name}: the stored file of {image.name} is damaged, and this file does not give the same bytes; "
             "restore the stored file from a backup"
         )
-    _store_file(name, image.sha256, decoded)
+    _store_file(name, image.sha256, reencoded)
     return True
 
 
 @transaction.atomic
-def update_description(
+def update_image_description(
     *, image: Image, by: AbstractBaseUser | None, credit: str, licence: str, alt: str, split: str
 ) -> list[str]:
     """Change an image's description; return the names of changed fields. Without a change, no event is recorded."""
@@ -158,9 +158,9 @@ def prepare_image(file: IncomingFile, known: Container[str]) -> PreparedImage:
     original = hashlib.sha256(file.data).hexdigest()
     if original in known:
         return PreparedImage(file.name, original, file.description, None)
-    decoded = decode_image(file.name, file.data)
-    _check_stated_size(file.name, decoded, file.description)
-    return PreparedImage(file.name, original, file.description, decoded)
+    reencoded = reencode_image(file.name, file.data)
+    _check_stated_size(file.name, reencoded, file.description)
+    return PreparedImage(file.name, original, file.description, reencoded)
 
 
 @transaction.atomic
@@ -181,9 +181,9 @@ def store_images(
     new_images: dict[str, Image] = {}
     problems: dict[int, BadFile] = {}
     for index, item in enumerate(prepared):
-        if item.decoded is None or item.original_sha256 in known or item.original_sha256 in new_images:
+        if item.reencoded is None or item.original_sha256 in known or item.original_sha256 in new_images:
             continue
-        image = _build_image(project, item, item.decoded)
+        image = _build_image(project, item, item.reencoded)
         owner = image_by_url.setdefault(image.source_url, image) if image.source_url else image
         if owner is not image:
             problems[index] = BadFile(f"{item.name}: {owner.name} has the same url; give each photo its own")
@@ -207,17 +207,17 @@ def _pick_stored_image(
     return image, new_image is not None
 
 
-def _build_image(project: Project, item: PreparedImage, decoded: DecodedImage) -> Image:
-    digest = hashlib.sha256(decoded.data).hexdigest()
+def _build_image(project: Project, item: PreparedImage, reencoded: ReencodedImage) -> Image:
+    digest = hashlib.sha256(reencoded.data).hexdigest()
     description = item.description
     return Image(
         project=project,
         original_sha256=item.original_sha256,
         name=Path(item.name).name[:200],
         sha256=digest,
-        width=decoded.width,
-        height=decoded.height,
-        bytes=len(decoded.data),
+        width=reencoded.width,
+        height=reencoded.height,
+        bytes=len(reencoded.data),
         source_url=description.source_url,
         credit=description.credit[:300],
         licence=description.licence[:120],
@@ -225,7 +225,7 @@ def _build_image(project: Project, item: PreparedImage, decoded: DecodedImage) -
         split=description.split,
         entity_count=description.entity_count,
         # Content-addressed: the name reveals nothing about people and cannot clash.
-        file=_store_file(item.name, digest, decoded),
+        file=_store_file(item.name, digest, reencoded),
     )
 
 
@@ -234,7 +234,7 @@ def find_image_by_url(project: Project, url: str) -> Image | None:
     return Image.objects.filter(project=project, source_url=url).first() if url else None
 
 
-def decode_image(name: str, data: bytes) -> DecodedImage:
+def reencode_image(name: str, data: bytes) -> ReencodedImage:
     """Return the re-encoded image.
 
     Raises:
@@ -248,7 +248,7 @@ def decode_image(name: str, data: bytes) -> DecodedImage:
             _check_header(name, picture)
             source_format = _source_format(picture)
             picture.load()
-            return _reencode(_flatten(_to_srgb(_apply_orientation(picture))), source_format)
+            return _encode(_flatten_transparency(_to_srgb(_apply_orientation(picture))), source_format)
     except BadFile:
         raise
     except Pillow.DecompressionBombError as error:
@@ -303,7 +303,7 @@ def _to_srgb(picture: Pillow.Image) -> Pillow.Image:
         return picture
 
 
-def _flatten(picture: Pillow.Image) -> Pillow.Image:
+def _flatten_transparency(picture: Pillow.Image) -> Pillow.Image:
     if picture.mode in {"RGBA", "LA"} or "transparency" in picture.info:
         rgba = picture.convert("RGBA")
         background = Pillow.new("RGBA", rgba.size, "white")
@@ -311,7 +311,7 @@ def _flatten(picture: Pillow.Image) -> Pillow.Image:
     return picture.convert("RGB")
 
 
-def _reencode(picture: Pillow.Image, source_format: str) -> DecodedImage:
+def _encode(picture: Pillow.Image, source_format: str) -> ReencodedImage:
     clean = Pillow.new("RGB", picture.size)
     clean.paste(picture)  # a new image has no EXIF, comments or profiles
     buffer = io.BytesIO()
@@ -321,10 +321,10 @@ def _reencode(picture: Pillow.Image, source_format: str) -> DecodedImage:
     else:
         clean.save(buffer, "PNG")
         suffix = ".png"
-    return DecodedImage(buffer.getvalue(), suffix, clean.width, clean.height)
+    return ReencodedImage(buffer.getvalue(), suffix, clean.width, clean.height)
 
 
-def _store_file(name: str, digest: str, decoded: DecodedImage) -> str:
+def _store_file(name: str, digest: str, reencoded: ReencodedImage) -> str:
     """Write an image's file before its row is committed; return its path below the media folder.
 
     Raises:
@@ -332,15 +332,15 @@ def _store_file(name: str, digest: str, decoded: DecodedImage) -> str:
     """
     storage = Image._meta.get_field("file").storage
     try:
-        return save_content(storage, f"images/{digest[:2]}/{digest}{decoded.suffix}", decoded.data)
+        return save_content(storage, f"images/{digest[:2]}/{digest}{reencoded.suffix}", reencoded.data)
     except OSError as error:
         raise StorageFull.from_os_error(error, f"{name}: was not stored") from error
 
 
-def _check_stated_size(name: str, decoded: DecodedImage, description: ImageDescription) -> None:
+def _check_stated_size(name: str, reencoded: ReencodedImage, description: ImageDescription) -> None:
     stated = (description.stated_width, description.stated_height)
-    if None not in stated and stated != (decoded.width, decoded.height):
+    if None not in stated and stated != (reencoded.width, reencoded.height):
         raise BadFile(
             f"{name}: the manifest has {stated[0]} × {stated[1]}, the file is "
-            f"{decoded.width} × {decoded.height}; boxes would not fit, so correct the manifest"
+            f"{reencoded.width} × {reencoded.height}; boxes would not fit, so correct the manifest"
         )

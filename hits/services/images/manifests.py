@@ -13,9 +13,9 @@ from hits.services.errors import BadFile
 from hits.services.images.import_image import (
     SUFFIXES,
     ImageDescription,
-    decode_image,
     find_image_by_url,
     import_image,
+    reencode_image,
 )
 
 COLUMNS = {"file", "url", "credit", "licence", "alt", "split", "entity_count", "width", "height"}
@@ -45,7 +45,7 @@ class ImportResult:
 def import_image_files(*, project: Project, path: Path, limit: int | None = None) -> ImportResult:
     """Import a folder, one image, or a ``.csv`` manifest.
 
-    All images are decoded before the first one is stored, so a bad row prevents the whole import.
+    All images are reencoded before the first one is stored, so a bad row prevents the whole import.
 
     Raises:
         BadFile: names the file, or the manifest's row and column, and the fix.
@@ -129,7 +129,9 @@ def read_manifest(display_name: str, file: BinaryIO) -> Iterator[tuple[str, str,
 def _parse_header(path: str, header: list[str] | None) -> list[str]:
     columns = [column.strip() for column in header or []]
     if "file" not in columns:
-        raise BadFile(f"{path}: row 1 has no column file; it names each photo, relative to the manifest")
+        raise BadFile(
+            f"{path}: row 1 has no column “file”; add it, with the path of each photo relative to the manifest"
+        )
     repeated = sorted({column for column in columns if column in COLUMNS and columns.count(column) > 1})
     if repeated:
         raise BadFile(f"{path}: row 1 has the column {repeated[0]!r} twice: remove one")
@@ -224,7 +226,7 @@ def _find_shared_urls(project: Project, rows: list[ManifestRow]) -> list[str]:
             owner = earlier.location.rpartition(": ")[2]
         else:
             continue
-        problems.append(f"{row.location}, column url: is that of {owner} too; give each its own")
+        problems.append(f"{row.location}, column url: {owner} has the same url; give each photo its own")
     return problems
 
 
@@ -240,13 +242,13 @@ def _find_problem(row: ManifestRow) -> str:
     except OSError as error:
         return f"{row.location}: {row.path.name} cannot be read ({error.strerror})"
     try:
-        decoded = decode_image(row.path.name, data)
+        reencoded = reencode_image(row.path.name, data)
     except BadFile as error:
         return f"{row.location}: {error}" if row.location != str(row.path) else str(error)
     stated = (row.description.stated_width, row.description.stated_height)
-    if None not in stated and stated != (decoded.width, decoded.height):
+    if None not in stated and stated != (reencoded.width, reencoded.height):
         return (
             f"{row.location}, columns width and height: {stated[0]} × {stated[1]} stated, "
-            f"but {row.path.name} is {decoded.width} × {decoded.height}"
+            f"but {row.path.name} is {reencoded.width} × {reencoded.height}"
         )
     return ""

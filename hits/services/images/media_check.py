@@ -13,7 +13,7 @@ from hits.domain.files.atomic_files import PARTIAL_SUFFIX
 from hits.models import Image
 from hits.selectors.images.stored_files import PHOTO, StoredFile, referenced_files
 from hits.services.errors import BadFile
-from hits.services.images.import_image import SUFFIXES, restore_image_file
+from hits.services.images.import_image import SUFFIXES, restore_image_file_if_faulty
 from hits.storage import stored_sha256
 
 LEFTOVER_AGE_SECONDS = 3600.0  # seconds; a process may still write a younger file
@@ -71,7 +71,7 @@ def _find_file_fault(file: StoredFile) -> FaultyFile | None:
     return None
 
 
-def restore_photos(faulty: Iterable[FaultyFile], originals: Path) -> set[str]:
+def restore_photos(faulty: Iterable[FaultyFile], originals_folder: Path) -> set[str]:
     """Restore faulty photo files from their original files; return the names of the restored files.
 
     The row's hash identifies an original file, whatever its name is.
@@ -80,7 +80,7 @@ def restore_photos(faulty: Iterable[FaultyFile], originals: Path) -> set[str]:
     if not names:
         return set()
     restored: set[str] = set()
-    for path in sorted(originals.rglob("*")):
+    for path in sorted(originals_folder.rglob("*")):
         if path.suffix.lower() not in SUFFIXES or not path.is_file():
             continue
         data = path.read_bytes()
@@ -88,7 +88,7 @@ def restore_photos(faulty: Iterable[FaultyFile], originals: Path) -> set[str]:
         for image in rows:
             if image.file.name in names - restored:
                 try:
-                    restore_image_file(image=image, name=path.name, data=data)
+                    restore_image_file_if_faulty(image=image, name=path.name, data=data)
                 except BadFile:
                     continue  # this library encodes it to other bytes than the row's: the file stays faulty
                 restored.add(str(image.file.name))

@@ -18,7 +18,7 @@ from hits.selectors.take_down import workers_with_open_task
 from hits.services import audit
 from hits.services.errors import Conflict
 from hits.services.outbox import outbox
-from hits.services.typed_values import check_reason
+from hits.services.typed_values import require_reason
 
 logger = logging.getLogger(__name__)
 
@@ -85,11 +85,11 @@ def notify_workers(*, image: Image, marketplace: Marketplace) -> int:
 @transaction.atomic
 def plan_expiries_of_taken_down_images() -> int:
     """Plan the expiry of HITs that became live after their photo was taken down; return their number."""
-    taken_down = Image.objects.filter(taken_down_at__isnull=False, units__hits__in=_offered_hits()).distinct()
-    return sum(_plan_expiries(image) for image in taken_down)
+    photos = Image.objects.filter(taken_down_at__isnull=False, units__hits__in=_hits_to_expire()).distinct()
+    return sum(_plan_expiries(image) for image in photos)
 
 
-def _offered_hits() -> "QuerySet[Hit]":
+def _hits_to_expire() -> "QuerySet[Hit]":
     """Return the offered HITs without a planned expiry."""
     ended = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE)
     open_calls = ended.filter(state__in=[CallState.PLANNED, CallState.INTENT, CallState.REFUSED])
@@ -98,7 +98,7 @@ def _offered_hits() -> "QuerySet[Hit]":
 
 
 def _plan_expiries(image: Image) -> int:
-    offered = _offered_hits().filter(unit__in=image.units.all()).select_related("unit__batch")
+    offered = _hits_to_expire().filter(unit__in=image.units.all()).select_related("unit__batch")
     for hit in offered:
         number = OutgoingCall.objects.filter(operation=OutgoingCall.Operation.EXPIRE, hit=hit).count()
         # A HIT may be prolonged and expired again, so the key has a number too.
@@ -113,7 +113,7 @@ def _plan_expiries(image: Image) -> int:
 
 def _clean_reason(reason: str) -> str:
     text = " ".join(reason.split())
-    return check_reason("reason", text, MAX_REASON_LENGTH, "; the project’s history shows it")
+    return require_reason("reason", text, MAX_REASON_LENGTH, "; the project’s history shows it")
 
 
 def _record_event(image: Image, by: AbstractBaseUser | None, action: str, reason: str, **counts: int) -> None:

@@ -58,7 +58,7 @@ def read_zip_contents(path: Path, display_name: str) -> ZipContents:
     if sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
         limit = MAX_UNPACKED_BYTES // 1024**3
         raise BadFile(f"{display_name}: unpacks to more than {limit} GB; split it")
-    entries = [entry for entry in entries if not _is_clutter(entry.filename)]
+    entries = [entry for entry in entries if not _is_system_file(entry.filename)]
     photos = sorted(
         (entry for entry in entries if _suffix(entry) in SUFFIXES), key=lambda entry: entry.filename
     )
@@ -117,7 +117,7 @@ def _check_entry(entry: zipfile.ZipInfo, display_name: str) -> None:
     name = entry.filename
     parts = PurePosixPath(name.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or name[1:2] == ":":
-        raise BadFile(f"{display_name}: {name!r} leads out of the zip; make the zip from a folder")
+        raise BadFile(f"{display_name}: {name!r} points outside the zip; make the zip from a folder")
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in {0, stat.S_IFREG}:
         raise BadFile(
@@ -133,7 +133,7 @@ def _check_entry(entry: zipfile.ZipInfo, display_name: str) -> None:
         raise BadFile(f"{display_name}: {name} is encrypted; make the zip without a password")
 
 
-def _is_clutter(name: str) -> bool:
+def _is_system_file(name: str) -> bool:
     """Return whether an entry is a system file: a macOS resource fork or a hidden file."""
     parts = PurePosixPath(name).parts
     return "__MACOSX" in parts or parts[-1].startswith(".")

@@ -31,7 +31,7 @@ from hits.services.jobs.progress import (
     Listener,
     Progress,
     notify_listener,
-    set_listener,
+    replace_listener,
     write_log_line,
 )
 from hits.services.jobs.subjobs import SplitIntoSubjobs
@@ -126,7 +126,7 @@ def claim_job(job_id: int) -> Iterator[Progress | None]:
     progress = Progress(job)
     stop = _start_lease_renewal(progress)
     try:
-        with slots.limit_to_turn(job):
+        with slots.limit_light_job_to_turn(job):
             yield progress
     except (TurnOver, RetryLater, SplitIntoSubjobs) as reason:
         _reschedule(progress, reason)
@@ -167,7 +167,7 @@ def job_task(name: str) -> Callable[[Callable[[Progress], None]], Callable[[int]
 def _claim_row(job_id: int) -> Job | None:
     """Claim a job for this process; ``None`` if it is not available."""
     owner = slots.new_lease_owner()
-    if slots.decline_without_free_slot(job_id, owner):
+    if slots.decline_if_no_free_slot(job_id, owner):
         return None
     now = timezone.now()
     claimed = Job.objects.filter(wakeups.ready_job_filter(now), pk=job_id).update(
@@ -188,7 +188,7 @@ def _reschedule(progress: Progress, reason: TurnOver | RetryLater | SplitIntoSub
         _requeue(progress, reason.resume_point, wait=reason.wait_seconds)
     elif isinstance(reason, RetryLater):
         _requeue(progress, {WAITS_KEY: True}, wait=reason.seconds, reason=str(reason))
-    elif subjobs.store_subjobs(progress.job, reason):
+    elif subjobs.store_subjobs_and_set_waiting(progress.job, reason):
         wake_waiting_jobs(queues=[task_queue(reason.task)], new_job_grace=timedelta())
 
 
@@ -266,7 +266,7 @@ def resume_job(*, job: Job, queue: bool = True) -> Job:
     is_resumable = Q(state__in=STOPPED_JOB_STATES) | lost_job_filter(now)
     try:
         with transaction.atomic():
-            subjobs.cancel_waiting_parent(job.pk, now)
+            subjobs.cancel_waiting_parent_if_idle(job.pk, now)
             is_queued = Job.objects.filter(is_resumable, pk=job.pk, resumable=True, parent=None).update(
                 state=JobState.QUEUED,
                 cancel_requested=False,
@@ -290,7 +290,7 @@ def _resume_refusal(job: Job) -> str:
     still_held = Job.objects.filter(pk=job.pk, state__in=(JobState.RUNNING, JobState.WAITING), resumable=True)
     if still_held.filter(parent=None).exists():
         seconds = int(LEASE.total_seconds())
-        return f"a process works on it, or did less than {seconds} seconds ago; wait and try again"
+        return f"a process is working on it, or was less than {seconds} seconds ago; wait and try again"
     return "it cannot be resumed; start a new one"
 
 
@@ -303,7 +303,7 @@ def run_in_process(*, job: Job, listener: Listener | None = None) -> Job:
     ``listener`` gets the job and an empty text for each step, and the job and the line for each log line.
     """
     current_app.loader.import_default_modules()  # registers the tasks, which only workers do by themselves
-    outer_listener = set_listener(listener)
+    outer_listener = replace_listener(listener)
     try:
         while job.state in OPEN_JOB_STATES:
             state_before = (job.state, job.runs)
@@ -318,7 +318,7 @@ def run_in_process(*, job: Job, listener: Listener | None = None) -> Job:
                 notify_listener(job, "")  # the listener may stop the wait
                 time.sleep(FOLLOW_INTERVAL_SECONDS)
     finally:
-        set_listener(outer_listener)
+        replace_listener(outer_listener)
     return job
 
 
@@ -372,6 +372,6 @@ def _end_message(job: Job, state: JobState, error: str) -> str:
 
 
 def _finish_or_wake_parent(parent_id: int) -> None:
-    parent = subjobs.finish_or_requeue_parent(parent_id)
+    parent = subjobs.finish_or_requeue_parent_if_done(parent_id)
     if parent is not None:
         wake_job(parent)

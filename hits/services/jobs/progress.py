@@ -111,7 +111,7 @@ def notify_listener(job: Job, text: str) -> None:
         listener(job, text)
 
 
-def set_listener(listener: Listener | None) -> Listener | None:
+def replace_listener(listener: Listener | None) -> Listener | None:
     """Set the listener to the jobs of this thread, or none; return the previous one."""
     previous = _listener.get()
     _listener.set(listener)

@@ -23,7 +23,7 @@ def new_lease_owner() -> str:
     return f"{process.name}/{uuid.uuid4().hex}" if process is not None else uuid.uuid4().hex
 
 
-def decline_without_free_slot(job_id: int, owner: str) -> bool:
+def decline_if_no_free_slot(job_id: int, owner: str) -> bool:
     """Return whether this worker process runs all the light jobs that it may; one slot is for periodic tasks.
 
     The job's message is consumed then, and the end of a turn wakes the next job.
@@ -45,14 +45,14 @@ def decline_without_free_slot(job_id: int, owner: str) -> bool:
     return True
 
 
-def limit_to_turn(job: Job) -> AbstractContextManager[None]:
+def limit_light_job_to_turn(job: Job) -> AbstractContextManager[None]:
     """Limit a light job in a worker process to a turn (a time slice); heavy jobs and commands run to completion."""
     if worker_process.current_worker_process() is None or job.queue not in LIGHT_QUEUES:
         return nullcontext()
     return time_limited_turn(TURN_SECONDS)
 
 
-def run_in_worker(run: Callable[[int], object], job_id: int) -> None:
+def run_job_and_next_subjobs(run: Callable[[int], object], job_id: int) -> None:
     """Run a job's task, then further subjobs of its parent without messages, and wake the next job of the queue.
 
     It stops after ten minutes, or when another job of the queue waits.

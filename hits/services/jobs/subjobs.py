@@ -40,7 +40,7 @@ class SplitIntoSubjobs(Exception):
 
 
 @transaction.atomic
-def store_subjobs(job: Job, split: SplitIntoSubjobs) -> list[Job]:
+def store_subjobs_and_set_waiting(job: Job, split: SplitIntoSubjobs) -> list[Job]:
     """Set a claimed job to waiting and return its new subjobs; none if another process has the job.
 
     Subjobs of an earlier run are deleted; ``split.done`` counts what they finished.
@@ -72,7 +72,7 @@ def store_subjobs(job: Job, split: SplitIntoSubjobs) -> list[Job]:
     )
 
 
-def finish_or_requeue_parent(parent_id: int) -> Job | None:
+def finish_or_requeue_parent_if_done(parent_id: int) -> Job | None:
     """End or requeue a waiting job when no subjob is open; return it if it has to be woken."""
     subjobs = Job.objects.filter(parent=parent_id)
     if subjobs.filter(state__in=OPEN_JOB_STATES).exists():
@@ -93,7 +93,7 @@ def _sum_subjobs_done(parent_id: int) -> int:
     return Job.objects.filter(parent=parent_id).aggregate(done=Sum("done"))["done"] or 0
 
 
-def cancel_waiting_parent(parent_id: int, now: datetime) -> None:
+def cancel_waiting_parent_if_idle(parent_id: int, now: datetime) -> None:
     """Cancel a waiting job and its open subjobs, unless a process works on one of them."""
     subjobs = Job.objects.filter(parent=parent_id)
     running_subjobs = Job.objects.filter(parent=OuterRef("pk"), state=JobState.RUNNING, lease_until__gte=now)

@@ -83,7 +83,7 @@ def launch_batch(
     with transaction.atomic():
         # PostgreSQL: one launch at a time in a project. (SQLite always does so.)
         Project.objects.select_for_update().get(pk=project.pk)
-        earlier_launch = find_launch(project=project, idempotency_key=idempotency_key)
+        earlier_launch = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
         if earlier_launch is not None:
             return earlier_launch
         budget.check_caps(project=project, more_cents=cost.max_cents)
@@ -111,7 +111,7 @@ def find_launched_batch(*, project: Project, idempotency_key: str) -> Batch | No
     return Batch.objects.filter(project=project, provenance__launch_key=idempotency_key).first()
 
 
-def find_launch(*, project: Project, idempotency_key: str) -> tuple[Batch, Job] | None:
+def find_launched_batch_and_job(*, project: Project, idempotency_key: str) -> tuple[Batch, Job] | None:
     """Return the batch of an earlier launch with this key and its publishing job."""
     batch = find_launched_batch(project=project, idempotency_key=idempotency_key)
     if batch is None:
@@ -194,7 +194,7 @@ def _create_batch(  # noqa: PLR0917 - private
         kind_version=kind.version,
         name=clean_field("name", name[:MAX_NAME], MAX_NAME) or kind.title,
         environment=environment.name,
-        fee_schedule=environment.fees.spec,
+        fee_schedule=environment.fees.name_and_rates,
         masters_only=terms.masters_only,
         state=BatchState.LAUNCHING,
         reward_cents=reward,

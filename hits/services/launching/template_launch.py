@@ -136,7 +136,7 @@ def _clean_listing(typed: TaskListing) -> TaskListing:
         title=_clean_field("title", typed.title, MAX_TITLE),
         description=_clean_field("description", typed.description, MAX_DESCRIPTION),
         keywords=_clean_field("keywords", typed.keywords, MAX_KEYWORDS, required=False),
-        expected_seconds=_check_expected_seconds(typed.expected_seconds),
+        expected_seconds=_validate_expected_seconds(typed.expected_seconds),
     )
 
 
@@ -147,7 +147,7 @@ def _clean_field(field: str, typed: str, maximum: int, *, required: bool = True)
     return text
 
 
-def _check_expected_seconds(seconds: int) -> int:
+def _validate_expected_seconds(seconds: int) -> int:
     if not 1 <= seconds <= MAX_EXPECTED_SECONDS:
         raise Refused("expected time: use 1 second to 8 hours")
     return seconds

@@ -17,7 +17,7 @@ from hits.domain.units.unit_files import (
     UnitFileError,
     UnitLine,
     photo_names,
-    read_lines,
+    read_lines_and_problems,
     resolve_photos,
 )
 from hits.kind import HitKind, InvalidUnit
@@ -60,7 +60,7 @@ def read_units(
         BadUnitFile: at least one unusable line, with line, field and fix.
     """
     try:
-        lines, problems = read_lines(file)
+        lines, problems = read_lines_and_problems(file)
         units = _UnitReader(project, kind, key or kind.unit_key)
         units.read(lines)
         if check is not None:

@@ -132,7 +132,7 @@ def check_funds(*, available_cents: int, needed_cents: int) -> None:
     """
     if available_cents < needed_cents:
         raise Refused(
-            f"insufficient funds: {format_dollars(needed_cents)} will be held and the account has "
+            f"insufficient funds: {format_dollars(needed_cents)} will be held, but the account has only "
             f"{format_dollars(available_cents)}, {format_dollars(needed_cents - available_cents)} too little; "
             "add funds on the page Marketplace accounts or with manage.py deposit, or reduce the cost"
         )
@@ -156,8 +156,8 @@ def check_confirmation(
         if confirmed_cents is None:
             return
         raise Refused(
-            f"cost: {format_dollars(confirmed_cents)} was confirmed, and the maximum cost is "
-            f"{format_dollars(max_cents)}; confirm that sum, or leave the confirmation out"
+            f"cost: {format_dollars(confirmed_cents)} was confirmed, but the maximum cost is "
+            f"{format_dollars(max_cents)}; confirm the maximum cost, or leave the confirmation out"
         )
     reason = (
         f"{required.label} pays real people with real money"
@@ -228,8 +228,8 @@ def _check_cap(subject: str, cap_cents: int, committed: int, more_cents: int, re
         return
     addition = f", and this can cost {format_dollars(more_cents)} more" if more_cents else ""
     raise Refused(
-        f"budget: {subject} may cost {format_dollars(cap_cents)}; {format_dollars(committed)} is committed{addition},"
-        f" {format_dollars(excess)} too much; {remedy}"
+        f"budget: {subject} may cost {format_dollars(cap_cents)}; {format_dollars(committed)} is committed{addition}"
+        f": {format_dollars(excess)} over the cap; {remedy}"
     )
 
 

@@ -10,7 +10,7 @@ from hits.payments import ledger
 from hits.payments.models import EntryType, LedgerEntry
 
 
-def assignment_key(assignment: Assignment) -> str:
+def assignment_ledger_key(assignment: Assignment) -> str:
     """Return the assignment's part of ledger keys; the same id may occur in another HIT."""
     return f"{assignment.hit_id}:{assignment.assignment_id}"
 
@@ -20,7 +20,7 @@ def post_reward(assignment: Assignment) -> None:
 
     A rejection released the hold, so an override first posts a new hold.
     """
-    batch, key = assignment.hit.unit.batch, assignment_key(assignment)
+    batch, key = assignment.hit.unit.batch, assignment_ledger_key(assignment)
     references = {"batch": batch, "assignment": assignment}
     held_cents = batch.slot_cents(assignment.hit.max_assignments)
     if LedgerEntry.objects.filter(key=f"release:{key}").exists():
@@ -40,7 +40,7 @@ def post_rejection(assignment: Assignment) -> None:
     ledger.write_entry(
         entry=EntryType.RELEASE,
         amount_cents=batch.slot_cents(assignment.hit.max_assignments),
-        key=f"release:{assignment_key(assignment)}",
+        key=f"release:{assignment_ledger_key(assignment)}",
         batch=batch,
         assignment=assignment,
     )
@@ -49,7 +49,7 @@ def post_rejection(assignment: Assignment) -> None:
 def post_bonus(call: OutgoingCall) -> None:
     """Post a bonus and its fee; an assignment has at most one for its decision and one for each top-up."""
     assert call.assignment is not None
-    key = assignment_key(call.assignment)
+    key = assignment_ledger_key(call.assignment)
     if call.top_up_id is not None:
         key = f"{key}:top-up:{call.top_up_id}"
     references = {"batch": call.batch, "assignment": call.assignment}
@@ -65,10 +65,10 @@ def post_disposal(hit: Hit) -> None:
     Call it inside a transaction, after all submissions of the HIT were copied.
     """
     Hit.objects.filter(pk=hit.pk).update(state=HitState.EXPIRED)
-    release_unused_assignments(hit)
+    post_release_of_unused_assignments(hit)
 
 
-def release_unused_assignments(hit: Hit) -> None:
+def post_release_of_unused_assignments(hit: Hit) -> None:
     """Post the release of the hold of an expired HIT's unused assignments."""
     batch = hit.unit.batch
     unused = hit.max_assignments - hit.assignments.count()

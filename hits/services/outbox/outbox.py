@@ -117,18 +117,18 @@ def settle_call(*, call: OutgoingCall, marketplace: Marketplace) -> bool:
     return True
 
 
-def settle_outstanding(
+def settle_outstanding_calls(
     *,
     marketplace: Marketplace,
     batch: Batch | None = None,
     calls: "QuerySet[OutgoingCall] | None" = None,
     progress: Progress | None = None,
     before_each: Callable[[int], None] | None = None,
-    after: int = 0,
+    after_pk: int = 0,
 ) -> SettleCounts:
     """Settle the outstanding calls of this marketplace, oldest first.
 
-    ``batch`` or ``calls`` narrow them, and ``after`` skips the calls of earlier turns, whose counts are added. A
+    ``batch`` or ``calls`` narrow them, and ``after_pk`` skips the calls of earlier turns, whose counts are added. A
     refused call does not delay the others; its page shows it. ``before_each`` gets the call's number from 1, and an
     exception of it ends the round.
 
@@ -137,8 +137,8 @@ def settle_outstanding(
         TurnOver: in a worker process; its resume point names the last call.
     """
     if progress is not None:
-        after = progress.resume_point.get(AFTER_KEY, 0)
-    rows = outstanding_calls(marketplace.environment.name, batch=batch, calls=calls).filter(pk__gt=after)
+        after_pk = progress.resume_point.get(AFTER_KEY, 0)
+    rows = outstanding_calls(marketplace.environment.name, batch=batch, calls=calls).filter(pk__gt=after_pk)
     ids = list(rows.values_list("pk", flat=True))
     counts = progress.counts if progress is not None else {}
     for outcome in ("done", "refused", "outstanding"):

@@ -180,7 +180,7 @@ class _PublicationRun:
             if not self.unlisted:
                 return
             if seconds and number > first_try:  # the first pause of a later turn was spent in the queue
-                turns.end_turn_for_pause(seconds, looked=number, **self.rate_limiter.resume_point())
+                turns.end_turn_if_pause_is_long(seconds, looked=number, **self.rate_limiter.resume_point())
                 self.rate_limiter.pause(seconds)
             self.publisher.ensure_lease()
             known = len(self.unlisted)
@@ -191,8 +191,8 @@ class _PublicationRun:
             self.published += known - len(self.unlisted)
         if self.unlisted:
             raise Refused(
-                f"the marketplace has created {len(self.unlisted)} HITs and does not list them yet: resume in a "
-                "minute, no HIT is created twice"
+                f"the marketplace has created {len(self.unlisted)} HITs and does not list them yet: resume "
+                "publishing in a minute; no HIT is created twice"
             )
 
 

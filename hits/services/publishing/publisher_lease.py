@@ -112,7 +112,7 @@ def _build_busy_error(batch: Batch) -> Conflict:
     last_renewal = row.lease_until - LEASE
     seconds_left = (row.lease_until - timezone.now()).total_seconds()
     return RetryLater(
-        f"{row.name} is being published by {holder}, last heard of at {last_renewal:%H:%M:%S} UTC: wait for it. "
-        f"If it died, the batch is free at {row.lease_until:%H:%M:%S} UTC",
+        f"{row.name} is being published by {holder}, last heard of at {last_renewal:%H:%M:%S} UTC: wait until "
+        f"that process ends. If it died, another process can publish from {row.lease_until:%H:%M:%S} UTC",
         min(RETRY_SECONDS, max(1.0, seconds_left)),
     )

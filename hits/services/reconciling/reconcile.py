@@ -105,7 +105,7 @@ def reconcile_batch(
     refuse_other_marketplace(batch, marketplace)
     earlier = resume_point or {}
     started_at = datetime.fromisoformat(earlier["asked_at"]) if "asked_at" in earlier else timezone.now()
-    remote_hits = list_hits(marketplace) if listed is None else listed
+    remote_hits = remote_hits_by_id(marketplace) if listed is None else listed
     comparison = _Comparison.from_resume_point(earlier)
     try:
         _compare_hits(comparison, batch, marketplace, remote_hits, progress)
@@ -148,7 +148,7 @@ def reconcile_open_batches(*, marketplace: Marketplace, resume_point: Mapping[st
     open_batches = list_open_batches(marketplace.environment.name)
     publishing = publishing_batch_ids(open_batches)
     waiting = [row for row in open_batches if row.pk not in publishing and row.pk >= earlier.get("batch", 0)]
-    listed = list_hits(marketplace) if waiting else {}
+    listed = remote_hits_by_id(marketplace) if waiting else {}
     compared = 0
     for batch in waiting:
         try:
@@ -163,7 +163,7 @@ def reconcile_open_batches(*, marketplace: Marketplace, resume_point: Mapping[st
     return compared
 
 
-def list_hits(marketplace: Marketplace) -> dict[str, RemoteHit]:
+def remote_hits_by_id(marketplace: Marketplace) -> dict[str, RemoteHit]:
     """Return all HITs of the requester by id, all pages."""
     listed = {hit.hit_id: hit for hit in marketplace.list_hits()}
     turns.restart_turn_clock()

@@ -6,7 +6,7 @@ Unmatched work stays unmatched, paid or not: it is never judged, exported or mad
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from hits.domain.states import BatchState, HitState, MismatchRemedy, SubmissionMatch, Verdict
+from hits.domain.states import BatchState, HitState, MismatchRemedy, ReviewVerdict, SubmissionMatch
 from hits.models import Assignment, Batch, Decision, Hit, Job, Resolution, Submission
 from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteHit
 from hits.selectors import reconciliation
@@ -19,10 +19,13 @@ from hits.services.money import postings
 from hits.services.publishing import orphan_recovery
 from hits.services.reconciling.reconcile import MISSING, SURPLUS
 from hits.services.reviewing import review
-from hits.services.typed_values import check_reason
+from hits.services.typed_values import require_reason
 
 MAX_NOTE = 1000
-_VERDICT_BY_REMEDY = {MismatchRemedy.APPROVE: Verdict.APPROVE, MismatchRemedy.REJECT: Verdict.REJECT}
+_VERDICT_BY_REMEDY = {
+    MismatchRemedy.APPROVE: ReviewVerdict.APPROVE,
+    MismatchRemedy.REJECT: ReviewVerdict.REJECT,
+}
 
 
 def resolve_assignment(
@@ -51,7 +54,7 @@ def resolve_assignment(
             verdict = _VERDICT_BY_REMEDY.get(remedy)
             decision = None
             if verdict is not None:
-                feedback = note if verdict is Verdict.REJECT else ""
+                feedback = note if verdict is ReviewVerdict.REJECT else ""
                 decision = review.decide_assignment(
                     assignment=assignment, verdict=verdict, by=by, feedback=feedback, resolution=resolution
                 )
@@ -71,7 +74,7 @@ def close_without_payment(*, submission: Submission, note: str, by: AbstractBase
     note = _clean_note(note)
     if Resolution.objects.filter(submission__attempt=submission.attempt_id).exists():
         raise Conflict("This submission has a decision already.")
-    if not reconciliation.is_lost(submission):
+    if not reconciliation.is_lost_and_undecided(submission):
         raise Refused("The marketplace may still list this submission. Compare again later.")
     try:
         with transaction.atomic():
@@ -97,7 +100,7 @@ def republish_hit(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
         Conflict: the batch is being published.
     """
     batch = hit.unit.batch
-    _check_missing(hit)
+    _refuse_unless_missing(hit)
     if hit.assignments.exists():
         raise Refused("This task has submissions, so it cannot be published again. Give it up instead.")
     if batch.state not in {BatchState.LAUNCHING, BatchState.LIVE}:
@@ -126,12 +129,12 @@ def write_off_hit(*, hit: Hit, by: AbstractBaseUser | None) -> None:
     Raises:
         Refused: the latest comparison does not miss it. Conflict: somebody repaired it already.
     """
-    _check_missing(hit)
+    _refuse_unless_missing(hit)
     if not Hit.objects.filter(pk=hit.pk, state=HitState.LIVE, hit_id=hit.hit_id).update(
         state=HitState.EXPIRED
     ):
         raise Conflict("Somebody else repaired this task just now.")
-    postings.release_unused_assignments(hit)
+    postings.post_release_of_unused_assignments(hit)
     _record_event(hit.unit.batch, by, "give_up", hit.pk)
 
 
@@ -151,7 +154,7 @@ def expire_surplus_hit(
         raise Refused("The latest comparison does not name this HIT. Compare again.")
     _record_event(batch, by, "expire_surplus", hit_id)
     try:
-        if _restore_cancelled_hit(batch, marketplace.get_hit(hit_id)):
+        if _restore_hit_if_cancelled(batch, marketplace.get_hit(hit_id)):
             return  # closing the batch expires it
         marketplace.expire(hit_id)
         marketplace.delete_hit(hit_id)
@@ -161,14 +164,14 @@ def expire_surplus_hit(
         raise Refused(f"HIT {hit_id}: the marketplace refused to expire it: {error}") from error
 
 
-def _restore_cancelled_hit(batch: Batch, remote: RemoteHit) -> bool:
+def _restore_hit_if_cancelled(batch: Batch, remote: RemoteHit) -> bool:
     cancelled = Hit.objects.filter(
         unit__batch=batch, annotation=remote.annotation, state=HitState.CANCELLED
     ).first()
     return cancelled is not None and orphan_recovery.mark_hit_live(batch, cancelled, remote)
 
 
-def _check_missing(hit: Hit) -> None:
+def _refuse_unless_missing(hit: Hit) -> None:
     if (MISSING, str(hit.hit_id)) not in _latest_findings(hit.unit.batch):
         raise Refused("The latest comparison found this HIT on the marketplace. Compare again.")
 
@@ -179,7 +182,7 @@ def _latest_findings(batch: Batch) -> set[tuple[str, str]]:
 
 
 def _clean_note(note: str) -> str:
-    return check_reason("note", note.strip(), MAX_NOTE, ", for the record")
+    return require_reason("note", note.strip(), MAX_NOTE, ", for the record")
 
 
 def _record_event(batch: Batch, by: AbstractBaseUser | None, action: str, subject: object) -> None:

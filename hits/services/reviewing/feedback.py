@@ -8,7 +8,7 @@ from django.db import transaction
 from hits import registry
 from hits.domain.states import Purpose, SubmissionMatch, TrainingOutcome
 from hits.models import Assignment, Feedback, Submission
-from hits.observing.remarks import MAX_SUMMARY_LENGTH, RemarkError, clean_text, parse_remarks
+from hits.observing.remarks import MAX_SUMMARY_LENGTH, RemarkError, clean_lines, parse_remarks
 from hits.services import audit
 from hits.services.errors import Refused
 
@@ -25,7 +25,7 @@ def write_feedback(
         Refused: not a confirmed training submission, an unknown outcome, or an invalid remark; the message names the
             field.
     """
-    row = _check_feedback(submission, outcome, summary, remarks)
+    row = _parse_feedback(submission, outcome, summary, remarks)
     with transaction.atomic():
         # Two presses of one button take turns: the second finds the first one's row.
         Submission.objects.select_for_update().get(pk=submission.pk)
@@ -44,7 +44,7 @@ def write_feedback(
     return feedback
 
 
-def _check_feedback(submission: Submission, outcome: str, summary: str, remarks: Any) -> dict[str, Any]:
+def _parse_feedback(submission: Submission, outcome: str, summary: str, remarks: Any) -> dict[str, Any]:
     if registry.get_kind(submission.kind).purpose is not Purpose.TRAINING:
         raise Refused("submission: only training tasks get feedback")
     if not Assignment.objects.filter(submission=submission, match=SubmissionMatch.MATCHED).exists():
@@ -53,10 +53,10 @@ def _check_feedback(submission: Submission, outcome: str, summary: str, remarks:
         raise Refused(f"outcome: use {' or '.join(TrainingOutcome)}")
     boxes = {row["index"]: len(row["boxes"]) for row in submission.answer["observations"]}
     try:
-        clean_summary = clean_text(summary, maximum=MAX_SUMMARY_LENGTH, path="summary")
+        clean_summary = clean_lines(summary, maximum=MAX_SUMMARY_LENGTH, path="summary")
         rows = parse_remarks(remarks, boxes)
     except RemarkError as error:
         raise Refused(str(error)) from error
     if outcome == TrainingOutcome.RETRY and not clean_summary and not rows:
-        raise Refused("summary: describe what to do differently, here or in a remark")
+        raise Refused("summary: describe what the worker should do differently, here or in a remark")
     return {"outcome": str(outcome), "summary": clean_summary, "remarks": rows}

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from hits import registry
 from hits.domain.mturk_formats.results_csv import ResultsDecision, ResultsError, parse_decisions
-from hits.domain.states import AssignmentStatus, Verdict
+from hits.domain.states import AssignmentStatus, ReviewVerdict
 from hits.domain.task_template.rows import RowsError, Table, parse_rows
 from hits.models import Assignment, Batch, Job
 from hits.selectors.results import assignments_by_id
@@ -19,7 +19,10 @@ from hits.services.reviewing import review
 SETTLE_TASK = "hits.settle_results"
 MAX_ROWS, MAX_COLUMNS = 200_000, 5_000
 REQUIRED_COLUMNS = ("AssignmentId", "Approve", "Reject")
-_STATUS_BY_VERDICT = {Verdict.APPROVE: AssignmentStatus.APPROVED, Verdict.REJECT: AssignmentStatus.REJECTED}
+_STATUS_BY_VERDICT = {
+    ReviewVerdict.APPROVE: AssignmentStatus.APPROVED,
+    ReviewVerdict.REJECT: AssignmentStatus.REJECTED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ def read_upload(*, batch: Batch, data: bytes | str) -> ResultsUpload:
         if row is None:
             raise Refused(
                 f"results: line {decided.row}, column AssignmentId: {decided.assignment_id} is not a confirmed "
-                "assignment of this batch; upload the file downloaded from it"
+                "assignment of this batch; upload the file that you downloaded for this batch"
             )
         if _is_already_decided(row, decided):
             already_decided += 1
@@ -127,7 +130,8 @@ def _is_already_decided(row: Assignment, decided: ResultsDecision) -> bool:
     if verdict is not None or row.status != AssignmentStatus.SUBMITTED:
         state = row.status.lower() if row.status != AssignmentStatus.SUBMITTED else "decided otherwise"
         raise Conflict(
-            f"results: line {decided.row}: {decided.assignment_id} is {state} already; empty that row's decision"
+            f"results: line {decided.row}: {decided.assignment_id} is {state} already; "
+            "delete the decision in this line"
         )
     return False
 

@@ -1,7 +1,7 @@
 """Decide on submissions, once each. The outbox sends a decision to the marketplace.
 
 One transaction commits a decision and its calls (``decide_assignment``, ``override_rejection``). ``settle_decision``
-makes the calls now; ``outbox.settle_outstanding`` repeats failed and orphaned ones.
+makes the calls now; ``outbox.settle_outstanding_calls`` repeats failed and orphaned ones.
 """
 
 from datetime import timedelta
@@ -12,7 +12,14 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from hits import registry
-from hits.domain.states import AssignmentStatus, CallState, HitState, MismatchRemedy, SubmissionMatch, Verdict
+from hits.domain.states import (
+    AssignmentStatus,
+    CallState,
+    HitState,
+    MismatchRemedy,
+    ReviewVerdict,
+    SubmissionMatch,
+)
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Resolution
 from hits.mturk.port import Marketplace
 from hits.services import audit
@@ -27,7 +34,7 @@ _BONUS_REASON = "Further observations, complete."
 def decide_assignment(
     *,
     assignment: Assignment,
-    verdict: Verdict,
+    verdict: ReviewVerdict,
     by: AbstractBaseUser | None,
     feedback: str = "",
     resolution: Resolution | None = None,
@@ -41,9 +48,9 @@ def decide_assignment(
         Conflict: a person or auto-approval decided already.
     """
     feedback = feedback.strip()
-    if verdict is Verdict.REJECT and not feedback:
+    if verdict is ReviewVerdict.REJECT and not feedback:
         raise Refused("feedback: write the reason; the worker reads it")
-    if verdict is Verdict.APPROVE and not _can_approve(assignment, resolution):
+    if verdict is ReviewVerdict.APPROVE and not _can_approve(assignment, resolution):
         raise Refused("The marketplace does not list this submission as ours. You cannot approve it here.")
     if assignment.status != AssignmentStatus.SUBMITTED:
         raise Conflict(f"This assignment is {assignment.status.lower()} already.")
@@ -66,11 +73,11 @@ def override_rejection(
     refusal = override_refusal_reason(assignment)
     if refusal:
         raise Refused(refusal)
-    approval = assignment.decisions.filter(verdict=Verdict.APPROVE).first()
+    approval = assignment.decisions.filter(verdict=ReviewVerdict.APPROVE).first()
     if approval is not None:
         return _plan_as_override(approval, by)
-    rejection = assignment.decisions.filter(verdict=Verdict.REJECT).order_by("-pk").first()
-    return _write_decision(assignment, Verdict.APPROVE, by, feedback.strip(), overrides=rejection)
+    rejection = assignment.decisions.filter(verdict=ReviewVerdict.REJECT).order_by("-pk").first()
+    return _write_decision(assignment, ReviewVerdict.APPROVE, by, feedback.strip(), overrides=rejection)
 
 
 @transaction.atomic
@@ -100,7 +107,7 @@ def override_refusal_reason(assignment: Assignment) -> str:
     if assignment.match != SubmissionMatch.MATCHED:
         return "The marketplace does not list this submission as ours. You cannot approve it here."
     if assignment.hit.state == HitState.EXPIRED:
-        return "Its task is disposed of, so the marketplace allows no override: send a compensation."
+        return "The submission's task is disposed of, so the marketplace allows no override: send a compensation."
     return ""
 
 
@@ -116,7 +123,7 @@ def _can_approve(assignment: Assignment, resolution: Resolution | None) -> bool:
 
 def _write_decision(
     assignment: Assignment,
-    verdict: Verdict,
+    verdict: ReviewVerdict,
     by: AbstractBaseUser | None,
     feedback: str,
     *,
@@ -144,10 +151,12 @@ def _write_decision(
     return decision
 
 
-def _plan_calls(decision: Decision, assignment: Assignment, verdict: Verdict, *, is_override: bool) -> None:
+def _plan_calls(
+    decision: Decision, assignment: Assignment, verdict: ReviewVerdict, *, is_override: bool
+) -> None:
     operations = OutgoingCall.Operation
     feedback = {"feedback": decision.feedback}
-    if verdict is Verdict.REJECT:
+    if verdict is ReviewVerdict.REJECT:
         _plan_call(decision, operations.REJECT, args=feedback)
         return
     batch = assignment.hit.unit.batch
@@ -174,7 +183,7 @@ def plan_missing_bonuses(*, batch: Batch) -> int:
     unplanned = Assignment.objects.filter(
         hit__unit__batch=batch, status=AssignmentStatus.APPROVED, match=SubmissionMatch.MATCHED
     )
-    approved = unplanned.exclude(decisions__verdict=Verdict.APPROVE).select_related(
+    approved = unplanned.exclude(decisions__verdict=ReviewVerdict.APPROVE).select_related(
         "hit__unit__batch", "submission"
     )
     planned = 0
@@ -186,8 +195,8 @@ def plan_missing_bonuses(*, batch: Batch) -> int:
             with transaction.atomic():
                 decision = Decision.objects.create(
                     assignment=assignment,
-                    verdict=Verdict.APPROVE,
-                    overrides=assignment.decisions.filter(verdict=Verdict.REJECT).first(),
+                    verdict=ReviewVerdict.APPROVE,
+                    overrides=assignment.decisions.filter(verdict=ReviewVerdict.REJECT).first(),
                 )
                 _plan_bonus(decision, bonus)
         except IntegrityError:

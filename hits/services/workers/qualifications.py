@@ -27,7 +27,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
-from hits.services.typed_values import check_reason
+from hits.services.typed_values import require_reason
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ def ensure_qualification_type(*, qualification: Qualification, marketplace: Mark
         return qualification.type_id
     _check_environment(qualification.environment, marketplace)
     try:
-        type_id = marketplace.create_qualification_type(qualification.name, qualification.description)
+        type_id = marketplace.get_or_create_qualification_type(qualification.name, qualification.description)
     except MarketplaceError as error:
         raise Refused(f"the marketplace refused the qualification {qualification.name!r}: {error}") from error
     Qualification.objects.filter(pk=qualification.pk).update(type_id=type_id)
@@ -85,7 +85,7 @@ def decide_on_worker(
     Raises:
         Refused: no reason, or a grant or revocation without a qualification.
     """
-    reason = check_reason("reason", reason.strip(), MAX_REASON, "; the worker reads it")
+    reason = require_reason("reason", reason.strip(), MAX_REASON, "; the worker reads it")
     qualification = None
     if action in {WorkerAction.GRANT, WorkerAction.REVOKE}:
         if pool is None:
@@ -212,17 +212,17 @@ def settle_outstanding_decisions(
     marketplace: Marketplace,
     ids: Collection[int] | None = None,
     progress: Progress | None = None,
-    after: int = 0,
+    after_pk: int = 0,
 ) -> int:
     """Settle outstanding decisions, oldest first (``ids``: only these); return the number of settled ones.
 
-    ``after`` skips the decisions of earlier turns, whose counts are added.
+    ``after_pk`` skips the decisions of earlier turns, whose counts are added.
 
     Raises:
         TurnOver: in a worker process; its resume point names the last decision.
     """
     if progress is not None:
-        after = progress.resume_point.get(AFTER_KEY, 0)
+        after_pk = progress.resume_point.get(AFTER_KEY, 0)
     waiting = WorkerDecision.objects.filter(
         call__state__in=OPEN_CALL_STATES, worker__environment=marketplace.environment.name
     ).select_related("worker", "qualification", "project")
@@ -230,7 +230,7 @@ def settle_outstanding_decisions(
         waiting = waiting.filter(pk__in=ids)
     counts = progress.counts if progress is not None else {}
     counts.setdefault("settled", 0)
-    rows = list(waiting.filter(pk__gt=after).order_by("pk"))
+    rows = list(waiting.filter(pk__gt=after_pk).order_by("pk"))
     for number, decision in enumerate(rows, start=1):
         try:
             counts["settled"] += settle_decision(decision=decision, marketplace=marketplace)
@@ -329,6 +329,6 @@ def _mark_refused(decision: WorkerDecision, message: str) -> None:
 def _check_environment(environment: str, marketplace: Marketplace) -> None:
     if marketplace.environment.name != environment:
         raise Refused(
-            f"this worker belongs to the marketplace {environment}, and MTURK_ENDPOINT now names "
-            f"{marketplace.environment.name}: set it back to decide about this worker"
+            f"this worker belongs to the marketplace {environment}, but MTURK_ENDPOINT now names "
+            f"{marketplace.environment.name}: set MTURK_ENDPOINT back to decide about this worker"
         )

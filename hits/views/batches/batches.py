@@ -17,9 +17,9 @@ from hits.mturk.boto import marketplace
 from hits.payments.summary import sum_batch_money
 from hits.selectors import console, publishing, reconciliation, review
 from hits.selectors.eligibility.arms import count_answers_by_arm
-from hits.selectors.eligibility.requirement_labels import batch_eligibility
+from hits.selectors.eligibility.requirement_labels import batch_eligibility_summary
 from hits.selectors.instructions import count_submissions_by_version, kind_versions
-from hits.selectors.money.pay import kind_title
+from hits.selectors.money.pay import kind_title_or_name
 from hits.selectors.records import unreadable_assignments
 from hits.services.batches import lifecycle as services
 from hits.services.collecting.records import reread_records
@@ -50,7 +50,7 @@ def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
     table_rows = [
         (
             batch,
-            kind_title(batch.kind),
+            kind_title_or_name(batch.kind),
             at := progress[batch.pk],
             at.state_label(batch, publishing=batch.pk in publishing),
         )
@@ -69,7 +69,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     jobs = list(Job.objects.filter(exclusive_key__in=_job_keys(batch)).order_by("-id")[:6])
     state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
     context = batch_context(batch) | {
-        "kind_title": kind_title(batch.kind),
+        "kind_title": kind_title_or_name(batch.kind),
         "queue_page": _own_queue_link(batch),
         "progress": progress,
         "state": state,
@@ -80,7 +80,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
         "reconciliation": reconciliation.reconciliation_totals(batch),
         "refused": review.refused_payments(batch),
         "not_extended": publishing.refused_extension_calls(batch),
-        "surplus": publishing.surplus_events(batch),
+        "surplus": publishing.surplus_hit_events(batch),
         "unreadable": list(unreadable_assignments(batch)[:MAX_UNREADABLE_SHOWN]),
         "unreadable_count": unreadable_assignments(batch).count(),
         "orders": count_answers_by_arm([batch]),
@@ -98,7 +98,7 @@ def _instructions_context(batch: Batch) -> dict[str, Any]:
     versions = list(kind_versions(batch.project, batch.kind).defer("body", "examples"))
     shown = batch.instructions
     return {
-        "eligibility": batch_eligibility(batch),
+        "eligibility": batch_eligibility_summary(batch),
         "shown_version": shown,
         "version_counts": count_submissions_by_version(batch),
         "other_versions": [row for row in versions if row != shown],
@@ -132,7 +132,7 @@ def _approval_context(batch: Batch, progress: console.BatchProgress) -> dict[str
     """Return the cost of approving all, and the highest primary key that was counted."""
     if not progress.waiting:
         return {"waiting": 0}
-    payout_counts, last = review.count_waiting_by_pay(batch)
+    payout_counts, last = review.waiting_counts_by_pay_and_last_pk(batch)
     cents = sum(
         count * batch.approval_cost(most, items).total_cents for (most, items), count in payout_counts.items()
     )
@@ -193,10 +193,10 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
             request,
             batch,
             "A worker process approves and pays the submissions one by one.",
-            lambda **args: services.request_approval(last=last, **args),
+            lambda **args: services.request_approval_of_waiting(last_pk=last, **args),
         )
     result = services.approve_waiting_assignments(
-        batch=batch, last=last, by=signed_in_user(request), marketplace=port
+        batch=batch, last_pk=last, by=signed_in_user(request), marketplace=port
     )
     clear_cached_balance()
     messages.success(request, f"{result.approved} approved.")

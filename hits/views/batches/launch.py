@@ -75,7 +75,7 @@ def _photo_options(project: Project, kind: HitKind) -> PhotoOptions:
         usable_count=usable_images(project).count(),
         splits=image_selection.count_photos_by_split(project),
         sources=sorted(image_selection.image_ids_by_source(project)),
-        select=partial(image_selection.choose_photos, project, kind.name),
+        select=partial(image_selection.select_photos, project, kind.name),
     )
 
 

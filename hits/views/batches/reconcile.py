@@ -112,7 +112,7 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
         "submission": submission,
         "answer_rows": reconciliation.submission_answer_rows(submission),
         "resubmitted": reconciliation.was_resubmitted(submission),
-        "open": reconciliation.is_lost(submission),
+        "open": reconciliation.is_lost_and_undecided(submission),
     }
     return render(
         request, "hits/batches/reconcile_submission.html", context | refused, status=400 if refused else 200
@@ -207,6 +207,7 @@ def _resolve_submission(request: HttpRequest, batch: Batch, submission: Submissi
         messages.success(request, _REMEDY_MESSAGES[remedy])
     else:
         raise Refused(
-            "The marketplace does not list this submission: compensate the worker, or keep it without paying."
+            "The marketplace does not list this submission: "
+            "compensate the worker, or keep the answer without paying."
         )
     return redirect("batch-reconcile", batch.pk)

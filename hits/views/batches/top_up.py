@@ -47,7 +47,7 @@ def _render_page(request: HttpRequest, batch: Batch, refusal: Refused | None = N
         "histogram": pay_histogram(proposal.rates, target=proposal.target_cents_per_hour),
         "idempotency_key": read_idempotency_key(request.POST) or uuid.uuid4().hex,
         "history": list(top_ups.top_up_history(batch)),
-        "why_refused": top_ups.top_up_errors(batch),
+        "why_refused": top_ups.most_frequent_top_up_errors(batch),
         "running": list(find_open_jobs(f"top-up:{batch.pk}")),
     }
     context |= cost_context(

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_safe
 from hits import registry
 from hits.domain.mturk_formats.external_question import NO_ASSIGNMENT
 from hits.domain.states import BatchState
-from hits.domain.units.arms import start_arm
+from hits.domain.units.arms import first_arm
 from hits.domain.workers.countries import list_countries_by_name
 from hits.domain.workers.demographics import QUESTIONS
 from hits.markdown import to_html
@@ -27,7 +27,7 @@ from hits.models import Batch, Hit, Unit, Worker
 from hits.selectors import pages
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof, is_attempt_proven, marketplace_country
 from hits.selectors.eligibility.eligibility import declared_country, hit_refusals
-from hits.selectors.eligibility.limits import has_ended
+from hits.selectors.eligibility.limits import has_lapsed
 from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
 from hits.selectors.hints import enabled_rules
 from hits.selectors.images.images import image_facts_by_id
@@ -123,7 +123,7 @@ def _refusal_reasons(worker: Worker | None, hit: Hit, assignment_id: str) -> lis
         reasons = [OWN_WORK_REASON]
     else:
         attempt = pages.find_attempt(worker, hit, assignment_id)
-        if attempt is not None and not has_ended(attempt):
+        if attempt is not None and not has_lapsed(attempt):
             return []
         reasons = hit_refusals(worker, hit)
     return reasons if has_attempt_proof(hit.environment) else [NOT_ELIGIBLE_MESSAGE][: len(reasons)]
@@ -212,11 +212,11 @@ def _page_unit_and_arm(
     if kind.arms == 1:
         return kind.page_unit(unit.payload, images, assignment_id), None
     if preview:
-        return kind.page_unit(unit.payload, images, assignment_id, start_arm(unit.key, kind.arms)), None
+        return kind.page_unit(unit.payload, images, assignment_id, first_arm(unit.key, kind.arms)), None
     hit = pages.find_unit_hit(unit, _query_parameter(request, "hitId"))
     worker = pages.find_worker(unit.batch.environment, _query_parameter(request, "workerId"))
     attempt = pages.find_attempt(worker, hit, assignment_id) if hit is not None else None
-    if attempt is None or has_ended(attempt) or (attempt.arm is None and not has_saved_work(attempt)):
+    if attempt is None or has_lapsed(attempt) or (attempt.arm is None and not has_saved_work(attempt)):
         return None, None
     return kind.page_unit(unit.payload, images, assignment_id, attempt.arm), attempt.arm
 

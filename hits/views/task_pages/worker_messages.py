@@ -29,7 +29,7 @@ WORKER_MESSAGES = (
     # hits/selectors/eligibility/eligibility.py
     _("Each worker can do this once. You have accepted or done it already."),
     # hits/domain/images/geometry.py
-    _("a box has exactly left, top, width and height"),
+    _("a box needs exactly four numbers: left, top, width and height"),
     _("left, top, width and height are whole pixels"),
     # hits/domain/workers/demographics.py
     _("Age"),

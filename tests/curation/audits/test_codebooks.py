@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from curation.audits import figures as measured
-from curation.audits.answers import SETTLEMENT_KEY, check_answers
+from curation.audits.answers import SETTLEMENT_KEY, parse_answers
 from curation.audits.codebook import Codebook, ShownText
 from curation.audits.export import csv_columns, csv_rows, figures_document, json_rows
 from curation.audits.figures import CodeFigures, LabelledItem, count_by_state
@@ -198,7 +198,7 @@ class TestCodebook:
 
 class TestAnswers:
     def test_they_are_kept_in_the_codebook_s_order(self) -> None:
-        found = check_answers(
+        found = parse_answers(
             sample_codebook(), {"doing": ["play", "work"], "person": ["yes"], "who": ["adult"]}
         )
         assert found.errors == {}
@@ -209,11 +209,11 @@ class TestAnswers:
         ]
 
     def test_inapplicable_codes_are_neither_required_nor_stored(self) -> None:
-        found = check_answers(sample_codebook(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
+        found = parse_answers(sample_codebook(), {"person": ["no"], "who": ["nonsense"], "doing": ["none"]})
         assert (found.answers, found.errors) == ({"person": "no", "doing": ["none"]}, {})
 
     def test_every_missing_answer_is_reported(self) -> None:
-        found = check_answers(sample_codebook(), {"person": ["yes", "no"], "doing": ["none", "work"]})
+        found = parse_answers(sample_codebook(), {"person": ["yes", "no"], "doing": ["none", "work"]})
         assert found.errors == {
             "person": "choose only one",
             "doing": "“Neither” excludes all other answers; choose only it, or remove it",

@@ -18,7 +18,12 @@ from curation.dedup.cuts import ByDistance, ByFraction, ByNumber, Clustering, Cl
 from curation.dedup.dense import dense_tree, labels_from_merges
 from curation.dedup.distance_sample import DistanceSample
 from curation.dedup.hierarchical import cluster
-from curation.dedup.matmul_backends import BlockShape, NumpyFloat32Backend, accumulation_error, float32_error
+from curation.dedup.matmul_backends import (
+    BlockShape,
+    NumpyFloat32Backend,
+    accumulation_error,
+    float32_product_error,
+)
 from curation.dedup.pairs import NearPairs, TooManyPairs, block_slices
 from curation.dedup.rows import distinct_rows
 from curation.dedup.vectors import unit_rows
@@ -195,7 +200,7 @@ def test_too_low_distance_guess_is_raised(linkage: Linkage, monkeypatch: pytest.
 
     monkeypatch.setattr(sparse, "_merge_within", count_merge)
     monkeypatch.setattr(sparse, "_collect_pairs", count_collect)
-    monkeypatch.setattr(sparse, "guess_radius", lambda found, merges, n: found.quantile(0.05))
+    monkeypatch.setattr(sparse, "guess_radius", lambda found, merges, n: found.nearest_quantile(0.05))
     found = cluster_sparsely(features, ByNumber(800), linkage)
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_array_equal(found.heights, expected.heights)
@@ -297,7 +302,7 @@ def test_no_matmul_backend_misses_a_pair(kind: str, d: int) -> None:
 
 def test_float32_error_bounds() -> None:
     assert accumulation_error(512) == pytest.approx(513 * 2.0**-24, rel=1e-4)
-    assert 3.05e-5 < float32_error(512) < 3.1e-5
+    assert 3.05e-5 < float32_product_error(512) < 3.1e-5
 
 
 # Cuts.
@@ -487,7 +492,7 @@ def test_kernels_compile_in_memory_without_cache_folder() -> None:
 
 def test_distance_sample_is_only_an_estimate() -> None:
     found = DistanceSample(np.array([0.1, 0.2, 0.3], dtype=np.float32), np.arange(1.0, 9.0))
-    assert found.quantile(0.5) == pytest.approx(0.2)
+    assert found.nearest_quantile(0.5) == pytest.approx(0.2)
     assert found.estimate_pair_count(2.0) == 8
-    assert found.radius_for(4.5) == pytest.approx(1.0)
-    assert found.radius_for(100) == 2.0
+    assert found.radius_for_pair_count(4.5) == pytest.approx(1.0)
+    assert found.radius_for_pair_count(100) == 2.0

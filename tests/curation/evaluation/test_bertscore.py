@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale
+from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale_to_baseline
 from curation.records import InvalidInput
 
 
@@ -43,7 +43,7 @@ def test_text_without_words_scores_zero() -> None:
 
 
 def test_rescaling_maps_the_baseline_to_zero() -> None:
-    assert rescale(0.83, 0.83) == 0
-    assert rescale(1.0, 0.83) == pytest.approx(1)
+    assert rescale_to_baseline(0.83, 0.83) == 0
+    assert rescale_to_baseline(1.0, 0.83) == pytest.approx(1)
     with pytest.raises(InvalidInput, match="is not below 1"):
-        rescale(1.0, 1.0)
+        rescale_to_baseline(1.0, 1.0)

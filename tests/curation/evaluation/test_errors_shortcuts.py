@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curation.evaluation.shortcuts import constant_columns, grouped_folds, typicality
+from curation.evaluation.shortcuts import grouped_folds, repeat_scores_for_images, typicality
 from curation.records import InvalidInput
 
 
@@ -21,7 +21,7 @@ def test_typicality_is_the_mean_cosine_with_the_training_texts() -> None:
 
 
 def test_prior_gives_every_image_the_same_score() -> None:
-    made = constant_columns(np.array([0.1, 0.4]), rows=3)
+    made = repeat_scores_for_images(np.array([0.1, 0.4]), image_count=3)
     assert made.shape == (3, 2)
     assert (made == made[0]).all()
 

@@ -23,7 +23,7 @@ from curation.evaluation.inputs import (
 from curation.evaluation.intervals import Figure, mean_figure, mean_of_means
 from curation.evaluation.localization import (
     chance_shares,
-    image_shares,
+    correct_shares,
     parse_localization_key,
     score_localization,
 )
@@ -358,7 +358,7 @@ def test_figures_have_the_agreed_shape() -> None:
     assert (retrieval["instances"], retrieval["chunks"]) == (6, 2)
     assert retrieval["p_at_1"]["value"] == pytest.approx(100 / 3)
     key = parse_localization_key(located())
-    localization = localization_figures(image_shares(dict.fromkeys(key.test_ids, 0.0), key), rng=rng)
+    localization = localization_figures(correct_shares(dict.fromkeys(key.test_ids, 0.0), key), rng=rng)
     assert set(localization) == {
         "gt_accuracy", "gt_images", "auto_accuracy", "auto_images", "auto_oracle_accuracy",
     }  # fmt: skip
@@ -384,7 +384,7 @@ def test_a_million_pairs_score_in_under_two_seconds(tmp_path: Path) -> None:
     true = rankdata(-matrix, axis=1).diagonal().mean()
 
     def from_file() -> float | None:
-        read = read_predictions(tmp_path / "p.npy", instance_ids=None, key_ids=key.test_ids)
+        read = read_predictions(tmp_path / "p.npy", ids_path=None, key_ids=key.test_ids)
         return score_retrieval(read, key).im2txt
 
     def from_ids() -> float | None:

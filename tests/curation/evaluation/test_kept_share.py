@@ -11,7 +11,7 @@ from curation.evaluation.answer_keys import (
     compute_figures,
     compute_subset_figures,
     make_subsets,
-    select_all,
+    select_all_instances,
 )
 from curation.leaderboard.selectors.tables import round_figures
 
@@ -66,7 +66,7 @@ def test_shown_and_held_out_shares_are_scored_separately() -> None:
     assert sum(value * count for value, count in parts) / 6 == pytest.approx(
         whole["comparison"]["model"]["value"]
     )
-    assert make_subsets([]) == [select_all]
+    assert make_subsets([]) == [select_all_instances]
 
 
 def test_shown_figures_have_one_decimal_and_no_kept_share() -> None:

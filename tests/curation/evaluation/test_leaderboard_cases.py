@@ -47,7 +47,7 @@ def test_case(folder: Path, route: str) -> None:
     ids = key.test_ids
     scores = read_predictions(
         folder / ("predictions.json" if route == "json" else "predictions.npy"),
-        instance_ids=folder / "instance_ids.json" if route == "npy with ids" else None,
+        ids_path=folder / "instance_ids.json" if route == "npy with ids" else None,
         key_ids=ids,
     )
     result = score(scores, key)

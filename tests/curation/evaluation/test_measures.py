@@ -8,7 +8,7 @@ import pytest
 from curation.evaluation.figures import comparison_figures, localization_figures, retrieval_figures
 from curation.evaluation.localization import LocalizationShares
 from curation.evaluation.measures import MEASURES, get_count, get_figure
-from curation.evaluation.retrieval import chance_figures, rank_true_pairs
+from curation.evaluation.retrieval import rank_true_pairs, retrieval_chance_figures
 
 HALF = np.array([0.5, 1.0])
 
@@ -41,10 +41,10 @@ def test_unmeasured_figures_are_none() -> None:
 def test_chance_is_the_mean_over_all_orders_of_a_chunk() -> None:
     orders = list(permutations(range(3)))
     found = [rank_true_pairs(np.array([order] * 3, dtype=float)) for order in orders]
-    chance = chance_figures([3])
+    chance = retrieval_chance_figures([3])
     assert np.mean([one.im2txt.mean() for one in found]) == pytest.approx(chance["im2txt"])
     assert 100 * np.mean([one.hits.mean() for one in found]) == pytest.approx(chance["p_at_1"])
 
 
 def test_chance_of_chunks_is_the_mean_over_chunks() -> None:
-    assert chance_figures([2, 4]) == {"p_at_1": 37.5, "im2txt": 2.0, "txt2im": 2.0}
+    assert retrieval_chance_figures([2, 4]) == {"p_at_1": 37.5, "im2txt": 2.0, "txt2im": 2.0}

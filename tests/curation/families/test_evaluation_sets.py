@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from curation.evaluation.answer_keys import AnswerKeyFolder, compute_figures, task_of
+from curation.evaluation.answer_keys import AnswerKeyFolder, compute_figures, task_of_file
 from curation.evaluation.sets import split_into_chunks
 from curation.families.sherlock.evaluation_plan import EvaluationSetOptions, SplitEvaluationSets, plan_sets
 from curation.families.sherlock.evaluation_sets import WrittenSets, write_evaluation_sets
@@ -268,7 +268,7 @@ def test_a_chunk_that_lost_all_of_its_pairs_is_dropped(
     Image.objects.filter(pk=corpus.images[1].pk).update(taken_down_at=work.clock)
     sets = plan_sets(corpus.version, split="test", proposals=None)
     assert [{pair.split_idx for pair in chunk} for chunk in sets.chunks] == [{0}, {2}, {3}]
-    assert [name for name in sets.expected_counts if task_of(name) == "retrieval"] == [
+    assert [name for name in sets.expected_counts if task_of_file(name) == "retrieval"] == [
         "retrieval_0", "retrieval_1", "retrieval_2",
     ]  # fmt: skip
 

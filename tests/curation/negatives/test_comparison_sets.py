@@ -74,7 +74,7 @@ def selected(case: dict[str, Any], kept: list[int]) -> list[list[int]]:
     with ThreadPoolExecutor(1) as threads:
         scorer = CandidateScorer(plausibility, pool, options, ExecutionOptions(), threads)
         return [
-            pool.ids[scorer.candidates(block, row)].tolist()
+            pool.ids[scorer.free_candidates(block, row)].tolist()
             for block in scorer.score_blocks(np.arange(plausibility.shape[0]))
             for row in range(len(block.instances))
         ]
@@ -102,7 +102,7 @@ def test_stage_soft_deduplication(case: dict[str, Any], linkage: Linkage) -> Non
     assert soft.kept.tolist() == case["soft_kept"]
     assert soft.labels.tolist() == labels.tolist()
     dropped = {cluster[0]: cluster[1:] for cluster in case["clusters"] if len(cluster) > 1}
-    assert soft.dropped_members() == dropped
+    assert soft.dropped_by_kept() == dropped
     assert [soft.sizes()[index] for index in case["soft_kept"]] == [len(c) for c in case["clusters"]]
 
 
@@ -151,7 +151,7 @@ def test_page_counts_add_up(case: dict[str, Any]) -> None:
     assert result.funnel.after_cap == len(case["hard_kept"])
     for draft in result.drafts:
         row = scores[draft.instance]
-        assert draft.gold == row[draft.instance]
+        assert draft.gold_plausibility == row[draft.instance]
         assert list(draft.plausibility) == row[list(draft.chosen)].tolist()
         assert min(draft.margins) > 0
         assert draft.similarity[0] == 0
@@ -323,7 +323,7 @@ def test_soft_deduplication_keeps_by_rule(keep: KeepRule) -> None:
     soft = soft_deduplicate_texts(vectors, share=1 / 3, keep=keep, generator=np.random.default_rng(3))
     assert (soft.kept // 3).tolist() == list(range(20))
     assert soft.sizes().tolist() == [3] * 60
-    assert {k: len(v) for k, v in soft.dropped_members().items()} == dict.fromkeys(soft.kept.tolist(), 2)
+    assert {k: len(v) for k, v in soft.dropped_by_kept().items()} == dict.fromkeys(soft.kept.tolist(), 2)
     if keep is KeepRule.FIRST:
         assert soft.kept.tolist() == list(range(0, 60, 3))
     if keep is KeepRule.RANDOM:
@@ -333,7 +333,7 @@ def test_soft_deduplication_keeps_by_rule(keep: KeepRule) -> None:
 def test_share_of_one_keeps_everything() -> None:
     soft = soft_deduplicate_texts(np.random.default_rng(0).normal(size=(9, 4)), share=1.0)
     assert soft.kept.tolist() == list(range(9))
-    assert soft.dropped_members() == {}
+    assert soft.dropped_by_kept() == {}
 
 
 def test_bad_soft_deduplication() -> None:
@@ -348,8 +348,10 @@ def test_set_order_can_prefer_longer_or_shorter_sets() -> None:
         SetScore(words=3, similarity=0, plausibility=0),
         SetScore(words=9, similarity=0, plausibility=0),
     ]
-    assert rank_sets(measured, weight=5).order.tolist() == [1, 0]
-    assert rank_sets(measured, weight=5, length=LengthPreference.SHORTER).order.tolist() == [0, 1]
+    assert rank_sets(measured, plausibility_weight=5).order.tolist() == [1, 0]
+    assert rank_sets(
+        measured, plausibility_weight=5, preferred_length=LengthPreference.SHORTER
+    ).order.tolist() == [0, 1]
 
 
 def test_parse_choice_error_lists_all_options() -> None:

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import ComparisonSetResult, build_comparison_sets
-from curation.negatives.kernels import dots
+from curation.negatives.kernels import dot_rows
 from curation.negatives.matmul_backends import matmul_error_bound
 from curation.negatives.options import (
     ComparisonSetOptions,
@@ -289,7 +289,7 @@ def test_block_rounding_does_not_change_sets(
     assert all(other.skipped == found[0].skipped for other in found)
     # The same from the matrix of exact values, which leaves nothing to round.
     unit = [scaled(rows) for rows in (images, inferences)]
-    matrix = np.array([dots(np.tile(row, (260, 1)), unit[1]) for row in unit[0]])
+    matrix = np.array([dot_rows(np.tile(row, (260, 1)), unit[1]) for row in unit[0]])
     exact = build_comparison_sets(PlausibilityMatrix(matrix), texts, vectors, options=options)
     assert exact.drafts == found[0].drafts
     assert exact.skipped == found[0].skipped
@@ -298,7 +298,7 @@ def test_block_rounding_does_not_change_sets(
 def scaled(rows: np.ndarray) -> np.ndarray:
     wide = rows.astype(np.float64)
     wide /= np.abs(wide).max(axis=1, keepdims=True)
-    return (wide / np.sqrt(dots(wide, wide))[:, None]).astype(np.float32)
+    return (wide / np.sqrt(dot_rows(wide, wide))[:, None]).astype(np.float32)
 
 
 @pytest.mark.parametrize("d", [1, 3, 8, 64, 768, 1001])
@@ -308,7 +308,7 @@ def test_products_stay_within_the_margin(d: int, kind: type[np.floating]) -> Non
     unit = [generator.normal(size=(60, d)) for _ in range(2)]
     unit = [(rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(kind) for rows in unit]
     product = (unit[0] @ unit[1].T).astype(np.float64)
-    exact = np.array([dots(np.tile(row, (60, 1)), unit[1]) for row in unit[0]])
+    exact = np.array([dot_rows(np.tile(row, (60, 1)), unit[1]) for row in unit[0]])
     longest = np.array([[np.longdouble(a) @ np.longdouble(b) for b in unit[1]] for a in unit[0]])
     assert np.abs(product - exact).max() <= matmul_error_bound(unit[0])
     assert np.abs(exact - longest).max() <= matmul_error_bound(unit[0].astype(np.float64))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from curation.negatives import candidates as pool_module
 from curation.negatives.comparison_sets import build_comparison_sets
-from curation.negatives.kernels import dots, to_ordered_integers
+from curation.negatives.kernels import dot_rows, to_ordered_integers
 from curation.negatives.matmul_backends import NumpyScoreBackend, ScoreBackend
 from curation.negatives.options import ComparisonSetOptions, DiversityMeasure, GoldStrictness, SpeedShortcut
 from curation.negatives.plausibility import EmbeddingPlausibility
@@ -37,7 +37,7 @@ def filled(product: ScoreBackend, images: np.ndarray, inferences: np.ndarray) ->
 
 
 def exact(images: np.ndarray, inferences: np.ndarray) -> np.ndarray:
-    return np.array([dots(np.tile(row, (len(inferences), 1)), inferences) for row in images])
+    return np.array([dot_rows(np.tile(row, (len(inferences), 1)), inferences) for row in images])
 
 
 @given(

@@ -25,7 +25,7 @@ from curation.services.features import FeatureOptions, request_features
 from hits.domain.images.region_drawing import RegionMode
 from hits.domain.states import JobState
 from hits.models import Image, Job
-from hits.selectors.jobs import job_progress
+from hits.selectors.jobs import job_done_and_total
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from tests.support.curation.fakes import Colours
@@ -133,7 +133,7 @@ def test_failed_shard_fails_the_job_and_resuming_makes_missing_shards(
     with storage.open(name, "wb") as file:
         file.write(kept)
     job = jobs.run_in_process(job=jobs.resume_job(job=job, queue=False))
-    assert (job.state, job_progress(job)) == (JobState.DONE, (6, 6))
+    assert (job.state, job_done_and_total(job)) == (JobState.DONE, (6, 6))
     assert pixels.pictures == made + 2
     stored()
 

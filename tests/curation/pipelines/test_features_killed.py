@@ -93,7 +93,7 @@ def test_job_killed_within_a_shard_resumes_to_the_same_bytes(work: Work, tmp_pat
     assert [path.name for path in folder.glob("*.npy")] == ["shard-00000.npy"]
     first = (folder / "shard-00000.npy").stat().st_mtime_ns
 
-    with pytest.raises(CommandError, match="a process works on it, or did less than 30 seconds ago"):
+    with pytest.raises(CommandError, match="a process is working on it, or was less than 30 seconds ago"):
         call_command("make_features", "--resume", str(job.pk))
     Job.objects.filter(state=JobState.RUNNING).update(lease_until=timezone.now() - timedelta(seconds=1))
     call_command("make_features", "--resume", str(job.pk), stdout=io.StringIO(), stderr=io.StringIO())

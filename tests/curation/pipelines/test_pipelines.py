@@ -23,7 +23,7 @@ from hits.domain.states import AssignmentStatus, JobState
 from hits.models import Image, Job
 from hits.selectors.images.images import list_usable_images
 from hits.services.errors import Refused
-from hits.services.images.duplicates import mark_duplicates
+from hits.services.images.duplicates import replace_duplicate_marks
 from hits.services.images.import_image import import_image
 from hits.services.jobs import jobs
 from tests.support.curation.fakes import Colours, Letters
@@ -124,7 +124,7 @@ def test_groups_must_not_overlap_or_leave_the_project(work: Work, rehearsal: Any
     foreign = Work(rehearsal).image(9)
     for groups in ({a.pk: [b.pk], c.pk: [b.pk]}, {a.pk: [b.pk], b.pk: [c.pk]}, {a.pk: [foreign.pk]}):
         with pytest.raises(Refused, match="groups"):
-            mark_duplicates(project=work.project, groups=groups)
+            replace_duplicate_marks(project=work.project, groups=groups)
     assert not Image.objects.filter(duplicate_of__isnull=False).exists()
 
 

@@ -44,7 +44,7 @@ class TestOverlaps:
         pairs = work.observed(work.image(1))
         work.observed(work.image(2), worker="W2", status=AssignmentStatus.SUBMITTED)
         run = self.run(work, [[7, 4, 10, 12, 0.9], [2, 4, 10, 12, 0.8], [2, 4, 10, 6, 0.7]])
-        recall = pipeline.measure_run(run=run)
+        recall = pipeline.measure_run_recall(run=run)
         assert {row.observation_id for row in ProposalOverlap.objects.all()} == {pair.pk for pair in pairs}
         first = ProposalOverlap.objects.get(observation=pairs[0])
         # Drawn at left 2, top 4, 10 × 12: shares 5 columns with the first, all of the second, half of the third.
@@ -62,14 +62,14 @@ class TestOverlaps:
         (pair, *_) = work.observed(work.image(1), answer=answer)
         assert GOLD in pair.boxes
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
-        pipeline.measure_run(run=run)
+        pipeline.measure_run_recall(run=run)
         assert ProposalOverlap.objects.get(observation=pair).ious == [1.0]
 
     def test_new_pairs_are_measured_once(self, work: Work) -> None:
         image = work.image(1)
         work.observed(image)
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
-        pipeline.measure_run(run=run)
+        pipeline.measure_run_recall(run=run)
         before = list(ProposalOverlap.objects.values_list("pk", "ious"))
         assert proposal_selectors.count_unmeasured_pairs(run) == 0
         work.observed(image, worker="W2")
@@ -83,9 +83,9 @@ class TestOverlaps:
         image = work.image(1)
         work.observed(image)
         run = self.run(work, [[7, 4, 10, 12, 0.9]])
-        assert pipeline.measure_run(run=run).pairs == 3
+        assert pipeline.measure_run_recall(run=run).pairs == 3
         Image.objects.filter(pk=image.pk).update(taken_down_at="2026-01-01T00:00Z")
-        assert pipeline.measure_run(run=run).pairs == 0
+        assert pipeline.measure_run_recall(run=run).pairs == 0
         assert list(proposal_selectors.proposals_by_coverage(run, proposal_selectors.WORST)) == []
         assert "".join(proposal_selectors.stream_boxes_json(run, str)) == "{}\n"
 
@@ -104,7 +104,7 @@ class TestOverlaps:
         )
         boxes = {far.pk: [[40, 30, 5, 5, 1]], near.pk: [[2, 5, 10, 12, 1]], bare.pk: [[0, 0, 9, 9, 1]]}
         services.store_boxes(run=run, found=boxes)
-        pipeline.measure_run(run=run)
+        pipeline.measure_run_recall(run=run)
         assert [
             found.image for found in proposal_selectors.proposals_by_coverage(run, proposal_selectors.WORST)
         ] == [
@@ -400,9 +400,9 @@ class TestPages:
     ) -> None:
         client.force_login(researcher)
         places = self.places(run)
-        assert "not measured yet" not in squeezed(client.get(places["run"][1]))
+        assert "not been measured yet" not in squeezed(client.get(places["run"][1]))
         work.observed(work.image(0), worker="W9")
-        assert "3 approved pairs were not measured yet" in squeezed(client.get(places["run"][1]))
+        assert "3 approved pairs have not been measured yet" in squeezed(client.get(places["run"][1]))
         assert client.post(places["measure"][1]).status_code == 302
         job = Job.objects.get(task="curation.measure_proposals")
         assert (job.state, job.args["run"], job.created_by) == (JobState.QUEUED, run.pk, researcher)
@@ -453,7 +453,7 @@ class TestPages:
         run = make_run(project)
         page = squeezed(client.get(reverse("curation-proposals-run", args=[project.slug, run.pk])))
         assert "Nothing to measure" in page
-        assert "No approved pair measured here" in page
+        assert "No approved pair is measured on this photo" in page
 
     def test_failed_run_shows_its_error(
         self,

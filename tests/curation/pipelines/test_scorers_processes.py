@@ -11,7 +11,7 @@ from curation.pipelines.training import training_processes
 from curation.pipelines.training.training_processes import (
     LOG_FILE,
     build_command,
-    last_step,
+    read_last_step,
     train_in_processes,
 )
 from hits.services.errors import Refused
@@ -55,11 +55,11 @@ def test_steps_are_reported_as_written(plays: Any, tmp_path: Path) -> None:
 
 
 def test_partial_line_is_not_a_step(tmp_path: Path) -> None:
-    assert last_step(tmp_path) == 0
+    assert read_last_step(tmp_path) == 0
     (tmp_path / "losses.csv").write_text("step,loss\n")
-    assert last_step(tmp_path) == 0
+    assert read_last_step(tmp_path) == 0
     (tmp_path / "losses.csv").write_text("step,loss\n9,1.0\n10,0.")
-    assert last_step(tmp_path) == 9
+    assert read_last_step(tmp_path) == 9
 
 
 class Enough(Exception):

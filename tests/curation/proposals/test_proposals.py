@@ -22,8 +22,8 @@ from curation.proposals.boxes import (
     find_distinct_boxes,
     round_to_pixels,
     suppress_overlaps,
+    to_boxes,
     to_corners,
-    to_sizes,
 )
 from curation.proposals.detector import DetectedBoxes, DetectorUnavailable
 from curation.proposals.factory import get_detector
@@ -99,7 +99,7 @@ class TestBoxes:
 
     def test_sizes_and_corners_are_inverse(self) -> None:
         boxes = np.array([[3, 4, 10, 20], [0, 0, 1, 1]])
-        assert to_sizes(to_corners(boxes).astype(np.int64)).tolist() == boxes.tolist()
+        assert to_boxes(to_corners(boxes).astype(np.int64)).tolist() == boxes.tolist()
 
     def test_suppression_keeps_the_first_of_equal_boxes(self) -> None:
         corners = np.array([[5, 5, 9, 9], [0, 0, 2, 2], [5, 5, 9, 9]])
@@ -160,7 +160,7 @@ class TestClassical:
     def test_distinct_object_is_among_the_first_boxes(self) -> None:
         (found,) = SelectiveSearch().propose([self.scene()])
         gold = np.array([[40, 50, 110, 170], [230, 90, 120, 100]])
-        best = [best_overlaps(to_sizes(found.corners[:5]), true[None]).max() for true in gold]
+        best = [best_overlaps(to_boxes(found.corners[:5]), true[None]).max() for true in gold]
         assert min(best) > 0.9
 
     def test_boxes_are_distinct_inside_ranked_and_limited(self) -> None:
@@ -199,7 +199,7 @@ class TestClassical:
         corners = np.concatenate([start, start + rng.integers(10, 60, (80, 2))], axis=1)
         weights = rng.random(80)
         chosen, gains = pick_covering_boxes(corners, weights, limit=20)
-        boxes = to_sizes(corners)
+        boxes = to_boxes(corners)
         near = np.stack([best_overlaps(boxes, box[None]) for box in boxes])
         near = np.clip((near - 0.5) / 0.5, 0, 1)
         covered = np.zeros(80)
@@ -364,7 +364,7 @@ class TestModels:
 
     def test_suppression_leaves_no_two_near_copies(self, folder: Path) -> None:
         (found,) = get_detector(f"hf:{folder}", suppress_over=0.4).propose(self.pictures()[:1])
-        boxes = to_sizes(found.corners)
+        boxes = to_boxes(found.corners)
         near = np.stack([best_overlaps(boxes, box[None]) for box in boxes])
         assert (near[~np.eye(len(boxes), dtype=bool)] <= 0.4).all()
 
@@ -455,7 +455,7 @@ def test_detector_covers_objects_of_real_photographs(
         seconds += time.process_time() - began
         assert len(found.corners) == 100
         true = [np.array([box]) for box in gold.get(image["id"], [])]
-        covered = [best_overlaps(to_sizes(found.corners), one).tolist() for one in true]
+        covered = [best_overlaps(to_boxes(found.corners), one).tolist() for one in true]
         ours.add_image(covered)
         blind.add_image([best_overlaps(_grid(picture.size), one).tolist() for one in true])
         large.add_image([c for c, one in zip(covered, true, strict=True) if one[0, 2] * one[0, 3] > 96**2])

@@ -26,8 +26,8 @@ from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
 from hits.services.errors import Conflict, Refused
 from hits.services.images.duplicates import (
-    add_duplicates,
-    mark_duplicates,
+    add_duplicate_marks,
+    replace_duplicate_marks,
     restore_duplicate_marks,
     unmark_duplicate,
 )
@@ -128,7 +128,7 @@ def test_a_preview_is_set_aside_once_and_undone_in_one_act(
     work: Work, keys: list[int], researcher: User
 ) -> None:
     a, b, c, d, e, f = keys
-    mark_duplicates(project=work.project, groups={e: [f, b]})  # of an earlier release
+    replace_duplicate_marks(project=work.project, groups={e: [f, b]})  # of an earlier release
     run = found(work.project, *ANGLES)
     preview = read.preview_run(run)
     assert (preview.to_set_aside, preview.already_set_aside, preview.to_reoffer) == (2, 1, 1)
@@ -145,11 +145,11 @@ def test_a_preview_is_set_aside_once_and_undone_in_one_act(
 
 def test_later_decisions_survive_undo(work: Work, keys: list[int], researcher: User) -> None:
     a, b, _, d, e, f = keys
-    mark_duplicates(project=work.project, groups={a: [b], e: [f]})
+    replace_duplicate_marks(project=work.project, groups={a: [b], e: [f]})
     run = found(work.project, 0, 90, 130, 100, 190, 260)
     services.set_aside_duplicates(run=run)
     assert marks(work.project) == {d: b}
-    add_duplicates(project=work.project, retained=f, duplicates=[e], by=researcher)
+    add_duplicate_marks(project=work.project, retained=f, duplicates=[e], by=researcher)
     unmark_duplicate(project=work.project, image=d, by=researcher)
     services.undo_duplicates(run=run)
     assert marks(work.project) == {b: a, e: f}, "b is back, what people said of d, e and f stays"
@@ -181,7 +181,7 @@ def test_whatever_is_restored_no_mark_points_at_a_photo_that_is_not_offered(
     project: Project, keys: list[int], seed: int
 ) -> None:
     draw = np.random.default_rng(seed)
-    mark_duplicates(project=project, groups={keys[0]: keys[1:3], keys[3]: keys[4:5]})
+    replace_duplicate_marks(project=project, groups={keys[0]: keys[1:3], keys[3]: keys[4:5]})
     take_down(*draw.choice(keys, 2, replace=False).tolist())
     restored = {
         image: None if draw.random() < 0.3 else int(draw.choice([key for key in keys if key != image]))
@@ -288,7 +288,7 @@ def test_the_page_previews_sets_aside_keeps_and_undoes(
     undo = reverse("curation-duplicates-undo", args=[work.project.slug, run.pk])
     assert client.post(undo).status_code == 302
     assert marks(work.project) == {}
-    mark_duplicates(project=work.project, groups={a: [b]})
+    replace_duplicate_marks(project=work.project, groups={a: [b]})
     assert client.post(keep, {"kept": a}).status_code == 302
     assert marks(work.project) == {}
 

@@ -174,7 +174,7 @@ def test_the_vectors_are_the_set_that_de_duplication_makes(
 def test_images_set_aside_or_taken_down_are_not_compared(
     project: Project, photographs: dict[str, Image]
 ) -> None:
-    duplicates.add_duplicates(
+    duplicates.add_duplicate_marks(
         project=project, retained=photographs["near-test"].pk, duplicates=[photographs["near"].pk]
     )
     Image.objects.filter(pk=photographs["inside"].pk).update(taken_down_at="2026-01-01T00:00Z")
@@ -287,7 +287,7 @@ def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
     project: Project, photographs: dict[str, Image], add: Add, researcher: User
 ) -> None:
     kept, other = add("kept.png", "train", 8), add("other.png", "train", 9)
-    duplicates.mark_duplicates(project=project, groups={kept.pk: [other.pk]})
+    duplicates.replace_duplicate_marks(project=project, groups={kept.pk: [other.pk]})
     pair = find(project, threshold=0.9).pairs.first()
     assert pair is not None
     away = services.set_leaked_image_aside(pair=pair, by=researcher)
@@ -321,15 +321,17 @@ def test_marks_never_point_at_an_image_that_is_not_offered(project: Project, add
         rows = Image.objects.filter(duplicate_of__isnull=False)
         return dict(rows.values_list("pk", "duplicate_of"))
 
-    duplicates.add_duplicates(project=project, retained=a, duplicates=[b])
-    assert duplicates.add_duplicates(project=project, retained=b, duplicates=[c]) == a  # b stands behind a
+    duplicates.add_duplicate_marks(project=project, retained=a, duplicates=[b])
+    assert (
+        duplicates.add_duplicate_marks(project=project, retained=b, duplicates=[c]) == a
+    )  # b stands behind a
     assert marks() == {b: a, c: a}
-    duplicates.add_duplicates(project=project, retained=d, duplicates=[a])  # what followed a follows d
+    duplicates.add_duplicate_marks(project=project, retained=d, duplicates=[a])  # what followed a follows d
     assert marks() == {a: d, b: d, c: d}
     with pytest.raises(Refused, match=r"d.png is the retained photo of its group"):
-        duplicates.add_duplicates(project=project, retained=a, duplicates=[d])
+        duplicates.add_duplicate_marks(project=project, retained=a, duplicates=[d])
     with pytest.raises(Refused, match="is not in this project"):
-        duplicates.add_duplicates(project=project, retained=a, duplicates=[10_000])
+        duplicates.add_duplicate_marks(project=project, retained=a, duplicates=[10_000])
     assert marks() == {a: d, b: d, c: d}
 
 

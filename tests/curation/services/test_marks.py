@@ -22,7 +22,7 @@ from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import Refused
 from hits.services.images import duplicates
-from hits.services.images.duplicates import add_duplicates, mark_duplicates, unmark_duplicate
+from hits.services.images.duplicates import add_duplicate_marks, replace_duplicate_marks, unmark_duplicate
 from hits.services.images.import_image import import_image
 from tests.support.curation.fakes import Colours
 from tests.support.judging.work import Work
@@ -72,21 +72,21 @@ def called_same(first: Image | int, second: Image | int, by: User, verdict: str 
 
 def test_marks_of_images_that_were_not_looked_at_stay(project: Project, keys: list[int]) -> None:
     a, b, c, d, e, f = keys
-    mark_duplicates(project=project, groups={a: [b], c: [d], e: [f]})
-    assert mark_duplicates(project=project, groups={b: [a]}, examined=[a, b, c]) == 1
+    replace_duplicate_marks(project=project, groups={a: [b], c: [d], e: [f]})
+    assert replace_duplicate_marks(project=project, groups={b: [a]}, examined=[a, b, c]) == 1
     assert marks(project) == {a: b, d: c, f: e}
 
 
 def test_duplicates_of_a_photo_follow_it_to_its_new_group(project: Project, keys: list[int]) -> None:
     a, b, c, d, e, f = keys
-    mark_duplicates(project=project, groups={a: [d, e]})  # d and e are of another collection
-    mark_duplicates(project=project, groups={b: [a, c]}, examined=[a, b, c])
+    replace_duplicate_marks(project=project, groups={a: [d, e]})  # d and e are of another collection
+    replace_duplicate_marks(project=project, groups={b: [a, c]}, examined=[a, b, c])
     assert marks(project) == {a: b, c: b, d: b, e: b}
-    mark_duplicates(
+    replace_duplicate_marks(
         project=project, groups={f: [d]}, examined=[d, e, f]
     )  # the reverse: theirs alone are replaced
     assert marks(project) == {a: b, c: b, d: f}
-    mark_duplicates(project=project, groups={}, examined=[a, b, c])
+    replace_duplicate_marks(project=project, groups={}, examined=[a, b, c])
     assert marks(project) == {d: f}
 
 
@@ -94,16 +94,16 @@ def test_a_photo_behind_one_of_another_collection_is_offered_to_the_run_again(
     project: Project, keys: list[int]
 ) -> None:
     a, b, c, d, *_ = keys
-    mark_duplicates(project=project, groups={d: [a, b]})  # d is of another collection
-    mark_duplicates(project=project, groups={a: [c]}, examined=[a, b, c])
+    replace_duplicate_marks(project=project, groups={d: [a, b]})  # d is of another collection
+    replace_duplicate_marks(project=project, groups={a: [c]}, examined=[a, b, c])
     assert marks(project) == {c: a}
 
 
 def test_a_group_must_be_of_images_that_were_looked_at(project: Project, keys: list[int]) -> None:
     a, b, c, *_ = keys
-    mark_duplicates(project=project, groups={a: [b]})
+    replace_duplicate_marks(project=project, groups={a: [b]})
     with pytest.raises(Refused, match=f"image {c} was not examined"):
-        mark_duplicates(project=project, groups={a: [c]}, examined=[a, b])
+        replace_duplicate_marks(project=project, groups={a: [c]}, examined=[a, b])
     assert marks(project) == {b: a}
 
 
@@ -112,9 +112,9 @@ def test_more_images_than_a_statement_holds(
 ) -> None:
     monkeypatch.setattr(duplicates, "UPDATE_BATCH_SIZE", 2)
     a, *others = keys
-    mark_duplicates(project=project, groups={a: others})
+    replace_duplicate_marks(project=project, groups={a: others})
     assert marks(project) == dict.fromkeys(others, a)
-    mark_duplicates(project=project, groups={})
+    replace_duplicate_marks(project=project, groups={})
     assert marks(project) == {}
 
 
@@ -134,10 +134,10 @@ def test_a_kept_photo_that_is_taken_down_meanwhile_hands_its_place_on(
     project: Project, keys: list[int]
 ) -> None:
     a, b, c, d, e, f = keys
-    mark_duplicates(project=project, groups={c: [a]})  # a is of another collection, and the oldest
-    mark_duplicates(project=project, groups={}, examined=[c, d, e, f])
+    replace_duplicate_marks(project=project, groups={c: [a]})  # a is of another collection, and the oldest
+    replace_duplicate_marks(project=project, groups={}, examined=[c, d, e, f])
     take_down(c, d)
-    assert mark_duplicates(project=project, groups={c: [d, e, f]}, examined=[b, c, d, e, f]) == 3
+    assert replace_duplicate_marks(project=project, groups={c: [d, e, f]}, examined=[b, c, d, e, f]) == 3
     assert marks(project) == {a: e, c: e, d: e, f: e}, "the first of the group that stands, not the oldest"
     assert offered_beside(project, keys) == {b, e}
 
@@ -164,20 +164,22 @@ def test_no_photo_of_another_collection_stays_behind_one_that_was_taken_down(
     project: Project, keys: list[int]
 ) -> None:
     a, b, c, d, e, f = keys
-    mark_duplicates(project=project, groups={a: [c, d], b: [e]})  # c, d and e are of another collection
+    replace_duplicate_marks(
+        project=project, groups={a: [c, d], b: [e]}
+    )  # c, d and e are of another collection
     take_down(a, c)
-    mark_duplicates(project=project, groups={f: [b]}, examined=[b, f])
+    replace_duplicate_marks(project=project, groups={f: [b]}, examined=[b, f])
     assert marks(project) == {a: d, c: d, b: f, e: f}
     take_down(b, d, f)
-    mark_duplicates(project=project, groups={}, examined=[])
+    replace_duplicate_marks(project=project, groups={}, examined=[])
     assert offered_beside(project, keys) == {e}
 
 
 def test_group_without_available_photos_frees_its_followers(project: Project, keys: list[int]) -> None:
     a, b, c, d, *_ = keys
-    mark_duplicates(project=project, groups={b: [c, d]})  # c and d are of another collection
+    replace_duplicate_marks(project=project, groups={b: [c, d]})  # c and d are of another collection
     take_down(a, b)
-    mark_duplicates(project=project, groups={a: [b]}, examined=[a, b])
+    replace_duplicate_marks(project=project, groups={a: [b]}, examined=[a, b])
     assert marks(project) == {a: c, b: c, d: c}
 
 
@@ -186,12 +188,12 @@ def test_one_available_photo_of_each_group_is_always_offered(
     project: Project, keys: list[int], seed: int
 ) -> None:
     draw = np.random.default_rng(seed)
-    mark_duplicates(project=project, groups=_drawn_groups(keys, draw))
+    replace_duplicate_marks(project=project, groups=_drawn_groups(keys, draw))
     among = draw.choice(keys, int(draw.integers(2, len(keys) + 1)), replace=False).tolist()
     groups, before = _drawn_groups(among, draw), marks(project)
     gone = set(draw.choice(keys, 3, replace=False).tolist())
     take_down(*gone)
-    mark_duplicates(project=project, groups=groups, examined=among)
+    replace_duplicate_marks(project=project, groups=groups, examined=among)
     after = marks(project)
     assert not set(after.values()) & set(after), "a mark points at a photo that is marked"
     assert not {kept for image, kept in after.items() if image not in gone} & gone, "or was taken down"
@@ -206,9 +208,9 @@ def test_a_later_run_over_one_collection_leaves_a_follower_where_it_is(
     project: Project, keys: list[int]
 ) -> None:
     a, b, c, *_ = keys
-    mark_duplicates(project=project, groups={a: [c]})  # c is of another collection
-    mark_duplicates(project=project, groups={b: [a]}, examined=[a, b])
-    mark_duplicates(project=project, groups={}, examined=[a, b])
+    replace_duplicate_marks(project=project, groups={a: [c]})  # c is of another collection
+    replace_duplicate_marks(project=project, groups={b: [a]}, examined=[a, b])
+    replace_duplicate_marks(project=project, groups={}, examined=[a, b])
     assert marks(project) == {c: b}, "as the manual says"
 
 
@@ -220,7 +222,7 @@ def test_photos_of_one_collection_are_clustered_alone(work: Work, photos: list[I
     near_a, near_d = twin_of(a), twin_of(d)
     of_source(VG, a, b, near_a)
     of_source(VCR, c, d, near_d)
-    mark_duplicates(project=work.project, groups={c.pk: [d.pk], a.pk: [b.pk]})
+    replace_duplicate_marks(project=work.project, groups={c.pk: [d.pk], a.pk: [b.pk]})
     encoder = Colours()
     options = DedupOptions(set_aside=True, clusters=2, keep="first", source="visual_genome")
     found = deduplicate_images(project=work.project, options=options, encoder=encoder)
@@ -338,7 +340,7 @@ def stored(project: Project, groups: Mapping[int, Sequence[int]], among: Collect
 def test_photo_set_aside_by_a_person_stays_aside(project: Project, keys: list[int], researcher: User) -> None:
     a, b, *_ = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, retained=a, duplicates=[b])
+    add_duplicate_marks(project=project, retained=a, duplicates=[b])
     assert stored(project, {}, keys) == MarkCounts(marked=1, set_aside_again=1, marked_though_offered_again=0)
     assert marks(project) == {b: a}
 
@@ -349,7 +351,7 @@ def test_of_a_restored_pair_the_one_in_test_is_kept(
     a, b, c, *_ = keys
     Image.objects.filter(pk=b).update(split="test")
     called_same(a, b, researcher)
-    mark_duplicates(project=project, groups={a: [b]})  # a run's own choice
+    replace_duplicate_marks(project=project, groups={a: [b]})  # a run's own choice
     stored(project, {a: [c]}, keys)
     assert marks(project) == {a: b, c: b}, "what stood behind the one set aside follows it"
 
@@ -360,7 +362,7 @@ def test_groups_that_leave_one_on_offer_are_left_alone(
     a, b, c, *_ = keys
     Image.objects.filter(pk=b).update(split="test")
     called_same(a, b, researcher)
-    add_duplicates(project=project, retained=b, duplicates=[a])
+    add_duplicate_marks(project=project, retained=b, duplicates=[a])
     for groups, left in (({a: [b]}, {b: a}), ({c: [b]}, {b: c}), ({c: [a, b]}, {a: c, b: c})):
         assert stored(project, groups, keys).set_aside_again == 0
         assert marks(project) == left
@@ -376,7 +378,7 @@ def test_a_pair_that_is_not_called_the_same_any_more_is_offered(
     if verdict:
         called_same(a, b, researcher)
         called_same(a, b, researcher, verdict)  # the newest stands
-    add_duplicates(project=project, retained=a, duplicates=[b])
+    add_duplicate_marks(project=project, retained=a, duplicates=[b])
     assert stored(project, {}, keys) == MarkCounts(0, 0, 0)
     assert marks(project) == {}
 
@@ -386,7 +388,7 @@ def test_a_photo_that_was_offered_again_stays_offered_unless_a_cluster_covers_it
 ) -> None:
     a, b, c, d, *_ = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, retained=a, duplicates=[b])
+    add_duplicate_marks(project=project, retained=a, duplicates=[b])
     unmark_duplicate(project=project, image=b)
     assert stored(project, {c: [d]}, keys) == MarkCounts(1, 0, 0)
     assert stored(project, {c: [a]}, keys) == MarkCounts(1, 0, 0)
@@ -402,8 +404,8 @@ def test_a_chain_of_pairs_leaves_one_on_offer(project: Project, keys: list[int],
     a, b, c, *_ = keys
     called_same(a, b, researcher)
     called_same(b, c, researcher)
-    add_duplicates(project=project, retained=a, duplicates=[b])
-    add_duplicates(project=project, retained=b, duplicates=[c])
+    add_duplicate_marks(project=project, retained=a, duplicates=[b])
+    add_duplicate_marks(project=project, retained=b, duplicates=[c])
     assert stored(project, {}, keys).set_aside_again == 2
     assert marks(project) == {b: a, c: a}
 
@@ -415,7 +417,7 @@ def test_a_photo_called_the_same_as_two_is_set_aside_once(
     Image.objects.filter(pk__in=(a, c)).update(split="test")
     for kept in (a, c):
         called_same(kept, b, researcher)
-        add_duplicates(project=project, retained=kept, duplicates=[b])
+        add_duplicate_marks(project=project, retained=kept, duplicates=[b])
     assert stored(project, {}, keys).set_aside_again == 1
     assert marks(project) == {b: a}, "behind the first; of the two others nobody said that they are the same"
 
@@ -425,7 +427,7 @@ def test_a_photo_that_was_taken_down_hides_no_other(
 ) -> None:
     a, b, *others = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, retained=a, duplicates=[b])
+    add_duplicate_marks(project=project, retained=a, duplicates=[b])
     Image.objects.filter(pk=a).update(taken_down_at="2026-01-01T00:00Z")
     stored(project, {}, [b, *others])
     assert marks(project) == {}, "it is the only one of the two that can be shown"
@@ -436,11 +438,11 @@ def test_photo_of_another_collection_keeps_its_mark(
 ) -> None:
     vg, other_vg, vcr, *_ = keys
     called_same(vg, vcr, researcher)
-    add_duplicates(project=project, retained=vg, duplicates=[vcr])
+    add_duplicate_marks(project=project, retained=vg, duplicates=[vcr])
     stored(project, {other_vg: [vg]}, [vg, other_vg])
     assert marks(project) == {vg: other_vg, vcr: other_vg}
     Image.objects.filter(pk=vcr).update(split="test")
-    mark_duplicates(project=project, groups={vcr: [vg]})
+    replace_duplicate_marks(project=project, groups={vcr: [vg]})
     assert stored(project, {}, [vg, other_vg]).set_aside_again == 1
     assert marks(project) == {vg: vcr}, "of this collection, behind a photo of the other"
 
@@ -450,12 +452,12 @@ def test_a_fault_on_the_way_leaves_all_marks_as_they_were(
 ) -> None:
     a, b, c, *_ = keys
     called_same(a, b, researcher)
-    add_duplicates(project=project, retained=a, duplicates=[b])
+    add_duplicate_marks(project=project, retained=a, duplicates=[b])
 
     def broken(**_: Any) -> None:
         raise Refused("no disk")
 
-    monkeypatch.setattr("curation.services.dedup.add_duplicates", broken)
+    monkeypatch.setattr("curation.services.dedup.add_duplicate_marks", broken)
     with pytest.raises(Refused, match="no disk"):
         stored(project, {a: [c]}, keys)
     assert marks(project) == {b: a}
@@ -478,7 +480,7 @@ def test_whatever_stood_before_the_rules_hold(
 def _one_draw(project: Project, keys: list[int], draw: np.random.Generator, by: User) -> int:
     for key in keys:
         Image.objects.filter(pk=key).update(split=str(draw.choice(["train", "val", "test"])))
-    mark_duplicates(project=project, groups=_drawn_groups(keys, draw))
+    replace_duplicate_marks(project=project, groups=_drawn_groups(keys, draw))
     for _ in range(4):
         first, second = draw.choice(keys, 2, replace=False).tolist()
         called_same(first, second, by, str(draw.choice(["same", "same", "different"])))

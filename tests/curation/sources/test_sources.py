@@ -229,12 +229,12 @@ def test_scaling_by_a_third_keeps_edges() -> None:
 
 
 def test_only_the_published_size_fits_unless_copies_are_allowed() -> None:
-    check_size((640, 427), (640, 427), resized=False)
-    check_size((640, 427), (512, 342), resized=True)
+    check_size((640, 427), (640, 427), allow_resized=False)
+    check_size((640, 427), (512, 342), allow_resized=True)
     with pytest.raises(InvalidInput, match=r"640 × 427, the file is 512 × 342; .*allow resized copies"):
-        check_size((640, 427), (512, 342), resized=False)
+        check_size((640, 427), (512, 342), allow_resized=False)
     with pytest.raises(InvalidInput, match="427 × 640"):
-        check_size((640, 427), (427, 640), resized=True)
+        check_size((640, 427), (427, 640), allow_resized=True)
 
 
 # -- Visual Genome

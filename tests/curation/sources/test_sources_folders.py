@@ -196,10 +196,12 @@ def test_vcr_without_annotation_files_is_warned_about(tmp_path: Path) -> None:
 
 
 def test_large_counts_have_thousands_separators() -> None:
-    from curation.sources.visual_genome import split_warning
+    from curation.sources.visual_genome import missing_splits_warning
 
-    assert "all 108,077 images are put into train" in split_warning(VisualGenomeSource("vg"), 108_077)
-    assert "all images are put into train" in split_warning(VisualGenomeSource("vg"))
+    assert "all 108,077 images are put into train" in missing_splits_warning(
+        VisualGenomeSource("vg"), 108_077
+    )
+    assert "all images are put into train" in missing_splits_warning(VisualGenomeSource("vg"))
 
 
 # -- JSON piece by piece

@@ -28,20 +28,20 @@ from curation.texts.words import HEDGE_WORDS, topical_words
 
 def test_copies_are_counted_word_for_word() -> None:
     texts = ["it rained", "it rained", "It rained", "a party", "it rained", "a party", "alone"]
-    found = count_copies(texts, listed=10)
+    found = count_copies(texts, max_listed=10)
     assert (found.texts, found.distinct, found.repeated) == (7, 4, 2)
     assert found.most_frequent == (RepeatedText(0, 3), RepeatedText(3, 2))
-    assert count_copies(texts, listed=1).most_frequent == (RepeatedText(0, 3),)
+    assert count_copies(texts, max_listed=1).most_frequent == (RepeatedText(0, 3),)
 
 
 def test_groups_name_their_members_and_who_stays() -> None:
     labels = np.array([0, 1, 1, 2, 0, 1, 3])
-    groups = largest_groups(labels, np.array([4, 2, 3, 6]), listed=10)
+    groups = largest_groups(labels, np.array([4, 2, 3, 6]), max_listed=10)
     assert groups == (TextGroup(2, (1, 2, 5)), TextGroup(4, (0, 4)))
     assert count_group_sizes(labels) == {1: 2, 2: 1, 3: 1}
-    assert len(largest_groups(labels, np.array([4, 2, 3, 6]), listed=1)) == 1
+    assert len(largest_groups(labels, np.array([4, 2, 3, 6]), max_listed=1)) == 1
     with pytest.raises(InvalidInput, match="keep one text of each cluster"):
-        largest_groups(labels, np.array([4, 2, 3]), listed=10)
+        largest_groups(labels, np.array([4, 2, 3]), max_listed=10)
 
 
 def test_words_that_name_no_topic_are_left_out() -> None:

@@ -165,7 +165,7 @@ class TestBeginning:
         client.force_login(researcher)
         page = squeezed(client.post(self.url(work.project), FORM | {"step": "look"}))
         assert "Is the clue grounded on a person?" in page
-        assert "<b>3</b> of 6 approved pairs will be read, 2 times each" in page
+        assert "<b>3</b> of 6 approved pairs will be labelled, each by 2 readers" in page
         assert not Audit.objects.exists()
         reply = client.post(self.url(work.project), FORM | {"step": "create"})
         audit = Audit.objects.get()

@@ -16,7 +16,7 @@ from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, sto
 from curation.services.versions import create_version, ensure_export_folder, seal_version
 from curation.views import duplicates as curation_views
 from hits.models import Job, Project
-from hits.services.images.duplicates import mark_duplicates
+from hits.services.images.duplicates import replace_duplicate_marks
 from tests.support.judging.work import Work
 from tests.support.pages import squeezed
 
@@ -288,7 +288,7 @@ def test_groups_are_looked_through_by_pages_largest_first(
 ) -> None:
     monkeypatch.setattr(curation_views, "GROUPS_PER_PAGE", 1)
     images = [work.image(seed) for seed in range(6)]
-    mark_duplicates(
+    replace_duplicate_marks(
         project=work.project,
         groups={images[0].pk: [images[1].pk], images[2].pk: [images[3].pk, images[4].pk]},
     )

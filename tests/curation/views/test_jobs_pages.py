@@ -396,7 +396,7 @@ def test_a_round_is_built_from_the_command_line(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ([], "give --project, or a job to --resume"),
+        ([], "give --project, or --resume JOB"),
         (["--project", "PROJECT"], "pairs: none is approved yet"),
         (["--project", "PROJECT", "--size", "1"], "size: a set needs at least two"),
         (["--project", "PROJECT", "--seed", "-2"], "seed: -2 is negative"),

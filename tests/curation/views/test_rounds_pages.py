@@ -172,7 +172,7 @@ def test_refused_launch_shows_error_and_keeps_input(
     short = client.post(url, values | {"step": "launch"})
     page = squeezed(short)
     assert short.status_code == 400
-    assert "Not launched: insufficient funds: $0.90 will be held and the account has $0.89" in page
+    assert "Not launched: insufficient funds: $0.90 will be held, but the account has only $0.89" in page
     for name, value in values.items():
         assert f'name="{name}" value="{value}"' in page
 

@@ -127,7 +127,7 @@ def test_a_phone_reads_by_touch(
         page.get_by_text("No", exact=True).tap()
         page.get_by_role("button", name="Save and next").tap()
     heading(page, "No pair is waiting for you")
-    page.get_by_text("You read 6 of 6 pairs").wait_for()
+    page.get_by_text("You labelled 6 of 6 pairs").wait_for()
     assert stored_answers() == [{"person": "no"}] * 6
 
 
@@ -137,7 +137,9 @@ def test_without_a_script_it_is_a_plain_form(
     page = open_page(java_script_enabled=False)
     sign_in(page, "rosa")
     page.goto(f"{audit_url}read/")
-    page.get_by_text("Answer this only if your answer above requires it.").wait_for()
+    page.get_by_text(
+        "Skip this question if your answer to an earlier question makes it unnecessary."
+    ).wait_for()
     page.get_by_role("radio", name="Yes").check()
     page.get_by_role("button", name="Save and next").click()
     page.get_by_text("1 question to answer").wait_for()

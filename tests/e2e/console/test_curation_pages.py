@@ -14,7 +14,7 @@ from curation.services import comparison as services
 from curation.services.dedup import DedupOptions, store_preview
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Image, Job, Project
-from hits.services.images.duplicates import mark_duplicates
+from hits.services.images.duplicates import replace_duplicate_marks
 from hits.services.images.import_image import import_image
 from hits.services.jobs import jobs
 from tests.support.axe import check_page, check_sizes
@@ -42,7 +42,7 @@ def photos(work: Work) -> list[Image]:
         import_image(project=work.project, name=f"shore-{width}.jpg", data=plain_photo(width, height))[0]
         for width, height in sizes
     ]
-    mark_duplicates(project=work.project, groups={found[0].pk: [image.pk for image in found[2:]]})
+    replace_duplicate_marks(project=work.project, groups={found[0].pk: [image.pk for image in found[2:]]})
     return found
 
 
@@ -117,7 +117,7 @@ def test_a_preview_is_set_aside_and_undone(
     photos: list[Image], open_page: OpenPage, sign_in: Any, researcher: User
 ) -> None:
     project, keys = photos[0].project, [image.pk for image in photos]
-    mark_duplicates(project=project, groups={})
+    replace_duplicate_marks(project=project, groups={})
     groups = [
         {"kept": keys[0], "members": keys[2:3], "pair": [keys[0], keys[2]], "cosine": 0.91},
         {"kept": keys[1], "members": keys[3:], "pair": [keys[1], keys[3]], "cosine": 0.885},

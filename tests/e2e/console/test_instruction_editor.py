@@ -95,7 +95,7 @@ def test_what_somebody_else_published_meanwhile_is_shown_and_the_text_is_kept(
         by=admin,
     )
     page.get_by_role("button", name="Publish version 1").click()
-    page.get_by_role("heading", name=re.compile("ada published version 1 meanwhile")).wait_for()
+    page.get_by_role("heading", name=re.compile("ada published version 1 while you edited")).wait_for()
     assert page.input_value("[name=body]").strip() == "Mine."
     page.frame_locator("#preview").get_by_text("Mine.").wait_for()
     page.get_by_role("button", name="Publish version 2").click()

@@ -43,7 +43,7 @@ def test_trainers_answer_is_on_the_work_page_until_it_is_read(
         remarks=[remark],
         by=researcher,
     )
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     with translation.override(locale[:2]):
         subject = translation.gettext(notices.TRAINER_RETRY)
     page = open_page(width, 844, locale=locale)

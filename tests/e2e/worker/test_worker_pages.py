@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from curation.models import Pair
-from hits.domain.states import Verdict, WorkerAction
+from hits.domain.states import ReviewVerdict, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.marketplace.models import HITType
@@ -52,8 +52,8 @@ def busy(site: str, project: Project, make_image: MakeImage) -> market.Accepted:
     market.work(second, worker)
     done, bad = sorted(collected(batch), key=lambda row: row.hit_id)
     for row, verdict, words in (
-        (done, Verdict.APPROVE, ""),
-        (bad, Verdict.REJECT, "Box each clue by itself."),
+        (done, ReviewVerdict.APPROVE, ""),
+        (bad, ReviewVerdict.REJECT, "Box each clue by itself."),
     ):
         decision = review.decide_assignment(assignment=row, verdict=verdict, by=None, feedback=words)
         review.settle_decision(decision=decision, marketplace=marketplace())

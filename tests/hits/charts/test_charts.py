@@ -11,10 +11,16 @@ from hypothesis import strategies as st
 
 from hits.charts.chart import Chart, PlotArea, Table
 from hits.charts.coefficients import coefficient_axis, coefficient_strip, heat_table
-from hits.charts.flows import FlowSide, flow_chart
+from hits.charts.flows import FlowSide, flow_chart_and_undrawn_count
 from hits.charts.histograms import bar_chart, histogram, overlaid_histograms
 from hits.charts.pay import PayPoint, pay_chart, pay_histogram, pay_ranges
-from hits.charts.scale import Scale, decimal_text, scale_over, scale_with_round_quarters, spread_labels
+from hits.charts.scale import (
+    Scale,
+    decimal_text,
+    scale_over,
+    scale_with_round_quarters,
+    spread_label_positions,
+)
 from hits.charts.strips import share_strip, stacked_strip
 from hits.domain.binning import bin_counts, next_round_number
 from hits.domain.money.pay import rate_spread
@@ -48,7 +54,7 @@ def test_quarter_scale_has_whole_units_and_reaches_the_value(value: float, unit:
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
 def test_spread_labels_never_overlap(positions: list[float]) -> None:
-    placed = spread_labels(positions, top=0, bottom=100)
+    placed = spread_label_positions(positions, top=0, bottom=100)
     assert all(lower - upper >= 14.99 for upper, lower in pairwise(sorted(placed)))
     assert max(placed) <= max(100, 15 * (len(positions) - 1)) + 0.01
 
@@ -59,8 +65,10 @@ def test_decimals_has_a_real_minus_sign() -> None:
 
 
 def test_pay_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
-    assert pay_chart([PayPoint("1", 1500)], target=1500, by="submission") is None
-    chart = pay_chart([PayPoint("14 Nov", 1160, 1590), PayPoint("15 Nov", 1530, 1540)], target=1500, by="day")
+    assert pay_chart([PayPoint("1", 1500)], target=1500, x_unit="submission") is None
+    chart = pay_chart(
+        [PayPoint("14 Nov", 1160, 1590), PayPoint("15 Nov", 1530, 1540)], target=1500, x_unit="day"
+    )
     assert chart is not None
     assert [tick.text for tick in chart.y_ticks] == ["0", "5", "10", "15", "20"]
     assert chart.y_ticks[0].position == chart.plot_bottom == "164.0"
@@ -75,7 +83,7 @@ def test_pay_chart_stands_on_zero_and_keeps_its_labels_apart() -> None:
 
 def test_pay_chart_writes_each_day_once() -> None:
     points = [PayPoint(day, 1500) for day in ["26 Nov"] * 6 + ["27 Nov"] * 2]
-    chart = pay_chart(points, target=1500, by="submission")
+    chart = pay_chart(points, target=1500, x_unit="submission")
     assert chart is not None
     assert [(tick.text, tick.position) for tick in chart.x_ticks] == [
         ("26 Nov", "0.00%"),
@@ -85,7 +93,7 @@ def test_pay_chart_writes_each_day_once() -> None:
 
 def test_pay_chart_labels_points_beyond_the_axis() -> None:
     points = [PayPoint("1", 1_400), PayPoint("2", 198_000), PayPoint("3", 1_600), PayPoint("4", 190_000)]
-    chart = pay_chart(points, target=1500, by="submission")
+    chart = pay_chart(points, target=1500, x_unit="submission")
     assert chart is not None
     assert [tick.text for tick in chart.y_ticks] == ["0", "5", "10", "15", "20"]
     beyond = [label for label in chart.labels if label.text.startswith("▲")]
@@ -93,7 +101,7 @@ def test_pay_chart_labels_points_beyond_the_axis() -> None:
     assert {"Latest $1,900", "Target $15.00"} <= set(label_texts(chart))
     assert "▲" in chart.note
     crowded = [PayPoint(str(n), 190_000 if 10 < n < 14 else 1_500) for n in range(100)]
-    chart = pay_chart(crowded, target=1500, by="submission")
+    chart = pay_chart(crowded, target=1500, x_unit="submission")
     assert chart is not None
     found = [text for text in label_texts(chart) if text.startswith("▲")]
     assert found == ["▲ $1,900", "▲", "▲"], "figures do not lie upon one another"
@@ -261,7 +269,7 @@ def test_heat_table_shades_by_the_largest_cell() -> None:
 
 def test_flow_chart_has_a_node_for_each_group_and_ribbons_as_high_as_their_counts() -> None:
     counts = [[3, 1], [0, 4]]
-    chart, undrawn = flow_chart(
+    chart, undrawn = flow_chart_and_undrawn_count(
         counts,
         FlowSide([["rain", "wet"], ["sun"]], "pairs"),
         FlowSide([["storm"], ["heat"]], "pairs"),

@@ -74,9 +74,13 @@ def test_check_pace_fails_below_a_third_of_expected_time() -> None:
 
 
 def test_approval_cost_has_a_fee_on_each_payment() -> None:
-    paid = approval_cost(reward_cents=110, bonus_each_cents=15, items=1, max_assignments=1, fees=AMAZON_FEES)
+    paid = approval_cost(
+        reward_cents=110, bonus_each_cents=15, bonus_items=1, max_assignments=1, fees=AMAZON_FEES
+    )
     assert (paid.bonus_cents, paid.fee_cents, paid.total_cents) == (15, 25, 150)
-    free = approval_cost(reward_cents=110, bonus_each_cents=15, items=0, max_assignments=1, fees=LOCAL_FEES)
+    free = approval_cost(
+        reward_cents=110, bonus_each_cents=15, bonus_items=0, max_assignments=1, fees=LOCAL_FEES
+    )
     assert (free.bonus_cents, free.total_cents) == (0, 110)
 
 

@@ -129,7 +129,7 @@ def test_missing_database_error_is_one_line(
     with connection.cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} RENAME TO away")
     try:
-        assert "the database is not set up yet: make setup" in _refused(*command)
+        assert "the database is not set up yet; run make setup" in _refused(*command)
     finally:
         with connection.cursor() as cursor:
             cursor.execute(f"ALTER TABLE away RENAME TO {table}")

@@ -136,7 +136,7 @@ def test_command_resumes_only_its_own_jobs(trouble: list[BaseException]) -> None
     foreign = f"--resume {whole.pk}: the job belongs to another command (Count, hits.test_count_by_parts); "
     with pytest.raises(CommandError) as raised:
         _call(Count(), resume=whole.pk)
-    assert str(raised.value) == f"{foreign}resume it with that"
+    assert str(raised.value) == f"{foreign}resume it with that command"
     assert raised.value.returncode == 2
     with pytest.raises(CommandError, match=r"another command \(One, hits.test_count\)"):
         _call(CountByParts(), resume=part.pk)

@@ -317,7 +317,7 @@ class TestBlocks:
         assert "Abduction lab has given you no new work since" in listed
         assert "“Copied answers”." in listed
         assert "<iframe" not in page(client, f"/work/groups/{hit['HITTypeId']}/preview")
-        assert "No new work from" in page(client, "/work/qualifications")
+        assert "Requesters who give you no new work" in page(client, "/work/qualifications")
         assert accept(worker, free)
         form = {"assignmentId": slot.assignment_id, "answer": "x"}
         receipt = Client().post(f"/a/{secret_of(worker, slot)}/mturk/externalSubmit", form)

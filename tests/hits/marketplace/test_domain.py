@@ -211,11 +211,11 @@ class TestAnswerXml:
     )
     @given(st.lists(st.tuples(st.one_of(st.text(min_size=1, max_size=2), RESERVED), st.text()), min_size=1))
     def test_any_form_reads_back_as_cleaned(self, fields: list[tuple[str, str]]) -> None:
-        usable = [(name, value) for name, value in fields if answer_xml.clean_text(name)]
+        usable = [(name, value) for name, value in fields if answer_xml.clean_xml_text(name)]
         clean: dict[str, str] = {}
         for name, value in usable:
             if name not in answer_xml.RESERVED_FIELDS:
-                key, text = answer_xml.clean_text(name), answer_xml.clean_text(value)
+                key, text = answer_xml.clean_xml_text(name), answer_xml.clean_xml_text(value)
                 clean[key] = f"{clean[key]}|{text}" if key in clean else text
         if not clean:
             with pytest.raises(answer_xml.AnswerError):

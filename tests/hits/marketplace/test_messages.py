@@ -133,7 +133,7 @@ def test_too_long_or_empty_message_is_refused_and_not_sent(
 
 def test_client_reports_unreached_workers_beyond_100(transactional_db: None, worker: Worker) -> None:
     port: BotoMarketplace = marketplace()
-    port.grant(port.create_qualification_type("Trained", "d"), worker.worker_id, 1)
+    port.grant(port.get_or_create_qualification_type("Trained", "d"), worker.worker_id, 1)
     names = [f"A{n}B" for n in range(120)] + [worker.worker_id]
     missed = port.notify(names, "Subject", "Text")
     assert missed == dict.fromkeys(names[:-1], "This worker does not exist.")

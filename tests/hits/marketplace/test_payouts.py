@@ -265,7 +265,7 @@ def test_correction_adds_entry_with_reason(
     assert payout.amount_cents == 110
     page = browser(worker).get("/work/earnings").content.decode()
     assert "Only 0.80 was sent" in page
-    assert "corrected by $0.20" in page
+    assert "correction: $0.20" in page
     assert find_unbalanced_requesters() == []
 
 

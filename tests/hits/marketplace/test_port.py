@@ -22,16 +22,16 @@ def port(transactional_db: None) -> BotoMarketplace:
 
 def test_type_is_created_once_and_found_by_exact_name(port: BotoMarketplace) -> None:
     assert port.find_qualification_type("Trained") is None
-    made = port.create_qualification_type("Trained", "Finish the round.")
-    port.create_qualification_type("Trained 2", "Finish the second round.")
-    assert port.create_qualification_type("Trained", "Another text.") == made
+    made = port.get_or_create_qualification_type("Trained", "Finish the round.")
+    port.get_or_create_qualification_type("Trained 2", "Finish the second round.")
+    assert port.get_or_create_qualification_type("Trained", "Another text.") == made
     assert port.find_qualification_type("Trained") == made
     assert port.find_qualification_type("trained") is None
     assert MADE.count() == 2
 
 
 def test_type_beyond_first_page_is_found(port: BotoMarketplace) -> None:
-    first = port.create_qualification_type("First", "d")
+    first = port.get_or_create_qualification_type("First", "d")
     owner = MADE.get().requester
     now = MADE.get().created_at
     QualificationType.objects.bulk_create(
@@ -42,7 +42,7 @@ def test_type_beyond_first_page_is_found(port: BotoMarketplace) -> None:
 
 
 def test_grant_holders_and_revoke(port: BotoMarketplace, workers: list[Worker]) -> None:
-    trained = port.create_qualification_type("Trained", "d")
+    trained = port.get_or_create_qualification_type("Trained", "d")
     for value, person in enumerate(workers):
         port.grant(trained, person.worker_id, value)
     port.grant(trained, workers[0].worker_id, 7)
@@ -53,12 +53,12 @@ def test_grant_holders_and_revoke(port: BotoMarketplace, workers: list[Worker]) 
 
 
 def test_revoking_qualification_never_held_is_no_error(port: BotoMarketplace, worker: Worker) -> None:
-    port.revoke(port.create_qualification_type("Trained", "d"), worker.worker_id, "")
+    port.revoke(port.get_or_create_qualification_type("Trained", "d"), worker.worker_id, "")
     assert not Qualification.objects.exists()
 
 
 def test_missing_type_or_worker_is_reported(port: BotoMarketplace, worker: Worker) -> None:
-    trained = port.create_qualification_type("Trained", "d")
+    trained = port.get_or_create_qualification_type("Trained", "d")
     calls: list[Any] = [
         lambda: port.grant(trained, NOBODY, 1),
         lambda: port.revoke(trained, NOBODY, "r"),
@@ -83,7 +83,7 @@ def test_block_and_unblock(port: BotoMarketplace, worker: Worker, other: Worker)
 
 
 def test_requirements_round_trip_through_api(port: BotoMarketplace) -> None:
-    trained = port.create_qualification_type("Trained", "d")
+    trained = port.get_or_create_qualification_type("Trained", "d")
     asked = (
         Requirement(trained, Comparator.GREATER_THAN_OR_EQUAL_TO, (2,), guards=GuardedActions.DISCOVER),
         Requirement(LOCALE, Comparator.IN, locales=("US", "CA")),

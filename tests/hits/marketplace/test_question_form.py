@@ -353,16 +353,19 @@ def test_media_urls_must_be_https() -> None:
     )
 )
 def test_answers_come_back_from_their_xml(rows: list[Any]) -> None:
-    from hits.domain.mturk_formats.answer_xml import clean_text
+    from hits.domain.mturk_formats.answer_xml import clean_xml_text
 
     answers = [
-        FormAnswer(clean_text(name), None if text is None else clean_text(text), (), None)
+        FormAnswer(clean_xml_text(name), None if text is None else clean_xml_text(text), (), None)
         if text is not None
         else FormAnswer(
-            clean_text(name), None, tuple(map(clean_text, chosen)), clean_text(other or "") or None
+            clean_xml_text(name),
+            None,
+            tuple(map(clean_xml_text, chosen)),
+            clean_xml_text(other or "") or None,
         )
         for name, chosen, other, text in rows
-        if clean_text(name)
+        if clean_xml_text(name)
     ]
     found = parse_form_answer(build_form_answer(answers))
     assert [row.value for row in found] == [row.value for row in answers]

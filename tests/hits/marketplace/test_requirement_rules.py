@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hits.domain.workers.countries import COUNTRIES, country_name, is_country, list_countries_by_name
+from hits.domain.workers.countries import COUNTRIES, country_name_or_code, is_country, list_countries_by_name
 from hits.domain.workers.requirements import (
     COUNTRY_COMPARATORS,
     HOLDING_COMPARATORS,
@@ -181,6 +181,6 @@ def test_country_list_has_249_iso_codes() -> None:
     assert is_country("US")
     assert not is_country("us")
     assert not is_country("XX")
-    assert country_name("CI") == "Côte d’Ivoire"
+    assert country_name_or_code("CI") == "Côte d’Ivoire"
     names = [name for _, name in list_countries_by_name()]
     assert names.index("Åland Islands") < names.index("Albania") < names.index("Zimbabwe")

@@ -17,8 +17,8 @@ from django.utils import timezone
 
 from hits import registry
 from hits.domain.mturk_formats.notification_events import EventDocument, MarketEvent
-from hits.domain.states import Verdict
-from hits.domain.units.arms import next_arm, start_arm
+from hits.domain.states import ReviewVerdict
+from hits.domain.units.arms import first_arm, least_used_arm
 from hits.marketplace.models import Assignment as Slot
 from hits.marketplace.models import Clock, Outcome
 from hits.marketplace.services import attempts, lifecycle
@@ -78,16 +78,16 @@ def test_next_arm_matches_worked_example(number: int) -> None:
         if event == "return":
             del live[worker]
             continue
-        live.setdefault(worker, next_arm(live.values(), unit["key"], 2))
+        live.setdefault(worker, least_used_arm(live.values(), unit["key"], 2))
         given.append([worker, live[worker]])
     assert given == expected
 
 
-def test_next_arm_breaks_ties_from_the_start_arm() -> None:
-    start = start_arm("words-1", 3)
-    assert next_arm([], "words-1", 3) == start
-    assert next_arm([start], "words-1", 3) == (start + 1) % 3
-    assert next_arm([start, (start + 1) % 3], "words-1", 3) == (start + 2) % 3
+def test_least_used_arm_breaks_ties_from_the_first_arm() -> None:
+    start = first_arm("words-1", 3)
+    assert least_used_arm([], "words-1", 3) == start
+    assert least_used_arm([start], "words-1", 3) == (start + 1) % 3
+    assert least_used_arm([start, (start + 1) % 3], "words-1", 3) == (start + 2) % 3
 
 
 # A day on the marketplace
@@ -301,7 +301,7 @@ def test_rejected_work_frees_its_order(project: Project) -> None:
     submit_task(task, key)
     (row,) = collected(batch)
     decision = review.decide_assignment(
-        assignment=row, verdict=Verdict.REJECT, by=None, feedback="Not one of the words."
+        assignment=row, verdict=ReviewVerdict.REJECT, by=None, feedback="Not one of the words."
     )
     review.settle_decision(decision=decision, marketplace=marketplace())
     collected(batch)
@@ -333,7 +333,7 @@ def test_worker_cannot_reopen_single_attempt_unit(project: Project, settings: An
     task, key = taken(batch, "wilma")
     submit.open_attempt(key)
     attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
-    with pytest.raises(MarketRefused, match="You have seen this one before"):
+    with pytest.raises(MarketRefused, match="You have seen this item before"):
         market.accept(task.hit, task.worker)
     settings.MARKETPLACE_ACCEPT_CHECK = (
         "tests.support.market.asks_nobody"  # as on a marketplace that does not ask
@@ -365,7 +365,7 @@ def test_page_waits_for_its_order_and_preview_shows_the_first(project: Project, 
     preview = client.get(
         reverse("hit-page", args=[key.unit]) + "?assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE", HTTP_HOST=host
     )
-    start = start_arm("words-0", 3)
+    start = first_arm("words-0", 3)
     ordered = ["rain", "wind", "snow 0"]
     listed = "".join(f"<li>{word}</li>" for word in ordered[start:] + ordered[:start])
     assert listed in preview.content.decode()

@@ -78,11 +78,11 @@ def test_redundancy_of_twelve_is_split_and_no_worker_repeats(project: Project, m
     assert (nine.max_assignments, three.max_assignments) == (9, 3)
     worker = market.market_worker()
     first = market.accept(nine, worker)
-    with pytest.raises(MarketRefused, match="You have already accepted this one in another task"):
+    with pytest.raises(MarketRefused, match="You have already accepted this item in another task"):
         market.accept(three, worker)
     market.submit_form(first, store(_key(first), observations()))
     collected(nine.unit.batch)
-    with pytest.raises(MarketRefused, match="You have done this one in another task"):
+    with pytest.raises(MarketRefused, match="You have already worked on this item in another task"):
         market.accept(three, worker)
     assert Attempt.objects.count() == 1
     submit.open_attempt(_key(market.accept(three, market.market_worker("somebody else"))))
@@ -125,7 +125,7 @@ def test_same_unit_in_another_batch_follows_the_unit_scope(
         assert _page(task).status_code == 200
         submit.open_attempt(_key(task))
     else:
-        with pytest.raises(MarketRefused, match="You have done this one"):
+        with pytest.raises(MarketRefused, match="You have already worked on this item"):
             market.accept(same, worker)
 
 
@@ -196,7 +196,7 @@ def test_accept_from_group_skips_done_units(project: Project, make_image: MakeIm
         market.submit_form(task, store(_key(task), observations(salt=str(hit.pk))))
         units.add(hit.unit_id)
     assert len(units) == 2
-    with pytest.raises(MarketRefused, match="You have already accepted this one"):
+    with pytest.raises(MarketRefused, match="You have already accepted this item"):
         market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
 
 

@@ -158,7 +158,7 @@ def test_rates_are_equal_before_and_after_a_decision(measured: Batch, project: P
 def test_rejected_work_is_not_measured(measured: Batch) -> None:
     slowest = collected(measured)[-1]
     decision = review.decide_assignment(
-        assignment=slowest, verdict=review.Verdict.REJECT, by=None, feedback="Empty."
+        assignment=slowest, verdict=review.ReviewVerdict.REJECT, by=None, feedback="Empty."
     )
     assert len(pay.measured_work(measured)) == 3, "decided, and not carried out yet"
     review.settle_decision(decision=decision, marketplace=marketplace())
@@ -183,7 +183,7 @@ def test_pay_card_is_cached_until_something_changes(measured: Batch, monkeypatch
     assert asked() > 2, "one is paid"
     assert asked() == 2
     decision = review.decide_assignment(
-        assignment=second, verdict=review.Verdict.REJECT, by=None, feedback="Empty."
+        assignment=second, verdict=review.ReviewVerdict.REJECT, by=None, feedback="Empty."
     )
     review.settle_decision(decision=decision, marketplace=marketplace())
     assert asked() > 2, "one is rejected"

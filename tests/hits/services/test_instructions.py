@@ -127,7 +127,7 @@ def test_conflicting_publication_keeps_the_text_and_shows_the_difference(
     reply = staff_client.post(editor_url(project), form_of(mine))
     page = squeezed(reply)
     assert reply.status_code == 409
-    assert "ada published version 1 meanwhile" in page
+    assert "ada published version 1 while you edited" in page
     assert "> Mine.</textarea>" in page
     assert "<del>Theirs.</del>" in page
     assert "<ins>Mine.</ins>" in page

@@ -68,7 +68,7 @@ def test_projects_page_names_administrators_to_researchers(client: Client, resea
     client.force_login(researcher)
     page = client.get(reverse("projects")).content.decode()
     assert reverse("project-new") not in page
-    assert "Only server administrators create projects" in page
+    assert "Only server administrators can create a project" in page
 
 
 @pytest.mark.parametrize(

@@ -292,7 +292,7 @@ def test_batch_page_sums_waiting_payouts_without_loading_assignments(
         approval_cost(
             reward_cents=batch.reward_cents,
             bonus_each_cents=bonus_cents,
-            items=1,
+            bonus_items=1,
             max_assignments=row.hit.max_assignments,
             fees=batch.fees,
         ).total_cents

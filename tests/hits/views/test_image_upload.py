@@ -106,7 +106,7 @@ def test_manifest_is_returned_by_file_name(check: Any) -> None:
     ("text", "why"),
     [
         ("file,credit\na.jpg,x\na.jpg,y\n", "row 3, column file: a.jpg is named in row 2 already"),
-        ("name,credit\na.jpg,x\n", "has no column file"),
+        ("name,credit\na.jpg,x\n", "has no column “file”"),
         ("file,colour\na.jpg,x\n", "unknown column 'colour'"),
         ("file,split\na.jpg,holdout\n", "row 2, column split: 'holdout' is unknown"),
         ("file,credit\na.jpg\n", "row 2 has 1 values, the header has 2"),

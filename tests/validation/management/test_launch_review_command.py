@@ -72,7 +72,7 @@ def test_strata_with_quality_checks(project: Project, pairs: list[Pair]) -> None
         (["--gold", "60"], "--gold: use 0 to 50 percent of the round"),
         (["--gold", "5"], "gold"),
         (["--redundancy", "101"], "workers per item: use 1 to 100"),
-        (["--max-redundancy", "5"], "--max-redundancy and --ask-budget-cents are required together"),
+        (["--max-redundancy", "5"], "--max-redundancy and --ask-budget-cents: give both or neither"),
         (
             ["--max-redundancy", "3", "--ask-budget-cents", "80"],
             "workers per item: the maximum has to be above 3",

@@ -53,7 +53,7 @@ def page(worker: MarketWorker, path: str) -> str:
 
 
 def settle() -> outbox.SettleCounts:
-    return outbox.settle_outstanding(
+    return outbox.settle_outstanding_calls(
         marketplace=marketplace(), calls=outbox.orphaned_calls(marketplace().environment.name)
     )
 
@@ -130,4 +130,4 @@ def test_the_result_of_a_qualification_task_is_planned_with_its_reason(
 
 def test_subjects_and_the_longest_text_are_within_mechanical_turks_limits() -> None:
     assert max(map(len, notices.FIXED_SUBJECTS)) <= 200
-    assert len(notices.join_paragraphs("n" * 120, "", "r" * 9000)) == notices.MAX_TEXT
+    assert len(notices.join_and_cut_paragraphs("n" * 120, "", "r" * 9000)) == notices.MAX_TEXT

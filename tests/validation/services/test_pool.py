@@ -138,7 +138,7 @@ def _assignments(batch: Batch) -> list[Assignment]:
 
 
 def tasks_settle() -> None:
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     qualifications.settle_outstanding_decisions(marketplace=marketplace())
 
 

@@ -123,7 +123,7 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     _, (again, *_) = launched_review(work, pairs)
     assert again.unit.key == first.unit.key
     (reason,), _ = acceptance_refusals(worker_id="J1", hit_id=str(again.hit_id), taken_hit_ids=[])
-    assert "You have done this one" in reason
+    assert "You have already worked on this item" in reason
     assert acceptance_refusals(worker_id="J2", hit_id=str(again.hit_id), taken_hit_ids=[]) == ([], False)
     work.answered(again, "J2", review())
     assert pair_tallies(project=work.project)[first.unit.key].judge_count == 2
@@ -162,7 +162,7 @@ def test_judges_over_several_tasks_of_a_unit_count_together_and_nobody_twice(wor
         work.answered(nine, f"J{number}", ratings(nine, 2))
     assert not is_fully_judged(batch=batch)
     (reason,), _ = acceptance_refusals(worker_id="J0", hit_id=str(three.hit_id), taken_hit_ids=[])
-    assert "You have done this one in another task" in reason
+    assert "You have already worked on this item in another task" in reason
     for number in range(9, 12):
         work.answered(three, f"J{number}", ratings(three, 3))
     found = likert_judgments(batch=batch)["1"]

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, Verdict, WorkerAction
+from hits.domain.states import AssignmentStatus, ReviewVerdict, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.marketplace.errors import ActionRefused as MarketRefused
@@ -236,7 +236,7 @@ def test_rejected_work_does_not_exclude_the_worker(
     work(hits_of(batch)[0], wilma)
     (assignment,) = collected(batch)
     decision = review.decide_assignment(
-        assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+        assignment=assignment, verdict=ReviewVerdict.REJECT, by=None, feedback="No box fits."
     )
     review.settle_decision(decision=decision, marketplace=marketplace())
     assert current_status(worker, project).status is WorkerStatus.ACTIVE

@@ -312,4 +312,4 @@ def test_worker_page_before_a_report_has_no_evidence(
     client.force_login(researcher)
     judge = Worker.objects.get(worker_id="J")
     page = client.get(reverse("worker-detail", args=[project.slug, judge.pk])).content.decode()
-    assert "No evidence yet. It comes from judgments" in page
+    assert "No evidence yet. Evidence comes from judgments" in page

@@ -158,7 +158,7 @@ def test_refused_round_shows_reason_and_keeps_input(client: Client, work: Work, 
     short = client.post(url, VALUES | {"step": "launch"})
     page = squeezed(short)
     assert short.status_code == 400
-    assert "Not launched: insufficient funds: $2.40 will be held and the account has $2.39" in page
+    assert "Not launched: insufficient funds: $2.40 will be held, but the account has only $2.39" in page
     assert 'value="launch"' not in page
     for name, value in VALUES.items():
         assert f'name="{name}" value="{value}"' in page

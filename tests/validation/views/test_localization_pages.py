@@ -114,7 +114,7 @@ def test_refused_round_shows_reason_and_keeps_input(
     short = client.post(url, VALUES | {"step": "launch"})
     assert short.status_code == 400
     page = squeezed(short)
-    assert "$3.00 will be held and the account has $2.99" in page
+    assert "$3.00 will be held, but the account has only $2.99" in page
     for name, value in VALUES.items():
         assert f'name="{name}" value="{value}"' in page
 

@@ -244,7 +244,7 @@ def test_refused_round_shows_reason_and_keeps_input(
     page = squeezed(short)
     most, less = format_dollars(cents), format_dollars(cents - 1)
     assert short.status_code == 400
-    assert f"Not launched: insufficient funds: {most} will be held and the account has {less}" in page
+    assert f"Not launched: insufficient funds: {most} will be held, but the account has only {less}" in page
     assert 'value="launch"' not in page
     assert f'name="name" value="{values["name"]}"' in page
     assert page.count('name="photos"') == len(images)
@@ -347,7 +347,7 @@ def test_round_page_shows_progress_agreement_and_pay(
     assert "0 of 9 graded" in page
     assert "94.4% <small>of 18</small>" in page
     assert "Answer 2 and pay $4.00" in page
-    assert '<b class="num">1</b> pair was graded differently' in page
+    assert 'The graders disagree on <b class="num">1</b> pair.' in page
     assert str(first.attempt.worker.worker_id) not in re.findall(r">(\w)<", page)
     reply = client.post(reverse("answer-applicants", args=[work.project.slug, found.pk]), follow=True)
     job = Job.objects.get(task="validation.answer_applicants")

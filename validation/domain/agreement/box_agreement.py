@@ -36,7 +36,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class BoxRating:
+class DrawnRegion:
     """One person's region for one unit (an observation, or an image)."""
 
     unit: Hashable
@@ -120,7 +120,7 @@ def region_iou(first: Region, second: Region) -> float:
 
 
 def box_agreement(
-    ratings: Sequence[BoxRating],
+    ratings: Sequence[DrawnRegion],
     *,
     rng: np.random.Generator,
     replicates: int = 1000,
@@ -202,7 +202,7 @@ class _RegionDistances:
     """The terms of alpha: the distances within each unit, and the mean distance of any two regions."""
 
     def __init__(
-        self, ratings: Sequence[BoxRating], rng: np.random.Generator, max_exact_regions: int
+        self, ratings: Sequence[DrawnRegion], rng: np.random.Generator, max_exact_regions: int
     ) -> None:
         by_unit: dict[Hashable, list[int]] = {}
         for index, rating in enumerate(ratings):

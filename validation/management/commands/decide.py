@@ -45,7 +45,7 @@ class Command(DeerstalkerCommand):
             f"{name}: {counts['accept']} accepted, {counts['reject']} rejected, {counts['undecided']} undecided"
             for name, counts in run.counts["dimensions"].items()
         ]
-        unchanged = "" if decided.is_new else ", unchanged since that run"
+        unchanged = "" if decided.is_new else "; the judgments and rules are the same as in that run"
         self.report(options, result, *lines, f"run {run.pk}{unchanged}")
 
 

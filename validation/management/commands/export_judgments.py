@@ -49,5 +49,5 @@ class Command(DeerstalkerCommand):
         }
         mark = " (a rehearsal, not for release)" if project.is_rehearsal else ""
         counts = f"{made.sets} sets, {made.candidates} candidates"
-        left_out = f"{made.left_out} left out, with fewer than two raters"
+        left_out = f"{made.left_out} sets left out because they have fewer than two raters"
         self.report(options, facts, f"{options['out']}{mark}: {counts}; {left_out}")

@@ -46,7 +46,11 @@ class Command(DeerstalkerCommand):
         figures = report.figures
         if type(spec_of(report.kind)).summary is not JudgingSpec.summary:
             self.stdout.write(figures["sentence"] or "No summary: too few judgments.")
-        state = "unchanged since it was computed" if figures.get("unchanged") else "computed now"
+        state = (
+            "the report is unchanged since it was computed"
+            if figures.get("unchanged")
+            else "the report was computed now"
+        )
         self.stdout.write(
             f"{report.judgments} judgments of {figures['items']} items by {figures['raters']} raters, {state}; "
             f"data {report.data_sha256[:16]}"

@@ -81,7 +81,7 @@ class Command(DeerstalkerCommand):
         """Select pairs, launch and publish."""
         project = find_project(options["project"])
         if bool(options["max_redundancy"]) != bool(options["ask_budget_cents"]):
-            raise input_error("--max-redundancy and --ask-budget-cents are required together")
+            raise input_error("--max-redundancy and --ask-budget-cents: give both or neither")
         selection = _selection(options)
         found = find_pairs(project, selection)
         if not found.pairs:

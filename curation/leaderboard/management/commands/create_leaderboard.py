@@ -59,7 +59,7 @@ class Command(JobCommand):
         """Create the leaderboard and return the job that builds its files."""
         names = set(filter(None, (options["name"], options["version"])))
         if not names or not options["title"]:
-            raise input_error("give the version and --title, or a job to --resume")
+            raise input_error("give the version and --title, or --resume JOB")
         if len(names) > 1:
             given = f"--version {options['version']}"
             raise input_error(f"{given}: {options['name']} is given too; give one version")

@@ -26,7 +26,7 @@ class Command(DeerstalkerCommand):
             "--new-key", action="store_true", help="print a new key; the old key stops working"
         )
         actions.add_argument("--activate", action="store_true", help="let the team submit again")
-        actions.add_argument("--deactivate", action="store_true", help="let the team submit no more")
+        actions.add_argument("--deactivate", action="store_true", help="stop the team from submitting")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Add or change the team, and print its new key if it has one."""

@@ -26,7 +26,7 @@ class Command(MarketplaceCommand):
             "--frame-height",
             type=int,
             default=0,
-            help="height in CSS pixels; default 0: the worker site chooses",
+            help="height of the task's frame in CSS pixels; default 0: the worker site chooses it",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -21,7 +21,7 @@ class Command(MarketplaceCommand):
             "--country",
             default="",
             metavar="CODE",
-            help="country code, such as DE; without it the worker enters the country before the first task",
+            help="country code, such as DE; default: the worker enters the country before the first task",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

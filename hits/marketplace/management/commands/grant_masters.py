@@ -19,7 +19,9 @@ class Command(MarketplaceCommand):
         """Declare the command line."""
         super().add_arguments(parser)
         parser.add_argument("worker_id")
-        parser.add_argument("--revoke", metavar="REASON", help="revoke it; the worker reads the reason")
+        parser.add_argument(
+            "--revoke", metavar="REASON", help="revoke the qualification; the worker reads the reason"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Grant or revoke the qualification, and print the result."""

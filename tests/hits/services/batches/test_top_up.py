@@ -235,7 +235,7 @@ def test_stopped_top_up_refuses_untried_calls(
     row, job = decide(batch)
     client.force_login(admin)
     client.post(reverse("job-cancel", args=[job.pk]))
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     assert set(row.calls.values_list("state", flat=True)) == {CallState.REFUSED}
     assert not BonusPayment.objects.filter(reason__startswith="Top-up").exists()
     second, _ = decide(batch)
@@ -367,7 +367,7 @@ def test_top_up_command_prints_plan_and_result(batch: Batch) -> None:
         "dry_run": True,
     }
     with pytest.raises(
-        CommandError, match=r"\$41\.30 was confirmed, and the maximum cost is \$1\.56;"
+        CommandError, match=r"\$41\.30 was confirmed, but the maximum cost is \$1\.56;"
     ) as refused:
         run("--confirm-cents", "4130")  # under the threshold, but not what was meant
     assert refused.value.returncode == 2

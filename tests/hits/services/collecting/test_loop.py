@@ -8,7 +8,7 @@ import pytest
 from django.db import transaction
 
 from curation.models import Pair
-from hits.domain.states import AssignmentStatus, BatchState, HitState, SubmissionMatch, Verdict
+from hits.domain.states import AssignmentStatus, BatchState, HitState, ReviewVerdict, SubmissionMatch
 from hits.models import Assignment, Hit, Image, OutgoingCall, Project
 from hits.models.base import AppendOnlyError
 from hits.mturk.boto import marketplace
@@ -70,7 +70,7 @@ def test_a_rejection_releases_what_was_held(project: Project, make_image: MakeIm
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
     decision = review.decide_assignment(
-        assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+        assignment=assignment, verdict=ReviewVerdict.REJECT, by=None, feedback="No box fits."
     )
     review.settle_decision(decision=decision, marketplace=marketplace())
     assignment.refresh_from_db()
@@ -85,7 +85,7 @@ def test_a_rejection_needs_a_reason(project: Project, make_image: MakeImage) -> 
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
     with pytest.raises(Refused, match="write the reason"):
-        review.decide_assignment(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="  ")
+        review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.REJECT, by=None, feedback="  ")
 
 
 def test_two_reviewers_make_one_decision(project: Project, make_image: MakeImage) -> None:
@@ -93,9 +93,11 @@ def test_two_reviewers_make_one_decision(project: Project, make_image: MakeImage
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker())
     (assignment,) = collected(batch)
-    review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
     with pytest.raises(Conflict):
-        review.decide_assignment(assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="Too late.")
+        review.decide_assignment(
+            assignment=assignment, verdict=ReviewVerdict.REJECT, by=None, feedback="Too late."
+        )
 
 
 def test_publishing_again_creates_nothing(project: Project, make_image: MakeImage) -> None:
@@ -153,7 +155,7 @@ def test_unmatched_assignment_is_classified_and_cannot_be_approved(
     assert assignment.match == match
     assert not Pair.objects.exists()
     with pytest.raises(Refused, match="You cannot approve it here"):
-        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
 
 
 def test_somebody_elses_submission_does_not_match(project: Project, make_image: MakeImage) -> None:
@@ -186,7 +188,7 @@ def test_auto_approval_by_the_clock_reaches_our_ledger_once(project: Project, ma
     assert assignment.status == AssignmentStatus.APPROVED
     assert ledger.sum_entries(batch=batch).reward == 110
     with pytest.raises(Conflict, match="approved already"):
-        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
 
 
 def test_an_approval_whose_reply_was_lost_is_recognised(project: Project, make_image: MakeImage) -> None:
@@ -194,7 +196,7 @@ def test_an_approval_whose_reply_was_lost_is_recognised(project: Project, make_i
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker(), observations(4))
     (assignment,) = collected(batch)
-    decision = review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
     marketplace().approve(assignment.assignment_id, "")  # the call went through; its record did not
     assert review.settle_decision(decision=decision, marketplace=marketplace())
     assert ledger.sum_entries(batch=batch).spent == 110 + 15
@@ -215,7 +217,7 @@ def test_a_bonus_is_not_repeated_after_its_token_died(project: Project, make_ima
     OutgoingCall.objects.filter(pk=call.pk).update(
         state="intent", attempt_at=timezone.now() - timedelta(hours=25)
     )
-    outbox.settle_outstanding(marketplace=marketplace())
+    outbox.settle_outstanding_calls(marketplace=marketplace())
     assert len(list(marketplace().list_bonuses(assignment.assignment_id))) == 1
     assert ledger.sum_entries(batch=batch).bonus == 30
 
@@ -276,7 +278,7 @@ def test_wrong_keys_are_one_clear_refusal(settings: Any) -> None:
 
 
 def test_closing_releases_unused_assignments(project: Project, make_image: MakeImage) -> None:
-    from hits.services.batches.lifecycle import expire_hits, finish_closing, request_close
+    from hits.services.batches.lifecycle import dispose_hits_and_close_if_done, expire_hits, request_close
 
     market.fund(1_000)
     batch = published(project, [make_image(1), make_image(2)], terms=LaunchTerms(redundancy=2))
@@ -287,8 +289,8 @@ def test_closing_releases_unused_assignments(project: Project, make_image: MakeI
     # The first HIT's submission still waits, so only the second is disposed of.
     assert ledger.sum_entries(batch=batch).held == marketplace().get_balance().on_hold_cents == 220
     approve(assignment)
-    assert finish_closing(batch=batch, marketplace=marketplace())
-    assert not finish_closing(batch=batch, marketplace=marketplace())
+    assert dispose_hits_and_close_if_done(batch=batch, marketplace=marketplace())
+    assert not dispose_hits_and_close_if_done(batch=batch, marketplace=marketplace())
     batch.refresh_from_db()
     assert batch.state == BatchState.CLOSED
     sums = ledger.sum_entries(batch=batch)

@@ -9,7 +9,7 @@ from PIL import ImageCms
 
 from hits.models import Image, Project
 from hits.services.errors import BadFile
-from hits.services.images.import_image import decode_image, import_image
+from hits.services.images.import_image import import_image, reencode_image
 from hits.services.images.manifests import import_image_files
 from tests.support.pictures import picture
 
@@ -70,16 +70,16 @@ def test_unusable_pictures_are_refused_by_name(project: Project, name: str, data
 def test_huge_pictures_are_refused_before_they_are_decoded(project: Project, settings) -> None:
     settings.MAX_IMAGE_PIXELS = 64 * 48 - 1
     with pytest.raises(BadFile, match="64 × 48 is too large"):
-        decode_image("a.png", picture(64, 48))
+        reencode_image("a.png", picture(64, 48))
     settings.MAX_IMAGE_BYTES = 10
     with pytest.raises(BadFile, match="is too large; use"):
-        decode_image("a.png", picture())
+        reencode_image("a.png", picture())
 
 
 def test_transparency_becomes_white() -> None:
     buffer = io.BytesIO()
     Pillow.new("RGBA", (4, 4), (0, 0, 0, 0)).save(buffer, "PNG")
-    decoded = decode_image("clear.png", buffer.getvalue())
+    decoded = reencode_image("clear.png", buffer.getvalue())
     with Pillow.open(io.BytesIO(decoded.data)) as served:
         assert served.getpixel((0, 0)) == (255, 255, 255)
 
@@ -90,7 +90,7 @@ def test_phone_jpeg_with_a_preview_keeps_the_photo() -> None:
         Pillow.new("RGB", size, colour) for size, colour in (((64, 48), "red"), ((8, 6), "blue"))
     )
     photo.save(buffer, "MPO", save_all=True, append_images=[preview], quality=95)
-    decoded = decode_image("phone.jpg", buffer.getvalue())
+    decoded = reencode_image("phone.jpg", buffer.getvalue())
     assert (decoded.width, decoded.height, decoded.suffix) == (64, 48, ".jpg")
     assert _colour(decoded.data)[0] > 250
 
@@ -99,7 +99,7 @@ def test_colours_of_a_profile_are_brought_to_srgb() -> None:
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     buffer = io.BytesIO()
     Pillow.new("RGB", (8, 8), (250, 10, 10)).save(buffer, "PNG", icc_profile=_red_is_green(profile))
-    red, green, _ = _colour(decode_image("a.png", buffer.getvalue()).data)
+    red, green, _ = _colour(reencode_image("a.png", buffer.getvalue()).data)
     assert green > 240
     assert red < 30
 
@@ -107,7 +107,7 @@ def test_colours_of_a_profile_are_brought_to_srgb() -> None:
 def test_a_broken_profile_changes_nothing() -> None:
     buffer = io.BytesIO()
     Pillow.new("RGB", (8, 8), (250, 10, 10)).save(buffer, "PNG", icc_profile=b"no profile")
-    assert _colour(decode_image("a.png", buffer.getvalue()).data) == (250, 10, 10)
+    assert _colour(reencode_image("a.png", buffer.getvalue()).data) == (250, 10, 10)
 
 
 def _colour(data: bytes) -> tuple[int, int, int]:
@@ -144,7 +144,7 @@ def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("picture\na.png\n", "row 1 has no column file"),
+        ("picture\na.png\n", "row 1 has no column “file”"),
         ("file,colour\na.png,red\n", "row 1 has the unknown column 'colour'"),
         # The published sample is ragged in just this way: four columns, two values.
         ("width,url,height,file\n346,https://example.org/a\n", "row 2 has 2 values, the header has 4"),
@@ -153,7 +153,7 @@ def test_a_manifest_describes_its_pictures(project: Project, tmp_path: Path) -> 
         ("file\n../a.png\n", "row 2, column file: leaves the manifest's folder"),
         ("file\na.png\nmissing.png\n", r"row 3: missing.png cannot be read"),
         ("file,width,height\na.png,640,480\n", "row 2, columns width and height: 640 × 480 stated"),
-        ("", "row 1 has no column file"),
+        ("", "row 1 has no column “file”"),
     ],
 )
 def test_a_bad_manifest_names_row_and_column_and_writes_nothing(
@@ -173,11 +173,11 @@ def test_empty_folder_is_refused(project: Project, tmp_path: Path) -> None:
 def test_two_pictures_of_one_address_are_refused_by_row(project: Project, tmp_path: Path) -> None:
     """A released row names its image by its address."""
     rows = "file,url\na.png,https://example.org/1\nb.png,https://example.org/1\n"
-    with pytest.raises(BadFile, match=r"row 3, column url: is that of row 2 too"):
+    with pytest.raises(BadFile, match=r"row 3, column url: row 2 has the same url"):
         import_image_files(project=project, path=_manifest(tmp_path, rows))
     assert not Image.objects.exists()
     import_image_files(project=project, path=_manifest(tmp_path, "file,url\na.png,https://example.org/1\n"))
-    with pytest.raises(BadFile, match=r"row 2, column url: is that of the image a\.png too"):
+    with pytest.raises(BadFile, match=r"row 2, column url: the image a\.png has the same url"):
         import_image_files(
             project=project, path=_manifest(tmp_path, "file,url\nb.png,https://example.org/1\n")
         )

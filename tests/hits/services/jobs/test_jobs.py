@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Job
-from hits.selectors.jobs import job_progress
+from hits.selectors.jobs import job_done_and_total
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
@@ -205,7 +205,7 @@ def test_split_job_continues_when_its_last_subjob_is_done(halves: list[str]) -> 
     left, right = job.subjobs.order_by("pk")
     current_app.tasks["hits.test_half"](left.pk)
     job.refresh_from_db()
-    assert (job.state, job_progress(job)) == (JobState.WAITING, (5, 10))
+    assert (job.state, job_done_and_total(job)) == (JobState.WAITING, (5, 10))
     current_app.tasks["hits.test_half"](right.pk)
     job.refresh_from_db()
     assert job.state == JobState.QUEUED  # woken, and taken by the next worker
@@ -285,13 +285,13 @@ def test_a_job_whose_process_died_is_resumed_without_a_worker(halves: list[str])
 
 def test_a_job_that_somebody_works_on_is_not_resumed(halves: list[str]) -> None:
     job = _whole()
-    with jobs.claim_job(job.pk), pytest.raises(Conflict, match=r"a process works on it.*30 seconds"):
+    with jobs.claim_job(job.pk), pytest.raises(Conflict, match=r"a process is working on it.*30 seconds"):
         jobs.resume_job(job=job, queue=False)
     other = _whole()
     current_app.tasks["hits.test_whole"](other.pk)
     part = other.subjobs.first()
     assert part is not None
-    with jobs.claim_job(part.pk), pytest.raises(Conflict, match="a process works on it"):
+    with jobs.claim_job(part.pk), pytest.raises(Conflict, match="a process is working on it"):
         jobs.resume_job(job=other, queue=False)
     assert {row.state for row in other.subjobs.all()} == {"done", "queued"}
 

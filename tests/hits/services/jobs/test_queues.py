@@ -224,7 +224,7 @@ def test_jobs_take_turns_and_requeue_at_the_back(
         if job is None:
             break
         taken.append(job)
-        slots.run_in_worker(tasks.publish_batch, job)
+        slots.run_job_and_next_subjobs(tasks.publish_batch, job)
     assert not Job.objects.exclude(state=JobState.DONE).exists()
     assert min(taken.count(pk) for pk in taken) > 1  # more than one turn each
     assert taken[:3] != [taken[0]] * 3
@@ -371,7 +371,7 @@ def _do_part(pk: int) -> None:
 
 
 def test_process_runs_further_subjobs_of_one_parent_without_messages(parts: list[int]) -> None:
-    slots.run_in_worker(_do_part, parts[0])
+    slots.run_job_and_next_subjobs(_do_part, parts[0])
     rows = Job.objects.filter(pk__in=parts)
     assert set(rows.values_list("state", "runs")) == {(JobState.DONE, 1)}
     assert sum(wake_ups.by_queue().values()) <= 1  # the whole's own
@@ -381,12 +381,12 @@ def test_subjobs_yield_to_other_jobs_of_their_queue(
     parts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = jobs.enqueue(task="curation.evaluate", title="Other", queue=False)
-    slots.run_in_worker(_do_part, parts[0])
+    slots.run_job_and_next_subjobs(_do_part, parts[0])
     assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 1
     assert wake_ups.by_queue() == {Queue.CPU: 1}  # who waits longest is sent for
     Job.objects.filter(pk=other.pk).update(state=JobState.DONE)
     monkeypatch.setattr(slots, "SUBJOBS_SECONDS", 0.0)
-    slots.run_in_worker(_do_part, parts[1])
+    slots.run_job_and_next_subjobs(_do_part, parts[1])
     assert Job.objects.filter(pk__in=parts, state=JobState.DONE).count() == 2
 
 
@@ -432,7 +432,7 @@ def test_throttled_call_waits_in_the_queue_and_remembers_its_start() -> None:
 def test_a_long_pause_is_spent_in_the_queue(light: None) -> None:
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
     with jobs.claim_job(job.pk):
-        turns.end_turn_for_pause(30.0, looked=4)
+        turns.end_turn_if_pause_is_long(30.0, looked=4)
     job.refresh_from_db()
     assert job.not_before is not None
     assert 25 < (job.not_before - timezone.now()).total_seconds() <= 30

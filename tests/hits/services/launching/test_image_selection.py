@@ -12,7 +12,7 @@ from django.urls import reverse
 from curation.models import SourceRecord
 from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.models import Batch, Image, Project
-from hits.selectors.images.image_selection import choose_photos, count_photos_by_split, image_ids_by_source
+from hits.selectors.images.image_selection import count_photos_by_split, image_ids_by_source, select_photos
 from tests.support import market
 from tests.support.loop import launched
 
@@ -39,47 +39,47 @@ def ids(photos: list[Image]) -> list[int]:
 
 
 def test_random_selection_is_repeatable_and_ordered(project: Project, photos: list[Image]) -> None:
-    one = choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
+    one = select_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
     assert (
         one
-        == choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
+        == select_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=7))
         == sorted(one)
     )
     assert len(set(one)) == 4
     draws = {
-        tuple(choose_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=seed)))
+        tuple(select_photos(project, KIND, ImageSelection(SelectionMethod.RANDOM, n=4, seed=seed)))
         for seed in range(20)
     }
     assert len(draws) > 10
 
 
 def test_selection_by_split_and_source(project: Project, photos: list[Image]) -> None:
-    assert choose_photos(project, KIND, ImageSelection(split="test")) == ids(photos[6:])
-    assert choose_photos(project, KIND, ImageSelection(source="visual_genome")) == ids(photos[:3])
-    assert choose_photos(project, KIND, ImageSelection(split="test", source="visual_genome")) == []
+    assert select_photos(project, KIND, ImageSelection(split="test")) == ids(photos[6:])
+    assert select_photos(project, KIND, ImageSelection(source="visual_genome")) == ids(photos[:3])
+    assert select_photos(project, KIND, ImageSelection(split="test", source="visual_genome")) == []
     assert count_photos_by_split(project) == [("test", 4), ("train", 6)]
     assert list(image_ids_by_source(project)) == ["visual_genome"]
-    with pytest.raises(ImageSelectionError, match="no photos from vcr; known: visual_genome"):
-        choose_photos(project, KIND, ImageSelection(source="vcr"))
+    with pytest.raises(ImageSelectionError, match="no photos from vcr; known sources: visual_genome"):
+        select_photos(project, KIND, ImageSelection(source="vcr"))
 
 
 def test_shown_photos_are_excluded_unless_requested(project: Project, photos: list[Image]) -> None:
     launched(project, photos[:8])
-    assert choose_photos(project, KIND, ImageSelection()) == ids(photos[8:])
-    assert choose_photos(project, KIND, ImageSelection(again=True)) == ids(photos)
+    assert select_photos(project, KIND, ImageSelection()) == ids(photos[8:])
+    assert select_photos(project, KIND, ImageSelection(again=True)) == ids(photos)
 
 
 def test_named_photos_must_be_unique(project: Project, photos: list[Image]) -> None:
     names = (photos[4].name, str(photos[1].pk), photos[4].name)
-    assert choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=names)) == [
+    assert select_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=names)) == [
         photos[4].pk,
         photos[1].pk,
     ]
     with pytest.raises(ImageSelectionError, match=r"nowhere\.jpg: is none of these photos"):
-        choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("nowhere.jpg",)))
+        select_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("nowhere.jpg",)))
     Image.objects.filter(pk__in=ids(photos[:2])).update(name="same.jpg")
     with pytest.raises(ImageSelectionError, match=r"same\.jpg: matches 2 photos; use the photo’s number"):
-        choose_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("same.jpg",)))
+        select_photos(project, KIND, ImageSelection(SelectionMethod.NAMED, names=("same.jpg",)))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_command_selects_random_and_named_photos(project: Project, photos: list[
     call_command(*flags, "--random", "3", "--seed", "5", stdout=StringIO())
     first = Batch.objects.get()
     drawn = [unit.payload["image"] for unit in first.units.order_by("pk")]
-    assert drawn == choose_photos(
+    assert drawn == select_photos(
         project, KIND, ImageSelection(SelectionMethod.RANDOM, n=3, seed=5, again=True)
     )
     assert first.provenance["photos"] == {"how": "random", "n": 3, "seed": 5}

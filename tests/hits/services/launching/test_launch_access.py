@@ -17,7 +17,7 @@ from hits.domain.workers.countries import parse_countries
 from hits.domain.workers.qualification_pools import Pool
 from hits.domain.workers.requirements import Comparator
 from hits.models import Batch, Image, Instructions, Project
-from hits.selectors.eligibility.requirement_labels import batch_eligibility
+from hits.selectors.eligibility.requirement_labels import batch_eligibility_summary
 from hits.services.errors import Refused
 from hits.services.instructions import publish_instructions
 from hits.services.launching.eligibility import build_eligibility
@@ -122,7 +122,7 @@ def test_the_newest_version_is_offered_first_and_the_own_text_last(
     [
         ({"pool": "experts"}, "Workers</a>: Select a valid choice"),
         ({"where": "some", "countries": "US, Ruritania"}, "“Ruritania” is not a country"),
-        ({"where": "some", "countries": " , "}, "Enter countries, such as US, CA"),
+        ({"where": "some", "countries": " , "}, "Enter at least one country, such as US"),
         ({"worker_limit": "0"}, "Tasks per worker</a>: Ensure this value is greater than or equal to 1"),
         ({"worker_limit": "many"}, "Tasks per worker</a>: Enter a whole number."),
         ({"instructions": "7"}, "Instructions</a>: Select a valid choice"),
@@ -162,7 +162,7 @@ def test_every_requirement_has_a_label(project: Project, make_image: MakeImage) 
         project, [make_image(1)], terms=LaunchTerms(eligibility=Eligibility(requirements, worker_limit=1))
     )
     batch.refresh_from_db()
-    summary = batch_eligibility(batch)
+    summary = batch_eligibility_summary(batch)
     assert summary.workers == (
         "Workers who have not submitted the qualification task; "
         "workers whose “street-scenes: qualified” is at least 8"

@@ -54,7 +54,7 @@ def test_a_launch_is_refused_one_cent_short_and_an_exact_cent_passes(
 ) -> None:
     images = [make_image(1), make_image(2)]
     with pytest.raises(
-        Refused, match=r"\$2\.00 will be held and the account has \$1\.99, \$0\.01 too little"
+        Refused, match=r"\$2\.00 will be held, but the account has only \$1\.99, \$0\.01 too little"
     ):
         launched(project, images, terms=LaunchTerms(reward_cents=100, bonus_cents=50, available_cents=199))
     assert not Batch.objects.exists()
@@ -106,7 +106,7 @@ def test_a_projects_cap_counts_what_batches_may_still_cost(project: Project, mak
     launched(project, [make_image(1)], terms=terms)
     launched(project, [make_image(2)], terms=terms)
     assert committed_cents(project=project) == 300
-    words = r"may cost \$3\.00; \$3\.00 is committed, and this can cost \$0\.01 more, \$0\.01 too much"
+    words = r"may cost \$3\.00; \$3\.00 is committed, and this can cost \$0\.01 more: \$0\.01 over the cap"
     with pytest.raises(Refused, match=f"the project {project.name} {words}"):
         launched(project, [make_image(3)], terms=LaunchTerms(reward_cents=1, bonus_cents=0))
     assert Batch.objects.count() == 2
@@ -177,7 +177,7 @@ def test_publication_stops_at_the_next_hundred_after_a_cap_is_lowered_and_can_be
                 budget.set_batch_cap(batch=batch, budget_cap_cents=499, by=None)
 
     with pytest.raises(
-        Refused, match=r"the batch Batch may cost \$4\.99; \$5\.00 is committed, \$0\.01 too much"
+        Refused, match=r"the batch Batch may cost \$4\.99; \$5\.00 is committed: \$0\.01 over the cap"
     ):
         publish.publish_batch(batch=batch, marketplace=marketplace(), progress=Lowering())  # type: ignore[arg-type]
     assert Hit.objects.filter(state=HitState.LIVE).count() == 1
@@ -210,7 +210,7 @@ def test_launch_above_the_threshold_needs_the_exact_typed_sum(
     assert launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=100))
     capped(project, confirm_above_cents=100)
     if typed is not None:
-        with pytest.raises(Refused, match=r"was confirmed, and the maximum cost is \$1\.00"):
+        with pytest.raises(Refused, match=r"was confirmed, but the maximum cost is \$1\.00"):
             launched(project, [make_image(1)], terms=LaunchTerms(100, 0, confirmed_cents=typed))
     assert launched(project, [make_image(1)], terms=LaunchTerms(100, 0))
 

@@ -18,7 +18,7 @@ from annotation_site.ledgers import compare_ledgers
 from hits import registry
 from hits.domain.money.fees import AMAZON_FEES, FEE_SCHEDULES, LOCAL_FEES, FeeSchedule, fee_schedule
 from hits.domain.money.usd import format_dollars, parse_typed_usd
-from hits.domain.states import Verdict
+from hits.domain.states import ReviewVerdict
 from hits.domain.workers.requirements import MASTERS
 from hits.marketplace.models import HIT, LedgerEntry, Requester
 from hits.models import Assignment, Batch, Hit, Image, Project
@@ -98,8 +98,8 @@ def test_a_bad_schedule_names_the_field(text: str, message: str, settings: Any) 
     )
 )
 def test_a_row_keeps_a_schedule_whole(plan: FeeSchedule) -> None:
-    assert fee_schedule(plan.spec) == plan
-    assert len(plan.spec) <= 80
+    assert fee_schedule(plan.name_and_rates) == plan
+    assert len(plan.name_and_rates) <= 80
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_check_ledger_names_the_differences(project: Project, make_image: MakeIm
     first, second = collected(batch)
     approve(first)
     decision = review.decide_assignment(
-        assignment=second, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+        assignment=second, verdict=ReviewVerdict.REJECT, by=None, feedback="No box fits."
     )
     review.settle_decision(decision=decision, marketplace=marketplace())
     assert _check() == {

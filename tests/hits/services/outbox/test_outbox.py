@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from hits.domain.states import AssignmentStatus, CallState, HitState, Verdict
+from hits.domain.states import AssignmentStatus, CallState, HitState, ReviewVerdict
 from hits.marketplace.models import BonusPayment
 from hits.models import Assignment, Decision, Hit, Image, OutgoingCall, Project
 from hits.mturk.boto import marketplace
@@ -49,7 +49,7 @@ def waiting(project: Project, make_image: MakeImage) -> Assignment:
 
 def _rejected(assignment: Assignment) -> Assignment:
     decision = review.decide_assignment(
-        assignment=assignment, verdict=Verdict.REJECT, by=None, feedback="No box fits its clue."
+        assignment=assignment, verdict=ReviewVerdict.REJECT, by=None, feedback="No box fits its clue."
     )
     assert review.settle_decision(decision=decision, marketplace=marketplace())
     assignment.refresh_from_db()
@@ -72,7 +72,7 @@ def test_a_call_is_planned_once(waiting: Assignment) -> None:
 
 
 def test_a_fresh_lease_is_left_alone_and_an_old_one_taken_over(waiting: Assignment) -> None:
-    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     call = OutgoingCall.objects.get(operation="approve")
     rival = {"state": CallState.INTENT, "lease_owner": "rival", "attempt_at": timezone.now()}
     OutgoingCall.objects.filter(pk=call.pk).update(lease_until=timezone.now() + outbox.LEASE, **rival)
@@ -87,10 +87,10 @@ def test_a_fresh_lease_is_left_alone_and_an_old_one_taken_over(waiting: Assignme
 
 
 def test_a_bonus_waits_for_its_approval(waiting: Assignment) -> None:
-    review.decide_assignment(assignment=waiting, verdict=Verdict.APPROVE, by=None)
+    review.decide_assignment(assignment=waiting, verdict=ReviewVerdict.APPROVE, by=None)
     bonus = OutgoingCall.objects.get(operation="bonus")
     assert not outbox.settle_call(call=bonus, marketplace=marketplace())
-    found = outbox.settle_outstanding(marketplace=marketplace())
+    found = outbox.settle_outstanding_calls(marketplace=marketplace())
     assert (found.done, found.refused, found.outstanding) == (2, 0, 0)
     assert BonusPayment.objects.get().reason == (
         f"Further observations, complete. Reference {bonus.token[:16]}"
@@ -102,7 +102,7 @@ def test_settling_a_settled_call_makes_no_request(waiting: Assignment) -> None:
     with CaptureQueriesContext(
         connection,
     ) as asked:
-        found = outbox.settle_outstanding(marketplace=marketplace())
+        found = outbox.settle_outstanding_calls(marketplace=marketplace())
     assert (found.done, len(asked)) == (0, 1)
 
 
@@ -110,7 +110,7 @@ def test_rejection_superseded_by_auto_approval_is_shown_and_paid(
     waiting: Assignment, client: Client, admin: Any
 ) -> None:
     decision = review.decide_assignment(
-        assignment=waiting, verdict=Verdict.REJECT, by=None, feedback="No box fits."
+        assignment=waiting, verdict=ReviewVerdict.REJECT, by=None, feedback="No box fits."
     )
     marketplace().approve(waiting.assignment_id, "")  # as the clock does it when the time is over
     with pytest.raises(Refused, match="approved and paid the submission before"):
@@ -198,4 +198,4 @@ def test_override_made_outside_is_posted_like_ours(waiting: Assignment) -> None:
 def test_review_page_shows_the_time_of_auto_approval(waiting: Assignment, client: Client, admin: Any) -> None:
     client.force_login(admin)
     page = client.get(reverse("batch-review", args=[waiting.hit.unit.batch_id])).content.decode()
-    assert "Approved automatically in " in page
+    assert "Will be approved automatically in " in " ".join(page.split())

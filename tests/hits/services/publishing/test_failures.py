@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from hits import tasks
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.states import CallState, HitState, JobState, Verdict
+from hits.domain.states import CallState, HitState, JobState, ReviewVerdict
 from hits.marketplace.models import HIT, BonusPayment
 from hits.marketplace.models import Assignment as Slot
 from hits.models import Assignment, AuditEvent, Batch, Hit, Image, Job, OutgoingCall, Project
@@ -115,7 +115,7 @@ def test_three_hundred_approvals_and_bonuses_through_faults_and_kills(
     for hit in Hit.objects.select_related("unit"):
         market.work(hit, worker, observations(5, salt=str(hit.pk)))
     for row in collected(batch):
-        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None)
     assert OutgoingCall.objects.count() == 600
     for number in range(KILLS):
         for point in SETTLING:
@@ -229,7 +229,7 @@ def test_bonuses_and_extensions_are_not_repeated_after_a_day(
     for hit in Hit.objects.select_related("unit"):
         market.work(hit, worker, observations(5, salt=str(hit.pk)))
     for row in collected(batch):
-        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None)
     batch.refresh_from_db()
     extensions.extend_batch(batch=batch, more_redundancy=2, by=None)
     for number in range(
@@ -296,7 +296,7 @@ def _lose(project: Project, image: Image, plan: Plan, call: str, kind: str) -> B
         extensions.extend_batch(batch=batch, more_redundancy=4, by=None)
     else:
         (row,) = collected(batch)
-        review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
+        review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None)
     plan.write(**{operation: [kind]})
     settle_all()
     return batch
@@ -523,12 +523,12 @@ def test_every_fault_occurs_over_http(
         for hit in Hit.objects.select_related("unit"):
             market.work(hit, worker, observations(5, salt=str(hit.pk)))
         for row in collected(batch):
-            review.decide_assignment(assignment=row, verdict=Verdict.APPROVE, by=None)
+            review.decide_assignment(assignment=row, verdict=ReviewVerdict.APPROVE, by=None)
         batch.refresh_from_db()
         extensions.extend_batch(batch=batch, more_redundancy=3, by=None)
         plan.write(**{name: spread(KINDS) for name in (*PAYING, "CreateAdditionalAssignmentsForHIT")})
         for _ in range(2):
-            outbox.settle_outstanding(marketplace=marketplace())
+            outbox.settle_outstanding_calls(marketplace=marketplace())
         assert plan.left() == 0
         assert set(OutgoingCall.objects.values_list("state", flat=True)) == {CallState.DONE}
         assert BonusPayment.objects.count() == 12

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from hits.domain.crashpoints import EXIT_STATUS
-from hits.domain.states import CallState, HitState, SubmissionMatch, Verdict, WorkerAction
+from hits.domain.states import CallState, HitState, ReviewVerdict, SubmissionMatch, WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 from hits.marketplace.models import HIT, BonusPayment, Message
 from hits.marketplace.models import Assignment as Slot
@@ -104,7 +104,7 @@ def test_killed_while_paying_everything_is_paid_once(
     batch = published(project, [make_image(1)])
     market.work(Hit.objects.get(), market.market_worker(), observations(5))
     (assignment,) = collected(batch)
-    decision = review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=None)
+    decision = review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=None)
     if operation == "bonus":  # the reward is through, so the bonus is the call that dies
         assert outbox.settle_call(call=decision.calls.get(operation="approve"), marketplace=marketplace())
     assert children.forked(settle_all, crash_at=point) == EXIT_STATUS

@@ -217,7 +217,7 @@ def test_caps_and_funds_are_asked_before_the_first_hit_and_every_hundred(
         real(**given)
 
     monkeypatch.setattr(budget, "check_batch_budget", check)
-    with pytest.raises(Refused, match=r"budget: the batch .* \$0\.01 too much"):
+    with pytest.raises(Refused, match=r"budget: the batch .* \$0\.01 over the cap"):
         publish_all()
     assert (asked, HIT.objects.count(), plan.calls("GetAccountBalance")) == ([0, 99], 99, 1)
     batch.refresh_from_db()
@@ -525,11 +525,11 @@ def test_all_tasks_are_taken_off_and_twenty_in_hand_lose_nothing(
         market.submit_form(task, store(key, _answer(number)))
     rows = collected(batch)
     assert len(rows) == 20
-    lifecycle.finish_closing(batch=batch, marketplace=marketplace())
+    lifecycle.dispose_hits_and_close_if_done(batch=batch, marketplace=marketplace())
     assert HIT.objects.filter(disposed_at=None).count() == 20  # what waits for a decision stays
     for row in rows:
         approve(row)
-    assert lifecycle.finish_closing(batch=batch, marketplace=marketplace())
+    assert lifecycle.dispose_hits_and_close_if_done(batch=batch, marketplace=marketplace())
     assert not HIT.objects.filter(disposed_at=None).exists()
     assert Assignment.objects.filter(status="Approved", match="matched").count() == 20
     assert ledger.sum_entries(batch=batch).held == 0

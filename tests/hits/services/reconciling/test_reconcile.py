@@ -19,8 +19,8 @@ from hits.domain.states import (
     HitState,
     JobState,
     MismatchRemedy,
+    ReviewVerdict,
     SubmissionMatch,
-    Verdict,
 )
 from hits.marketplace.models import HIT, Clock
 from hits.marketplace.services import attempts as market_attempts
@@ -213,7 +213,7 @@ def test_unmatched_work_is_paid_and_enters_no_dataset(batch: Batch, researcher: 
     _compare(batch)
     assignment = Assignment.objects.get()
     with pytest.raises(Refused, match="cannot approve it here"):
-        review.decide_assignment(assignment=assignment, verdict=Verdict.APPROVE, by=researcher)
+        review.decide_assignment(assignment=assignment, verdict=ReviewVerdict.APPROVE, by=researcher)
     resolution, decision = remedies.resolve_assignment(
         assignment=assignment, remedy=MismatchRemedy.APPROVE, note="The photo is described.", by=researcher
     )
@@ -248,7 +248,9 @@ def test_a_resolution_of_another_assignment_approves_nothing(batch: Batch) -> No
         assignment=first, remedy=MismatchRemedy.APPROVE, note="Good.", by=None
     )
     with pytest.raises(Refused, match="cannot approve it here"):
-        review.decide_assignment(assignment=second, verdict=Verdict.APPROVE, by=None, resolution=resolution)
+        review.decide_assignment(
+            assignment=second, verdict=ReviewVerdict.APPROVE, by=None, resolution=resolution
+        )
 
 
 def test_a_mismatch_is_rejected_with_a_reason_that_the_worker_reads(batch: Batch, researcher: User) -> None:

@@ -10,7 +10,7 @@ import pytest
 from validation.domain.agreement.box_agreement import (
     MAX_EXACT_REGIONS,
     BoxError,
-    BoxRating,
+    DrawnRegion,
     Region,
     box_agreement,
     iou_matrix,
@@ -54,7 +54,7 @@ def direct_alpha(rows: list[tuple[str, str, frozenset]]) -> float | None:
 
 
 def iou_alpha(
-    ratings: list[BoxRating], *, rng: np.random.Generator, max_exact_regions: int = MAX_EXACT_REGIONS
+    ratings: list[DrawnRegion], *, rng: np.random.Generator, max_exact_regions: int = MAX_EXACT_REGIONS
 ) -> float | None:
     return box_agreement(ratings, rng=rng, replicates=0, max_exact_regions=max_exact_regions).alpha
 
@@ -69,7 +69,7 @@ def random_boxes(rng: np.random.Generator, width: int, height: int) -> Boxes:
     return boxes
 
 
-def random_ratings(rng: np.random.Generator) -> tuple[list[BoxRating], list[tuple[str, str, frozenset]]]:
+def random_ratings(rng: np.random.Generator) -> tuple[list[DrawnRegion], list[tuple[str, str, frozenset]]]:
     """Units on images of different sizes; people often draw the same boxes, and some draw none."""
     ratings, cells = [], []
     missing = rng.choice([0.0, 0.3, 0.6])
@@ -80,7 +80,7 @@ def random_ratings(rng: np.random.Generator) -> tuple[list[BoxRating], list[tupl
             if rng.random() < missing:
                 continue
             boxes = shared_boxes if rng.random() < 0.4 else random_boxes(rng, width, height)
-            ratings.append(BoxRating(f"u{unit}", f"r{rater}", region(boxes, width=width, height=height)))
+            ratings.append(DrawnRegion(f"u{unit}", f"r{rater}", region(boxes, width=width, height=height)))
             cells.append((f"u{unit}", f"r{rater}", pixels(boxes, width, height)))
     order = rng.permutation(len(ratings))
     return [ratings[at] for at in order], [cells[at] for at in order]
@@ -194,7 +194,7 @@ def test_matching_is_optimal_over_all_one_to_one_matchings() -> None:
         if None in means:
             continue  # either count would be right
         ratings = [
-            BoxRating(number, rater, drawn)
+            DrawnRegion(number, rater, drawn)
             for number, unit in enumerate(units)
             for rater, (drawn, _) in enumerate(unit)
         ]
@@ -249,7 +249,7 @@ def test_the_same_share_of_images_of_different_sizes_is_the_same_region() -> Non
     assert iou_matrix(small.boxes, large.boxes) == pytest.approx(np.ones((1, 1)))
 
 
-def people(rng: np.random.Generator, units: int, wobble: float) -> list[BoxRating]:
+def people(rng: np.random.Generator, units: int, wobble: float) -> list[DrawnRegion]:
     """Three people draw one box per unit, each edge off by about ``wobble``."""
     ratings = []
     for unit in range(units):
@@ -258,7 +258,7 @@ def people(rng: np.random.Generator, units: int, wobble: float) -> list[BoxRatin
         for rater in range(3):
             edges = np.concatenate([corner, corner + size]) + rng.normal(0, wobble, size=4)
             edges = np.clip(np.concatenate([np.minimum(edges[:2], edges[2:] - 0.01), edges[2:]]), 0, 1)
-            ratings.append(BoxRating(unit, rater, Region(edges[None, :])))
+            ratings.append(DrawnRegion(unit, rater, Region(edges[None, :])))
     return ratings
 
 
@@ -302,7 +302,7 @@ def test_an_interval_draws_whole_units() -> None:
     alphas = []
     for times in draws:
         rows = [
-            BoxRating((unit, copy), rating.rater, rating.region)
+            DrawnRegion((unit, copy), rating.rater, rating.region)
             for unit, count in enumerate(times)
             for copy in range(count)
             for rating in units[unit]
@@ -328,7 +328,7 @@ def test_means_are_over_pairs_of_people_then_over_units() -> None:
 def test_alpha_of_equal_regions_is_undefined(boxes: Boxes) -> None:
     same = region(boxes, width=8, height=8)
     found = box_agreement(
-        [BoxRating(unit, rater, same) for unit in "ab" for rater in "rs"], rng=np.random.default_rng(0)
+        [DrawnRegion(unit, rater, same) for unit in "ab" for rater in "rs"], rng=np.random.default_rng(0)
     )
     assert (found.alpha, found.low, found.high) == (None, None, None)
     assert found.mean_iou == (1.0 if boxes else None)
@@ -340,12 +340,14 @@ def test_one_area_cut_into_other_boxes_is_the_same_area(side: int) -> None:
     whole = region([(1, 1, 5, 5)], width=side, height=side)
     for at in range(1, 5):
         cut = region([(1, 1, at, 5), (1, 1, 5, 1), (at, 1, 6 - at, 5)], width=side, height=side)
-        ratings = [BoxRating(unit, rater, drawn) for unit in "ab" for rater, drawn in enumerate((whole, cut))]
+        ratings = [
+            DrawnRegion(unit, rater, drawn) for unit in "ab" for rater, drawn in enumerate((whole, cut))
+        ]
         assert iou_alpha(ratings, rng=np.random.default_rng(0)) is None
 
 
 def test_box_agreement_without_pairs_is_undefined() -> None:
-    alone = [BoxRating("u", "r", region([(0, 0, 1, 1)], width=4, height=4))]
+    alone = [DrawnRegion("u", "r", region([(0, 0, 1, 1)], width=4, height=4))]
     for ratings in ([], alone):
         found = box_agreement(ratings, rng=np.random.default_rng(0))
         assert (found.alpha, found.mean_iou, found.f1) == (None, None, None)
