@@ -22,7 +22,7 @@ JOB_CHECK_SECONDS = 10.0
 STOP_SECONDS = 20.0
 
 
-class WorkerTask(Task):
+class ClaimingTask(Task):
     """Base of all tasks. A worker claims the database row of a periodic task or job before it runs the task."""
 
     abstract = True
@@ -42,7 +42,7 @@ class WorkerTask(Task):
         return work(*args, **kwargs)
 
 
-app = Celery("deerstalker", task_cls=WorkerTask)
+app = Celery("deerstalker", task_cls=ClaimingTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -99,9 +99,9 @@ class JobMonitor(_Monitor):
 
     def start(self, parent: Any) -> None:
         """Start checking."""
-        threading.Thread(target=self.watch, name="rows-watch", daemon=True).start()
+        threading.Thread(target=self.wake_jobs_while_idle, name="rows-watch", daemon=True).start()
 
-    def watch(self) -> None:
+    def wake_jobs_while_idle(self) -> None:
         """Send wake-ups for the worker's waiting jobs while it is idle; log an outage and continue."""
         from celery.worker import state  # noqa: PLC0415
         from django.db import connection  # noqa: PLC0415
@@ -121,7 +121,7 @@ class JobMonitor(_Monitor):
 
 
 @celeryd_after_setup.connect
-def register_worker(sender: str, instance: Any, **kwargs: Any) -> None:
+def register_worker_process(sender: str, instance: Any, **kwargs: Any) -> None:
     """Register this process as a worker, with its name, queues and slots, before the pool is forked."""
     from hits.services.jobs import worker_process  # noqa: PLC0415
 

@@ -6,6 +6,6 @@ from django.conf import settings
 from django.http import HttpRequest
 
 
-def console_context(request: HttpRequest) -> dict[str, Any]:
+def origins_context(request: HttpRequest) -> dict[str, Any]:
     """Return the settings ``PUBLIC_URL`` and ``HIT_ORIGIN``."""
     return {"PUBLIC_URL": settings.PUBLIC_URL, "HIT_ORIGIN": settings.HIT_ORIGIN}

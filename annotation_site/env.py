@@ -146,10 +146,10 @@ def env_secret(name: str, *, fallback_file: Path) -> str:
         if not text:
             raise EnvError(f"{name}_FILE={path!r} is empty")
         return text
-    return _local_secret(fallback_file)
+    return _read_or_create_secret(fallback_file)
 
 
-def _local_secret(path: Path) -> str:
+def _read_or_create_secret(path: Path) -> str:
     import secrets  # noqa: PLC0415 - only a first start needs it
 
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

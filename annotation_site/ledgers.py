@@ -72,7 +72,7 @@ class LedgerReport:
     requesters: list[str]
     payouts: list[int]
     batches: list[LedgerDifference]
-    compared: int
+    compared_count: int
 
     @property
     def agrees(self) -> bool:
@@ -86,7 +86,7 @@ class LedgerReport:
             "unbalanced_requesters": self.requesters,
             "payouts_without_their_entry": self.payouts,
             "batches_that_differ": [asdict(row) for row in self.batches],
-            "batches_compared": self.compared,
+            "batches_compared": self.compared_count,
         }
 
 
@@ -98,13 +98,13 @@ def compare_ledgers() -> LedgerReport:
     ours, theirs = _sum_own_ledger(), _sum_marketplace_ledger()
     return LedgerReport(
         requesters=find_unbalanced_requesters(),
-        payouts=_unposted_payouts(),
+        payouts=_find_mismatched_payout_pks(),
         batches=[
             LedgerDifference(pk, ours[pk], theirs[pk], _find_script_bonuses(pk))
             for pk in ids
             if ours[pk] != theirs[pk]
         ],
-        compared=len(ids),
+        compared_count=len(ids),
     )
 
 
@@ -132,9 +132,9 @@ def _post_bonuses(difference: LedgerDifference) -> int:
 def _post_bonus(batch: Batch, assignment: Assignment, row: ScriptBonus) -> bool:
     key = f"{_SCRIPT_BONUS_PREFIX}{row.bonus}"
     facts = {"batch": batch, "assignment": assignment}
-    if not ledger.write_entry(entry=EntryType.BONUS, amount_cents=row.amount_cents, key=key, **facts):
+    if not ledger.post_if_new(entry=EntryType.BONUS, amount_cents=row.amount_cents, key=key, **facts):
         return False
-    ledger.write_entry(entry=EntryType.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
+    ledger.post_if_new(entry=EntryType.FEE, amount_cents=row.fee_cents, key=f"fee:{key}", **facts)
     audit.record(
         project=batch.project,
         actor=None,
@@ -147,13 +147,13 @@ def _post_bonus(batch: Batch, assignment: Assignment, row: ScriptBonus) -> bool:
     return True
 
 
-def _find_script_bonuses(batch: int) -> list[ScriptBonus]:
+def _find_script_bonuses(batch_pk: int) -> list[ScriptBonus]:
     """Return the bonuses for a batch's HITs that no call of ours sent and that are not posted yet."""
-    sent = OutgoingCall.objects.filter(batch=batch, operation=OutgoingCall.Operation.BONUS)
+    sent = OutgoingCall.objects.filter(batch=batch_pk, operation=OutgoingCall.Operation.BONUS)
     references = {call_reference(call) for call in sent.only("token").iterator()}
-    keys = LedgerEntry.objects.filter(batch=batch, key__startswith=_SCRIPT_BONUS_PREFIX)
+    keys = LedgerEntry.objects.filter(batch=batch_pk, key__startswith=_SCRIPT_BONUS_PREFIX)
     posted = set(keys.values_list("key", flat=True))
-    hits = Hit.objects.filter(environment=LOCAL_ENVIRONMENT, unit__batch=batch, hit_id__isnull=False)
+    hits = Hit.objects.filter(environment=LOCAL_ENVIRONMENT, unit__batch=batch_pk, hit_id__isnull=False)
     paid = BonusPayment.objects.filter(assignment__hit__hit_id__in=hits.values("hit_id"))
     return [
         ScriptBonus(
@@ -169,7 +169,7 @@ def _find_script_bonuses(batch: int) -> list[ScriptBonus]:
     ]
 
 
-def _unposted_payouts() -> list[int]:
+def _find_mismatched_payout_pks() -> list[int]:
     """Return the keys of payouts whose ledger entry is missing or has another amount."""
     posted = Sum("ledger__worker_cents", filter=Q(ledger__kind=EntryKind.PAYOUT), default=0)
     rows = Payout.objects.annotate(posted=posted).exclude(posted=-F("amount_cents"))

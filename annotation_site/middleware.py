@@ -73,7 +73,7 @@ class OriginMiddleware(Middleware):
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Route by origin."""
-        if _is_misaddressed_call(request):
+        if _is_misaddressed_api_call(request):
             return _wrong_address_response()
         if settings.PUBLIC_URL == settings.HIT_ORIGIN:
             return self.get_response(request)  # a deployment with one name separates the paths itself
@@ -90,7 +90,7 @@ class OriginMiddleware(Middleware):
         return response
 
 
-def _is_misaddressed_call(request: HttpRequest) -> bool:
+def _is_misaddressed_api_call(request: HttpRequest) -> bool:
     """Return whether a script calls the requester API at a wrong address."""
     is_call = request.headers.get("X-Amz-Target", "").startswith("MTurkRequesterService")
     is_api_address = request.path in _REQUESTER_API_PATHS and (
@@ -114,8 +114,8 @@ class NulCharacterMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Check the address."""
         if "\x00" in request.path:
-            return _nul_response("The address")
-        return _refuse_nul(request.GET) or self.get_response(request)
+            return _nul_refusal("The address")
+        return _nul_refusal_or_none(request.GET) or self.get_response(request)
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -124,19 +124,19 @@ class NulCharacterMiddleware(Middleware):
         if request.content_type not in _FORM_TYPES:
             return None
         try:
-            return _refuse_nul(request.POST)
+            return _nul_refusal_or_none(request.POST)
         except (RequestDataTooBig, TooManyFieldsSent):
             return None  # the view reads the form again and reports the error itself
 
 
-def _refuse_nul(fields: QueryDict) -> HttpResponse | None:
+def _nul_refusal_or_none(fields: QueryDict) -> HttpResponse | None:
     for name, values in fields.lists():
         if any("\x00" in text for text in (name, *values)):
-            return _nul_response(f"The field {name[:80]}")
+            return _nul_refusal(f"The field {name[:80]}")
     return None
 
 
-def _nul_response(subject: str) -> HttpResponse:
+def _nul_refusal(subject: str) -> HttpResponse:
     message = f"{subject} contains a NUL character: remove it.".replace("\x00", "")
     return HttpResponseBadRequest(message, content_type="text/plain; charset=utf-8")
 

@@ -14,7 +14,7 @@ from hits.models import Job
 STALE_JOB_AGE = timedelta(minutes=2)  # a job that is unclaimed for longer has no worker
 
 
-def check_readiness() -> dict[str, Any]:
+def readiness_report() -> dict[str, Any]:
     """Return ``{"ok", "database", "degraded"}``: short labels only, no detail that helps an attacker."""
     try:
         pending = unapplied_migrations()

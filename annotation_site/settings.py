@@ -86,8 +86,8 @@ INSTALLED_APPS = [
     "curation",
     "curation.leaderboard",
     "annotation_site",
-    *registry.package_apps(HIT_KIND_PACKAGES, "kind.py"),
-    *registry.package_apps(FAMILY_PACKAGES, "family.py"),
+    *registry.list_apps_with_file(HIT_KIND_PACKAGES, "kind.py"),
+    *registry.list_apps_with_file(FAMILY_PACKAGES, "family.py"),
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -119,7 +119,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "annotation_site.context.console_context",
+                "annotation_site.context.origins_context",
             ],
         },
     },
@@ -195,7 +195,7 @@ MEDIA_URL = "/media/"
 # Collections and files of proposals that the pages may import; empty: only commands import them (docs/curation.md).
 IMPORTS_ROOT = env_folder("DEERSTALKER_IMPORTS")
 STORAGES = {
-    "default": {"BACKEND": "hits.storage.WholeFileStorage"},
+    "default": {"BACKEND": "hits.storage.AtomicFileStorage"},
     "staticfiles": {"BACKEND": "annotation_site.staticfiles.ModuleAwareStorage"},
 }
 if DEBUG or TESTING:
@@ -248,7 +248,7 @@ MTURK_LIVE = env_bool("MTURK_LIVE", False)
 MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach_transport"
 # The two apps call each other by name, since neither imports the other.
 ATTEMPT_PROOF = "hits.marketplace.proof.is_valid_secret"
-KNOWN_COUNTRY = "hits.marketplace.proof.find_country"
+KNOWN_COUNTRY = "hits.marketplace.proof.find_declared_country"
 MARKETPLACE_ACCEPT_CHECK = "hits.selectors.eligibility.acceptance.acceptance_refusals"
 MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
 PUBLISH_PER_SECOND = env_int("PUBLISH_PER_SECOND", 0, minimum=0)  # 0: no limit here, 3 on Amazon's

@@ -45,7 +45,7 @@ class SignInHandler(AxesDatabaseHandler):
         """Return whether this name from this address, or the whole address, is locked."""
         if super().is_locked(request, credentials):
             return True
-        failures = _count_failures(ip_address=client_address(request))
+        failures = _count_recent_failures(ip_address=client_address(request))
         return failures >= settings.SIGN_IN_FAILURES_PER_ADDRESS
 
     def user_login_failed(
@@ -57,15 +57,15 @@ class SignInHandler(AxesDatabaseHandler):
             setattr(request, "axes_locked_out", True)  # noqa: B010 - axes' middleware reads it
 
 
-def _count_failures(**filters: str) -> int:
+def _count_recent_failures(**filters: str) -> int:
     """Count the wrong passwords of the last quarter of an hour."""
     recent = AccessAttempt.objects.filter(attempt_time__gte=timezone.now() - FAILURE_WINDOW, **filters)
     return int(recent.aggregate(n=Sum("failures_since_start"))["n"] or 0)
 
 
-def delay_seconds(name: str) -> int:
+def sign_in_delay_seconds(username: str) -> int:
     """Return how many seconds before its attempt a sign-in for this name must be announced: 0 without failures."""
-    rounds = _count_failures(username=name) // settings.AXES_FAILURE_LIMIT
+    rounds = _count_recent_failures(username=username) // settings.AXES_FAILURE_LIMIT
     return min(FIRST_DELAY_SECONDS * 2 ** (rounds - 1), MAX_DELAY_SECONDS) if rounds else 0
 
 
@@ -75,8 +75,8 @@ class SignInView(auth.LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Check the delay for the name before the password."""
         name = request.POST.get("username", "")[:150]
-        delay = delay_seconds(name) if name else 0
-        age = _ticket_age(request.POST.get("ticket", ""), name)
+        delay = sign_in_delay_seconds(name) if name else 0
+        age = _ticket_age_seconds(request.POST.get("ticket", ""), name)
         if delay and (age is None or age < delay):
             return self._delay_response(name, delay)
         return super().post(request, *args, **kwargs)
@@ -92,7 +92,7 @@ class SignInView(auth.LoginView):
         return response
 
 
-def _ticket_age(ticket: str, name: str) -> float | None:
+def _ticket_age_seconds(ticket: str, name: str) -> float | None:
     """Return how many seconds ago an attempt for this name was announced; ``None`` without a valid ticket."""
     try:
         if _TICKET_SIGNER.unsign(ticket, max_age=TICKET_SECONDS) != name:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template import loader
 
-from annotation_site.readiness import check_readiness
+from annotation_site.readiness import readiness_report
 from hits.selectors.roles import researcher_projects
 from hits.services.errors import is_disk_full
 
@@ -40,7 +40,7 @@ def health_ready(request: HttpRequest) -> HttpResponse:
     A cache that does not answer and jobs that nobody claims are reported as degraded with 200, because removing every
     web process from a load balancer would not help.
     """
-    found = check_readiness()
+    found = readiness_report()
     return JsonResponse(found, status=200 if found["ok"] else 503)
 
 

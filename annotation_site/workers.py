@@ -7,13 +7,13 @@ from django.conf import settings
 from hits.domain.jobs.queues import HEAVY, LIGHT, LIGHT_SLOTS, WORKER_QUEUES
 
 
-def worker_commands() -> list[list[str]]:
+def celery_worker_commands() -> list[list[str]]:
     """Return the command lines for ``manage.py serve``; long jobs never block the light worker."""
-    light = _worker_command(LIGHT, LIGHT_SLOTS)
-    return [[*light, "--beat"], _worker_command(HEAVY, settings.WORKER_CONCURRENCY)]
+    light = _celery_worker_command(LIGHT, LIGHT_SLOTS)
+    return [[*light, "--beat"], _celery_worker_command(HEAVY, settings.WORKER_CONCURRENCY)]
 
 
-def _worker_command(name: str, concurrency: int) -> list[str]:
+def _celery_worker_command(name: str, concurrency: int) -> list[str]:
     queues = ",".join(queue.value for queue in WORKER_QUEUES[name])
     return [
         sys.executable, "-m", "celery", "--quiet", "--app", "annotation_site", "worker",

@@ -77,7 +77,7 @@ def make_feature_shard(progress: Progress) -> None:
     features.run_shard_subjob(progress)
 
 
-def _get_run(progress: Progress) -> ProposalRun:
+def _get_proposal_run(progress: Progress) -> ProposalRun:
     return ProposalRun.objects.select_related("project").get(pk=progress.job.args["run"])
 
 
@@ -86,7 +86,7 @@ def propose_boxes(progress: Progress) -> None:
     """Fill a run with boxes, from a file or by a detector's subjobs, and measure its recall."""
     from curation.pipelines import proposals
 
-    run = _get_run(progress)
+    run = _get_proposal_run(progress)
     recall = proposals.fill_proposal_run(run=run, last_photo_key=progress.job.args["last"], progress=progress)
     jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
 
@@ -97,7 +97,7 @@ def propose_subjob_boxes(progress: Progress) -> None:
     from curation.pipelines import proposals
 
     bounds = {name: progress.job.args[name] for name in ("first", "last")}
-    proposals.run_proposal_subjob(run=_get_run(progress), progress=progress, **bounds)
+    proposals.run_proposal_subjob(run=_get_proposal_run(progress), progress=progress, **bounds)
 
 
 @job_task(tasks.OVERLAPS)
@@ -105,7 +105,7 @@ def measure_proposals(progress: Progress) -> None:
     """Measure a run's recall against the currently accepted pairs."""
     from curation.pipelines import proposals
 
-    run = _get_run(progress)
+    run = _get_proposal_run(progress)
     recall = proposals.measure_run_recall(run=run, progress=progress)
     jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
 
@@ -130,7 +130,7 @@ def build_comparison_round(progress: Progress) -> None:
 
     job = progress.job
     assert job.project is not None
-    found = rounds.job_round(job) or comparison.build_comparison_round(
+    found = rounds.round_of_job(job) or comparison.build_comparison_round(
         project=job.project,
         options=RoundOptions(**job.args["options"]),
         encoder=job.args.get("encoder", ""),

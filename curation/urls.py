@@ -36,7 +36,7 @@ _EVALUATION = f"{_EVALUATIONS}<int:evaluation_id>/"
 
 urlpatterns = [
     path(_CURATION, duplicates.duplicate_list, name="curation"),
-    path(f"{_CURATION}deduplicate", duplicates.deduplicate, name="curation-deduplicate"),
+    path(f"{_CURATION}deduplicate", duplicates.start_deduplication, name="curation-deduplicate"),
     path(
         f"{_DUPLICATES}<int:run_id>/set-aside",
         duplicates.set_run_duplicates_aside,
@@ -69,11 +69,11 @@ urlpatterns = [
     path(_SOURCES, sources.sources, name="curation-sources"),
     path(f"{_SOURCES}import/<str:source>", sources.start_import, name="curation-sources-import"),
     path(_SPLITS, leakage.leakage, name="curation-leakage"),
-    path(f"{_SPLITS}check", leakage.check_leakage, name="curation-leakage-check"),
+    path(f"{_SPLITS}check", leakage.start_leakage_check, name="curation-leakage-check"),
     path(f"{_SPLITS}pairs/<int:pair_id>", leakage.review_leaked_pair, name="curation-leakage-read"),
     path(f"{_SPLITS}images/<int:image_id>/offer", leakage.offer_image_again, name="curation-leakage-offer"),
     path(_PROPOSALS, proposals.proposals, name="curation-proposals"),
-    path(f"{_PROPOSALS}import", import_proposals.import_file, name="curation-proposals-import"),
+    path(f"{_PROPOSALS}import", import_proposals.import_proposal_file, name="curation-proposals-import"),
     path(_RUN, proposals.proposal_run, name="curation-proposals-run"),
     path(f"{_RUN}measure", proposals.measure_run, name="curation-proposals-measure"),
     path(f"{_RUN}download", proposals.download_boxes, name="curation-proposals-download"),
@@ -87,12 +87,12 @@ urlpatterns = [
     path(f"{_PROJECT}scorers/train", scorers.scorer_train, name="scorer-train"),
     path(_SCORER, scorers.scorer_detail, name="scorer"),
     path(f"{_SCORER}evaluate", scorers.scorer_evaluate, name="scorer-evaluate"),
-    path(f"{_SCORER}losses", scorers.scorer_losses, name="scorer-losses"),
+    path(f"{_SCORER}losses", scorers.scorer_training_plots, name="scorer-losses"),
     path(f"{_SCORER}files/<str:name>", scorers.scorer_file, name="scorer-file"),
     path(_EVALUATIONS, evaluations.evaluations, name="evaluations"),
     path(_EVALUATION, evaluations.evaluation, name="evaluation"),
     path(f"{_EVALUATION}predictions", evaluations.download_predictions, name="evaluation-predictions"),
-    path(f"{_EVALUATION}errors", evaluations.analyse_errors, name="evaluation-analyse"),
+    path(f"{_EVALUATION}errors", evaluations.start_error_analysis, name="evaluation-analyse"),
     path(f"{_EVALUATIONS}errors/<int:analysis_id>/", evaluations.error_analysis, name="error-analysis"),
     path(f"{_PROJECT}scorers/ablations/", ablations.ablations, name="ablations"),
 ]

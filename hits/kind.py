@@ -228,13 +228,13 @@ class HitKind(RefusesOldNames, ABC):
         try:
             found = list(self.records(unit, answer))  # a generator is read once
             images = set(self.image_ids(unit))
-            return [self._check_record(record, images) for record in _check_indices(found)]
+            return [self._clean_record(record, images) for record in _check_indices(found)]
         except RecordError:
             raise
         except Exception as error:  # a kind may raise anything; the answers of its workers are kept anyway
             raise RecordError(f"{self.name}.records: {type(error).__name__}: {error}") from error
 
-    def _check_record(self, record: Record, images: set[int]) -> Record:
+    def _clean_record(self, record: Record, images: set[int]) -> Record:
         where = f"record {record.index}"
         if record.type not in self.record_types:
             known = ", ".join(sorted(self.record_types)) or "none"
@@ -293,7 +293,7 @@ class HitKind(RefusesOldNames, ABC):
         for name, value in unit.items():
             if isinstance(value, str):
                 rows.append(EvidenceRow(humanize(name), value))  # unchanged, as launched
-            elif not _holds_images(value, images):
+            elif not _has_only_images(value, images):
                 rows += answer_rows({name: value}, self.Unit)
         return rows
 
@@ -352,9 +352,9 @@ class HitKind(RefusesOldNames, ABC):
         return normalized
 
 
-def _holds_images(value: Any, images: Collection[int]) -> bool:
+def _has_only_images(value: Any, image_ids: Collection[int]) -> bool:
     values = value if isinstance(value, list) else [value]
-    return bool(values) and all(type(item) is int and item in images for item in values)
+    return bool(values) and all(type(item) is int and item in image_ids for item in values)
 
 
 def _check_indices(records: Sequence[Record]) -> Sequence[Record]:

@@ -42,7 +42,7 @@ def find_problem(text: str) -> str:
     for bracket in "[<":
         if text.count(bracket) > MAX_OPENING_BRACKETS:
             return f"“{bracket}” occurs more than {MAX_OPENING_BRACKETS} times; use fewer"
-    return "" if _parse(text) is not None else "lists or quotations are nested too deeply; use fewer levels"
+    return "" if _convert(text) is not None else "lists or quotations are nested too deeply; use fewer levels"
 
 
 def to_html(text: str, photos: Mapping[int, str] | None = None) -> str:
@@ -60,7 +60,7 @@ def to_html(text: str, photos: Mapping[int, str] | None = None) -> str:
         return shown.get(number) if number is not None else None
 
     html: str = nh3.clean(
-        _render(text),
+        _render_or_escape(text),
         tags=_TAGS | ({"img"} if photos is not None else set()),
         attributes={"a": {"href"}, "img": {"src", "alt"}},
         attribute_filter=filter_attribute,
@@ -73,7 +73,7 @@ def to_html(text: str, photos: Mapping[int, str] | None = None) -> str:
 def to_inline_html(text: str) -> str:
     """Return one line of Markdown as inline HTML, without paragraph, pictures and blocks."""
     html: str = nh3.clean(
-        _render(text),
+        _render_or_escape(text),
         tags={"strong", "em", "a", "code"},
         attributes={"a": {"href"}},
         attribute_filter=_filter_link,
@@ -86,7 +86,7 @@ def to_inline_html(text: str) -> str:
 def picture_sources(text: str) -> list[str]:
     """Return the source of every picture in ``text``, unchanged and in order."""
     finder = _PictureFinder()
-    finder.feed(_render(text))
+    finder.feed(_render_or_escape(text))
     finder.close()
     return finder.found
 
@@ -113,14 +113,14 @@ def _filter_link(tag: str, name: str, value: str) -> str | None:
     return None if is_refused else value
 
 
-def _render(text: str) -> str:
+def _render_or_escape(text: str) -> str:
     fits = all(text.count(bracket) <= MAX_OPENING_BRACKETS for bracket in "[<")
-    html = _parse(text) if fits else None
+    html = _convert(text) if fits else None
     return f"<pre>{escape(text)}</pre>" if html is None else html
 
 
 @lru_cache(maxsize=64)  # every task's page shows one of a few texts
-def _parse(text: str) -> str | None:
+def _convert(text: str) -> str | None:
     try:
         return markdown.markdown(text)
     except RecursionError:

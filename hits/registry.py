@@ -19,7 +19,7 @@ class PackageNotInstalled(LookupError):
     """A kind or family whose folder is in none of this process's packages, though rows may name it."""
 
 
-def package_apps(packages: list[str], file: str) -> list[str]:
+def list_apps_with_file(packages: list[str], file: str) -> list[str]:
     """Return the dotted names of all kinds (``file`` is ``kind.py``) or families (``family.py``) in the packages.
 
     They are sorted, for ``INSTALLED_APPS``: kinds and families may have templates.
@@ -41,7 +41,7 @@ def get_kind(name: str) -> "HitKind":
     modules = _kind_modules()
     if name not in modules:
         raise PackageNotInstalled(f"unknown HIT kind {name!r}; known: {', '.join(sorted(modules)) or 'none'}")
-    return _load(modules[name])
+    return _load_kind(modules[name])
 
 
 def family_names() -> list[str]:
@@ -71,7 +71,7 @@ def kinds_with_purpose(*purposes: "Purpose") -> tuple[str, ...]:
 
 
 @cache
-def _load(module: str) -> "HitKind":
+def _load_kind(module: str) -> "HitKind":
     kind: HitKind = import_module(f"{module}.kind").KIND
     folder = module.rsplit(".", 1)[1]
     if kind.name != folder:
@@ -85,7 +85,7 @@ def _kind_modules() -> dict[str, str]:
 
 @cache
 def _find_packages(setting: str, file: str, what: str) -> dict[str, str]:
-    from django.conf import settings  # noqa: PLC0415 - settings themselves call package_apps()
+    from django.conf import settings  # noqa: PLC0415 - settings themselves call list_apps_with_file()
 
     found: dict[str, str] = {}
     for package in getattr(settings, setting):

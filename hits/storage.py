@@ -14,8 +14,8 @@ from hits.domain.files.atomic_files import atomic_file
 BLOCK_BYTES = 1 << 20
 
 
-@deconstructible(path="hits.storage.WholeFileStorage")
-class WholeFileStorage(FileSystemStorage):
+@deconstructible(path="hits.storage.AtomicFileStorage")
+class AtomicFileStorage(FileSystemStorage):
     """Write each file under a temporary name, flush and rename it. Names derive from content and are replaced."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -35,7 +35,7 @@ class WholeFileStorage(FileSystemStorage):
         return name.replace("\\", "/")
 
 
-def save_content(storage: Storage, name: str, data: bytes) -> str:
+def save_if_changed(storage: Storage, name: str, data: bytes) -> str:
     """Store exactly ``data`` under a name and return the name.
 
     An existing file is kept only if its size and sha256 match; otherwise it is replaced.

@@ -118,7 +118,7 @@ def process_notifications() -> None:
 
 
 @shared_task(name="hits.forget_notifications")
-def delete_processed_notifications() -> None:
+def delete_old_notifications() -> None:
     """Delete old notifications."""
     notifications.delete_old_notifications()
 

@@ -10,7 +10,7 @@ from hits.views import image, images, instructions, jobs, money, pay, projects, 
 from hits.views.batches import batches, extend, launch, reconcile, top_up
 from hits.views.batches.results import batch_results, results_file, results_upload
 from hits.views.batches.templates import project_templates, template_detail, template_document
-from hits.views.notifications import notification
+from hits.views.notifications import receive_notification
 from hits.views.task_pages.hit_page import hit_page
 from hits.views.task_pages.media import image_file
 from hits.views.task_pages.region import hit_region
@@ -27,7 +27,7 @@ urlpatterns = [
     path("hit/api/hints", login_not_required(HintsView.as_view()), name="hit-api-hints"),
     path("hit/api/consent", login_not_required(api.ConsentView.as_view()), name="hit-api-consent"),
     re_path(r"^media/(?P<path>images/[0-9a-f]{2}/[0-9a-f]{64}\.(?:jpg|png))$", image_file, name="image-file"),
-    path("notifications/<str:key>", notification, name="notification"),
+    path("notifications/<str:key>", receive_notification, name="notification"),
     # The console. Each of these URLs is in the table of tests/hits/views/test_console_access.py.
     path("projects/", projects.project_list, name="projects"),
     path("new-project", projects.project_new, name="project-new"),
@@ -42,8 +42,8 @@ urlpatterns = [
     ),
     path("projects/<slug:slug>/photos", images.project_images, name="project-images"),
     path("projects/<slug:slug>/photos/add", images.image_add, name="image-add"),
-    path("projects/<slug:slug>/photos/zip", images.images_zip, name="images-zip"),
-    path("projects/<slug:slug>/photos/manifest", images.images_manifest, name="images-manifest"),
+    path("projects/<slug:slug>/photos/zip", images.images_import_zip, name="images-zip"),
+    path("projects/<slug:slug>/photos/manifest", images.images_read_manifest, name="images-manifest"),
     path("projects/<slug:slug>/photos/<int:image_id>/", image.project_image, name="project-image"),
     path(
         "projects/<slug:slug>/photos/<int:image_id>/take-down", image.image_take_down, name="image-take-down"
@@ -69,11 +69,11 @@ urlpatterns = [
     path("projects/<slug:slug>/pay", pay.project_pay, name="project-pay"),
     path("projects/<slug:slug>/money", money.project_money, name="project-money"),
     path("projects/<slug:slug>/ledger.csv", money.project_ledger_csv, name="project-ledger-csv"),
-    path("batches/<int:batch_id>/cap", money.batch_cap, name="batch-cap"),
+    path("batches/<int:batch_id>/cap", money.batch_set_cap, name="batch-cap"),
     path("projects/<slug:slug>/pay.csv", pay.project_pay_csv, name="project-pay-csv"),
     path("projects/<slug:slug>/people", projects.project_people, name="project-people"),
     path("projects/<slug:slug>/people/add", projects.member_add, name="member-add"),
-    path("projects/<slug:slug>/people/<int:user_id>/role", projects.member_role, name="member-role"),
+    path("projects/<slug:slug>/people/<int:user_id>/role", projects.member_set_role, name="member-role"),
     path("projects/<slug:slug>/consent", projects.project_consent, name="project-consent"),
     path("projects/<slug:slug>/history", projects.project_history, name="project-history"),
     path("batches/<int:batch_id>/", batches.batch_detail, name="batch-detail"),
@@ -82,7 +82,7 @@ urlpatterns = [
     path("batches/<int:batch_id>/results.csv", results_file, name="results-file"),
     path("batches/<int:batch_id>/results/upload", results_upload, name="results-upload"),
     path("batches/<int:batch_id>/check", batches.batch_sync, name="batch-sync"),
-    path("batches/<int:batch_id>/read-records", batches.batch_read_records, name="batch-read-records"),
+    path("batches/<int:batch_id>/read-records", batches.batch_reread_records, name="batch-read-records"),
     path("batches/<int:batch_id>/publish", batches.batch_publish, name="batch-publish"),
     path("batches/<int:batch_id>/extend", extend.batch_extend, name="batch-extend"),
     path("batches/<int:batch_id>/extend-again", extend.batch_retry_extension, name="batch-extend-again"),

@@ -105,7 +105,7 @@ def _answer_open_batch(accounts: dict[str, str]) -> None:
         worker = ScriptedWorker(settings.PUBLIC_URL, name, accounts[name])
         try:
             worker.answer_all_hits(
-                batch.name, _limit_answers(count, answers.observation_writer(writer_index, names))
+                batch.name, _limit_answers(count, answers.observation_answer_function(writer_index, names))
             )
         except StopIteration:
             continue
@@ -166,20 +166,20 @@ def _submit_predictions() -> Any:
     """Let three teams submit the predictions of the stored evaluations; return their leaderboard."""
     from curation.leaderboard.models import Leaderboard
     from curation.leaderboard.services import entries
-    from curation.leaderboard.services.boards import add_team, set_open
+    from curation.leaderboard.services.boards import add_team, set_board_is_open
     from curation.models import Evaluation
     from curation.selectors.evaluations import predictions_file
     from hits.services.jobs import jobs
 
     board = Leaderboard.objects.latest("pk")
-    set_open(board=board, is_open=True, by=None)
+    set_board_is_open(board=board, is_open=True, by=None)
     for team, label in (("Lestrade", "tiny"), ("Gregson", "label-sentence"), ("Hopkins", "Random")):
         path = predictions_file(Evaluation.objects.get(label=label))
         assert path is not None
         entry, _ = entries.submit_entry(
             team=add_team(board=board, name=team, by=None)[0],
             description=entries.ModelDescription(model=label),
-            upload=entries.Upload([path.read_bytes()], path.name),
+            upload=entries.UploadedZip([path.read_bytes()], path.name),
             queue=False,
         )
         assert entry.job is not None

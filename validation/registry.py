@@ -13,7 +13,7 @@ class SpecError(LookupError):
     """A judging kind has no valid spec; the message names the kind and how to correct it."""
 
 
-def kind_names() -> tuple[str, ...]:
+def judging_kinds() -> tuple[str, ...]:
     """Return the names of all judging kinds in the order of pages."""
     return tuple(
         sorted(registry.kinds_with_purpose(Purpose.JUDGING), key=lambda name: (spec_of(name).order, name))
@@ -22,7 +22,7 @@ def kind_names() -> tuple[str, ...]:
 
 def specs() -> list[JudgingSpec]:
     """Return the specs of all judging kinds in the order of pages."""
-    return [spec_of(name) for name in kind_names()]
+    return [spec_of(name) for name in judging_kinds()]
 
 
 @cache
@@ -35,7 +35,7 @@ def spec_of(name: str) -> JudgingSpec:
     """
     kind = registry.get_kind(name)
     if kind.purpose is not Purpose.JUDGING:
-        raise SpecError(f"kind {name}: is not a judging kind; use one of {', '.join(kind_names())}")
+        raise SpecError(f"kind {name}: is not a judging kind; use one of {', '.join(judging_kinds())}")
     module = f"{registry.kind_module(name)}.judging"
     try:
         spec = import_module(module).SPEC
@@ -52,7 +52,7 @@ def spec_of(name: str) -> JudgingSpec:
     return spec
 
 
-def record_types_of(name: str) -> tuple[str, ...]:
+def record_types_of_kind(name: str) -> tuple[str, ...]:
     """Return the types of the records that a kind collects or judges; empty if the kind no longer exists."""
     if name not in registry.kind_names():
         return ()

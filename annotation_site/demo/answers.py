@@ -11,7 +11,7 @@ INTERESTING = ("very", "interesting", "interesting", "caption_like")
 BOXES = ("appropriate", "appropriate", "mostly", "appropriate")
 
 
-def observation_writer(worker_index: int, names: dict[int, str]) -> Any:
+def observation_answer_function(worker_index: int, names: dict[int, str]) -> Any:
     """Return an answering function for the observation task; ``names`` maps image ids to file names."""
 
     def answer(config: Config) -> dict[str, Any]:
@@ -33,16 +33,16 @@ def observation_writer(worker_index: int, names: dict[int, str]) -> Any:
     return answer
 
 
-def qualification_writer(
-    worker_index: int, names: dict[int, str], descriptions: dict[int, str], *, captions: int = 0
+def qualification_answer_function(
+    worker_index: int, names: dict[int, str], descriptions: dict[int, str], *, caption_count: int = 0
 ) -> Any:
     """Return an answering function for the qualification task.
 
-    The first ``captions`` pairs only describe the photo, so that the grader has something to decide.
+    The first ``caption_count`` pairs only describe the photo, so that the grader has something to decide.
     """
 
     def answer(config: Config) -> dict[str, Any]:
-        photos, captions_left = [], captions
+        photos, captions_left = [], caption_count
         for image in config["unit"]["photos"]:
             pairs = []
             for observation in sample_observations(names[image["id"]], image["id"], worker_index)[:3]:
@@ -64,7 +64,7 @@ def qualification_writer(
     return answer
 
 
-def pair_judge(salt: str) -> Any:
+def pair_judging_answer_function(salt: str) -> Any:
     """Return an answering function for the observation review."""
 
     def answer(config: Config) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def pair_judge(salt: str) -> Any:
     return answer
 
 
-def candidate_rater(salt: str) -> Any:
+def candidate_rating_answer_function(salt: str) -> Any:
     """Return an answering function for the Likert comparison."""
 
     def answer(config: Config) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def candidate_rater(salt: str) -> Any:
     return answer
 
 
-def region_matcher(salt: str, names: dict[int, str]) -> Any:
+def region_matching_answer_function(salt: str, names: dict[int, str]) -> Any:
     """Return an answering function for the localization task: correct except on about every third photo.
 
     In such a photo two regions are swapped, as in people's answers.

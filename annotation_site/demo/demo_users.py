@@ -47,25 +47,25 @@ class DemoUsers:
         return next(account.password for account in self.accounts if account.username == username)
 
 
-def create_demo_users(*, played: bool = False) -> DemoUsers:
+def ensure_demo_users(*, is_scripted: bool = False) -> DemoUsers:
     """Create the users and the project, or reuse those of an earlier demo with the same passwords.
 
-    A scripted run (``played``) gets a new project each time, so that its figures contain no other work.
+    A scripted run (``is_scripted``) gets a new project each time, so that its figures contain no other work.
 
     Raises:
         Refused: the database has real work and no earlier demo.
     """
     _refuse_database_with_real_work()
-    known = _read_passwords()
+    known_passwords = _read_passwords()
     accounts = [
-        _get_account(name, role, known)
+        _account_with_password(name, role, known_passwords)
         for name, role in zip(STAFF_NAMES, ("admin", "researcher"), strict=True)
     ]
-    admin = _create_staff_user(accounts[0], is_superuser=True, is_staff=True)
-    researcher = _create_staff_user(accounts[1])
+    admin = _get_or_create_staff_user(accounts[0], is_superuser=True, is_staff=True)
+    researcher = _get_or_create_staff_user(accounts[1])
     name = (
         f"{PLAYED_PREFIX} {Project.objects.filter(name__startswith=PLAYED_PREFIX).count() + 1}"
-        if played
+        if is_scripted
         else PROJECT_NAME
     )
     project = Project.objects.filter(name=name).first() or projects.create_project(
@@ -74,14 +74,14 @@ def create_demo_users(*, played: bool = False) -> DemoUsers:
     if not project.memberships.filter(user=researcher).exists():
         projects.set_role(project=project, user=researcher, role=Role.RESEARCHER, by=admin)
     for name in WORKER_NAMES:
-        accounts.append(_get_account(name, "worker", known))
-        _create_worker(accounts[-1])
+        accounts.append(_account_with_password(name, "worker", known_passwords))
+        _create_worker_if_missing(accounts[-1])
     _write_passwords(accounts)
-    _deposit_funds()
+    _deposit_missing_funds()
     return DemoUsers(project, researcher, accounts)
 
 
-def deposited_cents() -> int:
+def platform_deposits_cents() -> int:
     """Return the sum of all deposits to the platform's account."""
     entries = LedgerEntry.objects.filter(
         requester__access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID, kind="deposit"
@@ -105,12 +105,12 @@ def _refuse_database_with_real_work() -> None:
         )
 
 
-def _get_account(name: str, role: str, known: dict[str, str]) -> Account:
+def _account_with_password(name: str, role: str, known_passwords: dict[str, str]) -> Account:
     """Return a new user with a new password, or an existing one with its password if that is unchanged."""
     user = User.objects.filter(username=name).first()
     if user is None:
         return Account(name, secrets.token_urlsafe(9), role)
-    password = known.get(name, "")
+    password = known_passwords.get(name, "")
     is_current = password and user.check_password(password)
     return Account(name, password if is_current else CHANGED_PASSWORD, role)
 
@@ -138,7 +138,7 @@ def _write_passwords(accounts: list[Account]) -> None:
     path.chmod(0o600)
 
 
-def _create_staff_user(account: Account, **more: bool) -> User:
+def _get_or_create_staff_user(account: Account, **more: bool) -> User:
     user, created = User.objects.get_or_create(username=account.username, defaults=more)
     if created:
         user.set_password(account.password)
@@ -146,14 +146,14 @@ def _create_staff_user(account: Account, **more: bool) -> User:
     return user
 
 
-def _create_worker(account: Account) -> None:
+def _create_worker_if_missing(account: Account) -> None:
     if not User.objects.filter(username=account.username).exists():
         marketplace_accounts.create_worker_account(
             username=account.username, password=account.password, country="US"
         )
 
 
-def _deposit_funds() -> None:
+def _deposit_missing_funds() -> None:
     requester = Requester.objects.get(access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID)
     if requester.available_cents < FUNDS_CENTS:
         missing_cents = FUNDS_CENTS - requester.available_cents

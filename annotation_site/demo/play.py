@@ -26,9 +26,9 @@ UNLAUNCHED_PHOTOS = 2  # photos that are left for a visitor's own batch
 __all__ = [
     "PlayError",
     "import_photos",
-    "launch_first_batch",
+    "launch_first_batch_if_none",
     "play_all_stages",
-    "play_qualification",
+    "play_qualification_if_none",
     "welcome_message",
 ]
 
@@ -46,16 +46,16 @@ def import_photos(users: DemoUsers, folder: Path | None) -> int:
     return len(photos)
 
 
-def launch_first_batch(users: DemoUsers, report_progress: ReportProgress) -> None:
+def launch_first_batch_if_none(users: DemoUsers, report_progress: ReportProgress) -> None:
     """Deduplicate and launch the first batch, unless an earlier demo did."""
     if not users.project.batches.exists():
         report_progress("Looking for near-duplicates …")
         wait_for_job(steps.deduplicate(users))
         report_progress("Launching an observation batch …")
-        wait_for_job(steps.launch_observations(users, leave=UNLAUNCHED_PHOTOS)[1])
+        wait_for_job(steps.launch_observations(users, unlaunched_count=UNLAUNCHED_PHOTOS)[1])
 
 
-def play_qualification(users: DemoUsers, report_progress: ReportProgress) -> None:
+def play_qualification_if_none(users: DemoUsers, report_progress: ReportProgress) -> None:
     """Launch qualification and training, and let two scripted workers apply, unless an earlier demo did."""
     if users.project.batches.filter(kind="sherlock_qualification").exists():
         return
@@ -71,7 +71,7 @@ def play_qualification(users: DemoUsers, report_progress: ReportProgress) -> Non
             users,
             name,
             batch,
-            answers.qualification_writer(worker_index, names, descriptions, captions=captions),
+            answers.qualification_answer_function(worker_index, names, descriptions, caption_count=captions),
         )
 
 
@@ -89,20 +89,20 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     names = dict(Image.objects.filter(project=users.project).values_list("pk", "name"))
     writers = WORKER_NAMES[:2]
     for worker_index, name in enumerate(writers):
-        _answer_batch(users, name, batch, answers.observation_writer(worker_index, names))
+        _answer_batch(users, name, batch, answers.observation_answer_function(worker_index, names))
     steps.approve_submissions(users, batch)
     judges = [name for name in WORKER_NAMES if name not in writers]
     report_progress("Three others review some of the pairs …")
     review, job = steps.launch_review(users)
     wait_for_job(job)
     for name in judges:
-        _answer_batch(users, name, review, answers.pair_judge(name))
+        _answer_batch(users, name, review, answers.pair_judging_answer_function(name))
     steps.approve_submissions(users, review)
     report_progress("Two of them match inferences to regions …")
     matching, job = steps.launch_localization(users)
     wait_for_job(job)
     for name in judges[:2]:
-        _answer_batch(users, name, matching, answers.region_matcher(name, names))
+        _answer_batch(users, name, matching, answers.region_matching_answer_function(name, names))
     steps.approve_submissions(users, matching)
     report_progress(
         f"Choosing comparison sets (at least {MIN_CANDIDATES} candidates instead of the paper's 20) …"
@@ -110,7 +110,7 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     comparison, job = steps.launch_comparison(users, MIN_CANDIDATES)
     wait_for_job(job)
     for name in judges[:2]:
-        _answer_batch(users, name, comparison, answers.candidate_rater(name))
+        _answer_batch(users, name, comparison, answers.candidate_rating_answer_function(name))
     steps.approve_submissions(users, comparison)
     report_progress("Computing the judging reports …")
     steps.compute_reports(users)

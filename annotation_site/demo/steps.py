@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from annotation_site.demo.demo_users import DemoUsers, deposited_cents
+from annotation_site.demo.demo_users import DemoUsers, platform_deposits_cents
 from annotation_site.demo.player import PlayError
 from curation.families.sherlock.read import check_export
 from curation.models import ComparisonRound, DatasetVersion
@@ -28,7 +28,7 @@ from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox.outbox import outstanding_calls, settle_outstanding_calls
 from validation.domain.qualification.outcome import PassRule
-from validation.registry import kind_names
+from validation.registry import judging_kinds
 from validation.selectors.report import count_judgments
 from validation.services.judging import launch_review as launch_review_round
 from validation.services.localization import launch_localization as launch_localization_round
@@ -73,10 +73,10 @@ def deduplicate(users: DemoUsers) -> Job:
     )
 
 
-def launch_observations(users: DemoUsers, *, leave: int = 0) -> tuple[Batch, Job]:
-    """Launch one HIT per photo for two workers each, except for the last ``leave`` photos."""
+def launch_observations(users: DemoUsers, *, unlaunched_count: int = 0) -> tuple[Batch, Job]:
+    """Launch one HIT per photo for two workers each, except for the last ``unlaunched_count`` photos."""
     images = list_usable_images(users.project)
-    chosen = images[: max(1, len(images) - leave)]
+    chosen = images[: max(1, len(images) - unlaunched_count)]
     units = [PlannedUnit(key=f"image-{image.pk}", payload={"image": image.pk}) for image in chosen]
     terms = LaunchTerms(redundancy=2)
     cost = estimate_cost(kind=registry.get_kind("sherlock_observation"), terms=terms, units=len(units))
@@ -150,7 +150,7 @@ def launch_localization(users: DemoUsers) -> tuple[Batch, Job]:
 
 def compute_reports(users: DemoUsers) -> None:
     """Compute the report of each judging kind that has judgments."""
-    for kind in [name for name in kind_names() if count_judgments(users.project, name)]:
+    for kind in [name for name in judging_kinds() if count_judgments(users.project, name)]:
         wait_for_job(request_report(project=users.project, kind=kind, by=users.researcher))
 
 
@@ -215,4 +215,4 @@ def summarize(
 def _is_balanced(available: int, on_hold: int) -> bool:
     """Return whether our ledger and the account agree, and all deposits are spent, on hold or available."""
     own_ledger = ledger.sum_entries()  # of all projects, since they share the account
-    return own_ledger.held == on_hold and deposited_cents() == available + on_hold + own_ledger.spent
+    return own_ledger.held == on_hold and platform_deposits_cents() == available + on_hold + own_ledger.spent

@@ -73,12 +73,12 @@ class _Cursor(base.SQLiteCursorWrapper):
         self._wrapper = wrapper
 
     def execute(self, query: str, params: Any = None) -> Any:
-        return self._run_queued(query, lambda: super(_Cursor, self).execute(query, params))
+        return self._run_queued_if_write(query, lambda: super(_Cursor, self).execute(query, params))
 
     def executemany(self, query: str, param_list: Any) -> Any:
-        return self._run_queued(query, lambda: super(_Cursor, self).executemany(query, param_list))
+        return self._run_queued_if_write(query, lambda: super(_Cursor, self).executemany(query, param_list))
 
-    def _run_queued(self, query: str, run: Callable[[], Any]) -> Any:
+    def _run_queued_if_write(self, query: str, run: Callable[[], Any]) -> Any:
         wrapper = self._wrapper
         is_single_write = not wrapper.in_atomic_block and query.lstrip()[:6].upper() in _WRITE_STATEMENTS
         if not is_single_write or wrapper._held_queue is not None:

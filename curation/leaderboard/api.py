@@ -108,13 +108,13 @@ class TableView(BoardView):
     def get(self, request: Request, slug: str) -> Response:
         """Return measures, entries and references."""
         board = self.get_board(request, slug)
-        found = self._table(request, board, private=False)
+        found = self._make_table_json(request, board, private=False)
         if board_selectors.shows_private_figures(board):
-            final = self._table(request, board, private=True)
+            final = self._make_table_json(request, board, private=True)
             found["kept"] = {name: final[name] for name in ("measures", "entries", "references")}
         return Response(found | {"files": _files_json(request, board)})
 
-    def _table(self, request: Request, board: Leaderboard, *, private: bool) -> dict[str, Any]:
+    def _make_table_json(self, request: Request, board: Leaderboard, *, private: bool) -> dict[str, Any]:
         table = tables.make_table(
             board,
             board_selectors.shown_entries(board),
@@ -147,7 +147,7 @@ class FileView(BoardView):
     def get(self, request: Request, slug: str, name: str) -> FileResponse:
         """Send the file."""
         board = self.get_board(request, slug)
-        found = board_selectors.public_file(board, name)
+        found = board_selectors.find_public_file_or_photo(board, name)
         if found is None:
             raise Http404
         return FileResponse(
@@ -223,7 +223,7 @@ class SubmissionsView(TeamView):
             entry, is_new = entries.submit_entry(
                 team=cast(LeaderboardTeam, request.auth),
                 description=entries.ModelDescription(given["model"], given["description"], given["url"]),
-                upload=entries.Upload(file.chunks(), file.name or ""),
+                upload=entries.UploadedZip(file.chunks(), file.name or ""),
             )
         except entries.LimitReached as error:
             raise Throttled(detail=str(error)) from error
@@ -284,7 +284,7 @@ def _submission_json(request: Request, entry: LeaderboardEntry) -> dict[str, Any
         "is_withdrawn": entry.is_withdrawn,
         "defect": entry.defect,
         "notes": board_selectors.entry_notes(entry),
-        "figures": tables.round_figures(entry.figures),
+        "figures": tables.round_public_figures(entry.figures),
         "created_at": entry.created_at,
         "scored_at": entry.scored_at,
     }
@@ -304,7 +304,7 @@ def _table_json(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
         "limits": {"daily": board.daily_limit, "total": board.total_limit},
         "private_share": board.options.get("private_share", 0),
         "expected": board.tasks,
-        "sort": table.sort.name,
+        "sort": table.sort_by.name,
         "measures": [
             {
                 "name": measure.name,
@@ -314,7 +314,7 @@ def _table_json(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
                 "count": count,
                 "counted": measure.count_label,
             }
-            for measure, count in zip(table.measures, table.counts, strict=True)
+            for measure, count in zip(table.measures, table.sample_sizes, strict=True)
         ],
         "entries": [
             {

@@ -19,8 +19,8 @@ from curation.families.sherlock.evaluation_sets import WrittenSets, write_evalua
 from curation.files import file_sha256, partial_folder, rename_folder_durably
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry
 from curation.leaderboard.selectors import boards
-from curation.leaderboard.services.boards import complete_leaderboard
-from curation.leaderboard.services.entries import entry_file, record_entry_figures, record_entry_refusal
+from curation.leaderboard.services.boards import mark_leaderboard_built
+from curation.leaderboard.services.entries import entry_zip_path, record_entry_figures, record_entry_refusal
 from curation.models import ProposalRun
 from curation.records import InvalidInput
 from curation.versions import photos
@@ -33,7 +33,7 @@ class AnswerKeyFault(Refused):
     """An answer key is missing or damaged. This is a server fault, which does not refuse a submission."""
 
 
-class BoardKeys:
+class BoardAnswerKeys:
     """A leaderboard's answer keys. A defect of a key raises AnswerKeyFault; no submission is refused for it."""
 
     def __init__(self, board: Leaderboard) -> None:
@@ -89,10 +89,10 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     folder = boards.board_folder(board)
     try:
         with partial_folder(folder) as partial:
-            written = _write_files(board, partial, progress)
+            written = _write_board_evaluation_sets(board, partial, progress)
             counts = _write_photo_list(board, partial, written)
             facts = _key_facts(partial, written) | {"photos": counts}
-            _pack_archive(partial)
+            _pack_public_files(partial)
             if (
                 folder.exists()
             ):  # from a run that died before the leaderboard was complete, so nobody has seen it
@@ -101,7 +101,7 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     except InvalidInput as error:
         raise Refused(str(error)) from error
     tasks = dict(written.expected_counts)
-    complete_leaderboard(board=board, tasks=tasks, sha256=written.manifest_sha256, facts=facts)
+    mark_leaderboard_built(board=board, tasks=tasks, sha256=written.manifest_sha256, facts=facts)
     return {"files": len(tasks), "scores": sum(tasks.values()), "photos": counts, **written.left_out}
 
 
@@ -116,10 +116,10 @@ def score_submission(entry: LeaderboardEntry, progress: Progress) -> dict[str, A
     """
     if entry.state != EntryState.QUEUED:
         return {"state": entry.state}
-    board, path = entry.team.leaderboard, entry_file(entry)
+    board, path = entry.team.leaderboard, entry_zip_path(entry)
     _check_stored_zip(entry, path)
     progress.advance(0, total=2)
-    keys = BoardKeys(board)
+    keys = BoardAnswerKeys(board)
     try:
         submission = read_submission(path, file_name=entry.file_name, expected=board.tasks, keys=keys)
     except InvalidInput as defect:
@@ -142,19 +142,19 @@ def _check_stored_zip(entry: LeaderboardEntry, path: Path) -> None:
 
 
 def _score_subsets_of_submission(
-    submission: Submission, keys: BoardKeys, board: Leaderboard
+    submission: Submission, keys: BoardAnswerKeys, board: Leaderboard
 ) -> dict[str, Any]:
     """Return the figures of a valid submission. Its scores are already checked, so any failure is due to a key."""
     try:
         public, *private = score_subsets(
-            submission, keys, rng=_generator(board.sha256), subsets=keys.public_and_private_subsets()
+            submission, keys, rng=_interval_generator(board.sha256), subsets=keys.public_and_private_subsets()
         )
     except InvalidInput as error:
         raise keys.key_fault("an answer key is damaged", error) from error
     return public | {boards.PRIVATE_FIGURES: private[0]} if private else public
 
 
-def _write_files(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
+def _write_board_evaluation_sets(board: Leaderboard, out: Path, progress: Progress) -> WrittenSets:
     """Write the evaluation sets. Progress counts one more step, for the archive and the figures of the keys."""
     proposals = None
     if board.options.get("proposals"):
@@ -186,7 +186,7 @@ def _write_photo_list(board: Leaderboard, folder: Path, written: WrittenSets) ->
     return photos.count_photos_by_availability(rows)
 
 
-def _pack_archive(folder: Path) -> None:
+def _pack_public_files(folder: Path) -> None:
     """Pack the public files into one archive in advance."""
     public = folder / boards.PUBLIC
     with zipfile.ZipFile(folder / boards.ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
@@ -197,7 +197,7 @@ def _pack_archive(folder: Path) -> None:
 
 def _hide_server_paths(defect: str, entry: LeaderboardEntry) -> str:
     """Return a defect without paths on this server."""
-    path = entry_file(entry)
+    path = entry_zip_path(entry)
     home = boards.board_folder(entry.team.leaderboard)
     for path_text, replacement in (
         (str(path), entry.file_name),
@@ -208,33 +208,33 @@ def _hide_server_paths(defect: str, entry: LeaderboardEntry) -> str:
     return defect
 
 
-def _generator(sha256: str) -> np.random.Generator:
+def _interval_generator(sha256: str) -> np.random.Generator:
     """Return the generator for intervals, with a fixed seed so that equal scores have equal intervals."""
     return np.random.default_rng(int(sha256[:15], 16))
 
 
 def _key_facts(folder: Path, written: WrittenSets) -> dict[str, Any]:
     """Return the facts that follow from the keys: human agreement, chance levels, and sample sizes."""
-    held = answer_keys.AnswerKeyFolder(folder / boards.HELD)
-    public, *private = answer_keys.make_subsets(held.held_out_names())
-    facts = _subset_facts(held, written, public)
+    key_folder = answer_keys.AnswerKeyFolder(folder / boards.HELD)
+    public, *private = answer_keys.make_subsets(key_folder.held_out_names())
+    facts = _subset_facts(key_folder, written, public)
     return {
         **facts,
-        **({boards.PRIVATE_FIGURES: _subset_facts(held, written, private[0])} if private else {}),
+        **({boards.PRIVATE_FIGURES: _subset_facts(key_folder, written, private[0])} if private else {}),
         "without": [name for name, count in facts["counts"].items() if not count],
         "largest": max_submission_bytes(written.expected_counts),
     }
 
 
 def _subset_facts(
-    held: answer_keys.AnswerKeyFolder, written: WrittenSets, subset: answer_keys.Subset
+    key_folder: answer_keys.AnswerKeyFolder, written: WrittenSets, subset: answer_keys.Subset
 ) -> dict[str, Any]:
     people: dict[str, Any] = {}
     chance: dict[str, Any] = {}
     counts: dict[str, int] = {}
     sizes: list[tuple[int, int]] = []  # of a chunk, and of its part in the subset
     for name in written.expected_counts:
-        key = answer_keys.parse_answer_key(name, held.raw_key(name))
+        key = answer_keys.parse_answer_key(name, key_folder.raw_key(name))
         if isinstance(key, RetrievalKey):
             sizes.append((len(key.ids), int(subset(key.ids).sum())))
         elif isinstance(key, LocalizationKey):
@@ -248,7 +248,7 @@ def _subset_facts(
             counted = subset([instance.instance for instance in key.instances])
             instances = tuple(item for item, is_in in zip(key.instances, counted, strict=True) if is_in)
             known = comparison_figures_without_model(
-                replace(key, instances=instances), rng=_generator(written.manifest_sha256)
+                replace(key, instances=instances), rng=_interval_generator(written.manifest_sha256)
             )
             people["comparison"], chance["comparison"] = known["human"], known["random"]
             counts["comparison"] = known["images"]
@@ -262,15 +262,15 @@ def _subset_facts(
     return {"references": {"human": people, "random": chance}, "counts": counts}
 
 
-def _chance_gt_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
+def _chance_gt_accuracy(key: LocalizationKey, is_counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of a random assignment, in which each pair matches with probability 1/n."""
-    shares = np.array([pairs.correct.mean() for pairs in key.true_pairs.values()])[counted]
+    shares = np.array([pairs.correct.mean() for pairs in key.true_pairs.values()])[is_counted]
     return float(100 * shares.mean()) if shares.size else None
 
 
-def _chance_auto_accuracy(key: LocalizationKey, counted: NDArray[np.bool_]) -> float | None:
+def _chance_auto_accuracy(key: LocalizationKey, is_counted: NDArray[np.bool_]) -> float | None:
     """Return the expected accuracy of choosing a proposed box at random."""
-    shares = chance_shares(key.proposals)[counted]
+    shares = chance_shares(key.proposals)[is_counted]
     return float(100 * shares.mean()) if shares.size else None
 
 

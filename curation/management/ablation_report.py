@@ -34,7 +34,7 @@ def table_lines(rows: Sequence[AblationRow]) -> Iterator[str]:
         shown = TABLE_COLUMNS[table]
         lines = [["", *(COLUMN_MEASURES[name].short for name in shown), ""]]
         for row in _order_rows(table, members):
-            cells = [_cell(row.cells[name]) for name in shown]
+            cells = [_format_cell(row.cells[name]) for name in shown]
             lines.append([row.recipe.label, *cells, _describe_row(row, shown)])
         yield ""
         yield f"{table}: paper | ours (95 % interval)"
@@ -53,7 +53,7 @@ def _order_rows(table: str, rows: Sequence[AblationRow]) -> list[AblationRow]:
     return [row for _, row in batch_size_curve(rows)] if table == "Figure 5" else list(rows)
 
 
-def _cell(cell: Cell) -> str:
+def _format_cell(cell: Cell) -> str:
     paper = "–" if cell.paper is None else f"{cell.paper:.1f}"
     if cell.value is None:
         return f"{paper} | –"
@@ -62,9 +62,9 @@ def _cell(cell: Cell) -> str:
     return f"{paper} | {cell.value:.1f} ({cell.low:.1f}–{cell.high:.1f})"
 
 
-def _describe_row(row: AblationRow, shown: Sequence[str]) -> str:
+def _describe_row(row: AblationRow, measures: Sequence[str]) -> str:
     """Describe a row: its state or sample sizes, its model, and warnings about its figures."""
-    counted = row.describe_counts(shown)
+    counted = row.describe_sample_sizes(measures)
     parts = [
         STATE_LABELS.get(row.state, "") or (f"n: {counted}" if counted else ""),
         f"from {row.model}" if row.model else "",

@@ -3,7 +3,7 @@
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import DatasetVersion
 from curation.selectors.versions import version_splits, versions_named
-from curation.services.splits import check_split
+from curation.services.splits import check_split_has_pairs
 from curation.versions.splits import UnknownSplit, parse_split
 from hits.management.base import input_error
 from hits.models import Project
@@ -32,5 +32,5 @@ def resolve_split(version: DatasetVersion, given: str | None) -> str:
         split = str(parse_split("" if given == ALL else given))
     except UnknownSplit as error:
         raise input_error(f"--{error}") from error
-    check_split(version, split)
+    check_split_has_pairs(version, split)
     return split

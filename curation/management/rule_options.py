@@ -16,17 +16,17 @@ def add_comparison_set_options(parser: Any) -> None:
     for name in NUMBER_OPTIONS:
         default = getattr(_DEFAULTS, name)
         parser.add_argument(_flag(name), type=type(default), default=default)
-    for name, kind in options.RULES.items():
-        add_rule_option(parser, name, kind)
+    for name, rule in options.RULES.items():
+        add_rule_option(parser, name, rule)
 
 
-def add_rule_option(parser: Any, name: str, kind: type[StrEnum]) -> None:
+def add_rule_option(parser: Any, name: str, rule: type[StrEnum]) -> None:
     """Add the option of a rule; its help is the first line of the rule's docstring."""
-    summary = (kind.__doc__ or "").strip().splitlines()[0].replace("%", "%%")
+    summary = (rule.__doc__ or "").strip().splitlines()[0].replace("%", "%%")
     parser.add_argument(
         FLAG_NAMES.get(name) or _flag(name),
         dest=name,
-        choices=[item.value for item in kind],
+        choices=[item.value for item in rule],
         default=getattr(_DEFAULTS, name).value,
         help=summary,
     )

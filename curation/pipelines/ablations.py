@@ -16,7 +16,7 @@ from curation.records import InvalidInput
 from curation.scorer import recipes
 from curation.scorer.config import TINY
 from curation.scorer.recipes import Recipe, RecipeKind
-from curation.selectors.ablations import PROMPT, RECIPE, find_scorer
+from curation.selectors.ablations import PROMPT, RECIPE, find_reusable_scorer
 from curation.selectors.evaluations import evaluations, find_reusable_evaluation
 from curation.selectors.scorers import SCORER_PREFIX
 from curation.services import ablations
@@ -116,7 +116,7 @@ class _AblationJob:
         if config.model.startswith(SCORER_PREFIX):
             config = replace(config, model=resolve_encoder(self.version.project, config.model))
         splits = ablations.default_splits(self.version, seed=config.seed)
-        known = find_scorer(self.version, config.as_json(), splits.as_json())
+        known = find_reusable_scorer(self.version, config.as_json(), splits.as_json())
         if known is not None and known.is_ready:
             return known
         if known is not None and known.job is not None:

@@ -25,7 +25,7 @@ from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_
 from curation.records import InvalidInput
 from curation.selectors.duplicates import pairs_marked_different
 from curation.selectors.images import available_images
-from curation.services.dedup import DedupOptions, MarkCounts, set_aside_duplicates, store_preview
+from curation.services.dedup import DedupOptions, MarkCounts, replace_preview, set_aside_duplicates
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
@@ -87,13 +87,13 @@ def deduplicate_images(
     """
     images = available_images(project, options.source)
     if not images:
-        raise Refused(f"images: there is none{options.source_suffix}; import some first")
+        raise Refused(f"images: there is none{options.source_message_suffix}; import some first")
     encoder = encoder or get_image_encoder(options.encoder)
     vectors = _image_vectors(project, images, encoder, progress)
     clustering, clustered = _group_images(images, vectors, options, progress)
     groups = _divide_groups_marked_different(project, clustered)
     group_rows = _describe_groups(groups, images, vectors)
-    run = store_preview(
+    run = replace_preview(
         project=project,
         options=options,
         encoder=encoder.name,
@@ -202,7 +202,7 @@ def _cluster_vectors(
     )
     if progress is not None:
         progress.hold_lease(0)
-        suffix = options.source_suffix
+        suffix = options.source_message_suffix
         how = f"{clustering.method}: {clustering.reason}"
         progress.log(f"{n} images{suffix} in {clustering.cluster_count} clusters ({how})")
     return clustering

@@ -83,7 +83,7 @@ def run_proposal_subjob(*, run: ProposalRun, first: int, last: int, progress: Pr
     """
     with refuse_invalid_input():
         _propose_and_store(
-            run, list(proposal_selectors.images_without_boxes(run, first=first, last=last)), progress
+            run, list(proposal_selectors.images_without_boxes(run, first_pk=first, last_pk=last)), progress
         )
 
 
@@ -114,7 +114,7 @@ def summarise_run(run: ProposalRun, recall: Recall) -> dict[str, Any]:
 def _start_subjobs(run: ProposalRun, last_photo_key: int, progress: Progress) -> None:
     """Start sub-jobs for the remaining photos, if any; all use the detector that is loaded here."""
     pending = list(
-        proposal_selectors.images_without_boxes(run, last=last_photo_key).values_list("pk", flat=True)
+        proposal_selectors.images_without_boxes(run, last_pk=last_photo_key).values_list("pk", flat=True)
     )
     if not pending:
         return
@@ -163,7 +163,7 @@ def _propose_and_store(run: ProposalRun, images: Sequence[Image], progress: Prog
     threads = usable_cores() if getattr(detector, "parallel", False) else 1
     with closing(map_in_threads(detect, batches, threads=threads)) as batches_done:
         for rows, unreadable_batch in batches_done:
-            proposal_services.store_boxes(run=run, found=rows)
+            proposal_services.store_missing_boxes(run=run, found=rows)
             done = min(total, done + len(rows))
             progress.advance(done, total)
             for photo in unreadable_batch[: max(0, MAX_PHOTOS_LOGGED - len(unreadable))]:
@@ -268,7 +268,7 @@ def _import_boxes_from_file(run: ProposalRun, progress: Progress) -> None:
                 raise Refused(f"{entry.where}: is in the file twice; keep one of them")
             seen.add(key)
             found[key] = entry_boxes(entry, layout, (size[0], size[1]), limit=run.options["limit"]).rows()
-        proposal_services.store_boxes(run=run, found=found)
+        proposal_services.store_missing_boxes(run=run, found=found)
         progress.advance(len(seen), len(photos), after=records)
     if not seen:
         raise Refused(
@@ -310,7 +310,7 @@ def _measure_new_pairs(run: ProposalRun, found: list[ImageProposals]) -> int:
             boxes = {(row.pk, pair.pk): _pair_boxes(pair) for pair in new}
             measured |= {key: best_overlaps(proposed, own).tolist() for key, own in boxes.items()}
     current = {pair.pk for image_pairs in pairs.values() for pair in image_pairs}
-    proposal_services.store_overlaps(found=found, measured=measured, current_pairs=current)
+    proposal_services.store_and_prune_overlaps(found=found, measured=measured, current_pairs=current)
     return len(measured)
 
 

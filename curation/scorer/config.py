@@ -112,7 +112,7 @@ class TrainingConfig:
             raise InvalidInput(f"{unknown[0]}: is not a setting of a training run; use {', '.join(known)}")
         if "model" not in raw:
             raise InvalidInput("model: is missing; give the starting weights")
-        return cls(**{name: _check_type(name, value) for name, value in raw.items()})
+        return cls(**{name: _parse_setting(name, value) for name, value in raw.items()})
 
 
 _ENUMS: dict[str, type[StrEnum]] = {
@@ -126,7 +126,7 @@ _NUMBERS = {"learning_rate", "weight_decay", "grayscale"}
 _BOOLEANS = {"augment", "compile", "reduce_on_plateau"}
 
 
-def _check_type(name: str, value: Any) -> Any:
+def _parse_setting(name: str, value: Any) -> Any:
     if name in _ENUMS:
         kind = _ENUMS[name]
         try:

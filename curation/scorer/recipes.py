@@ -95,7 +95,7 @@ class Recipe:
         """Whether this platform can reproduce the row."""
         return self.kind is not RecipeKind.OTHERS
 
-    def config(self, *, model: str = "", **settings: Any) -> TrainingConfig:
+    def to_config(self, *, model: str = "", **settings: Any) -> TrainingConfig:
         """Return the settings of its training run.
 
         Args:

@@ -64,7 +64,7 @@ def train(run: Path, *, report_progress: ProgressCallback = lambda *_: None) -> 
 
 def _load_own_checkpoint(run: Path, inputs: RunInputs) -> Checkpoint | None:
     checkpoint = load_checkpoint(run)
-    if checkpoint is not None and checkpoint.inputs != inputs.sha256:
+    if checkpoint is not None and checkpoint.inputs_hash != inputs.sha256:
         raise InvalidInput(
             f"{run}: its settings or pairs changed since its checkpoint; create a new run for them"
         )
@@ -127,8 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run", type=Path, metavar="RUN", help="folder of the run")
     options = parser.parse_args(arguments)
     try:
-        with _catch_signals() as stopped:
-            result = train(options.run, report_progress=_ProgressPrinter(stopped))
+        with _catch_signals() as stop_signals:
+            result = train(options.run, report_progress=_ProgressPrinter(stop_signals))
     except InvalidInput as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_INPUT
@@ -143,8 +143,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 class _ProgressPrinter:
     """Prints the progress every few seconds, and raises KeyboardInterrupt after a stop signal."""
 
-    def __init__(self, stopped: list[int]) -> None:
-        self._stopped = stopped
+    def __init__(self, stop_signals: list[int]) -> None:
+        self._stop_signals = stop_signals
         self._next = 0.0
 
     def __call__(self, done: int, total: int) -> None:
@@ -153,7 +153,7 @@ class _ProgressPrinter:
             self._next = now + PROGRESS_INTERVAL_SECONDS
             sys.stdout.write(f"step {done} of {total}\n")
             sys.stdout.flush()
-        if self._stopped:
+        if self._stop_signals:
             raise KeyboardInterrupt
 
 

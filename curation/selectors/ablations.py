@@ -16,7 +16,7 @@ def is_equivalent_config(config: Mapping[str, Any], other: Mapping[str, Any]) ->
     return all(config.get(name) == other.get(name) for name in names)
 
 
-def find_scorer(
+def find_reusable_scorer(
     version: DatasetVersion, config: Mapping[str, Any], splits: Mapping[str, Any]
 ) -> Scorer | None:
     """Return the newest scorer of a version with this configuration and these splits, by any user.
@@ -31,7 +31,7 @@ def find_scorer(
     return ready or next((scorer for scorer in alike if scorer.job is not None), None)
 
 
-def evaluation_recipes(evaluation: Evaluation) -> set[str]:
+def recipe_names(evaluation: Evaluation) -> set[str]:
     """Return the names of the rows that an evaluation was made for or also belongs to."""
     named = [evaluation.options.get(RECIPE, ""), *evaluation.options.get(FURTHER_RECIPES, [])]
     return {name for name in named if name}

@@ -30,7 +30,7 @@ class AuditRow:
     audit: Audit
     pairs: int
     labels: int
-    own: int
+    own_labels: int
 
     @property
     def labels_needed(self) -> int:
@@ -54,7 +54,7 @@ def audit_rows(project: Project, reader: AbstractBaseUser) -> list[AuditRow]:
             audit=row,
             pairs=row.pairs,
             labels=sum(min(count, row.readers) for count in readers.get(row.pk, Counter()).values()),
-            own=own[row.pk],
+            own_labels=own[row.pk],
         )
         for row in audits.annotate(pairs=Count("items", filter=available))
     ]

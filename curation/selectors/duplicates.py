@@ -48,7 +48,7 @@ def count_images(project: Project, source: str = "") -> int:
     return (images.filter(source_record__source=source) if source else images).count()
 
 
-def source_sizes(project: Project) -> dict[str, int]:
+def count_images_by_source(project: Project) -> dict[str, int]:
     """Return the number of available images of each collection that has any, ordered by its name."""
     images = Image.objects.filter(project=project, taken_down_at__isnull=True, source_record__isnull=False)
     rows = images.order_by("source_record__source").values_list("source_record__source")

@@ -64,12 +64,12 @@ def comparison_items(version: DatasetVersion, split: str | None = None) -> dict[
     if split is not None:
         rows = rows.filter(split=split)
     found = [row.row for row in rows]
-    images = _images(version, {row["image"]["url"] for row in found})
+    images = _images_by_url(version, {row["image"]["url"] for row in found})
     ids = ((row["Input_iid"], row) for row in found)
     return {iid: ComparisonItem(iid, row, images.get(row["image"]["url"])) for iid, row in ids}
 
 
-def _images(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
+def _images_by_url(version: DatasetVersion, urls: set[str]) -> dict[str, Image]:
     known: dict[str, str] = {}
     for chunk in id_chunks(sorted(urls)):
         rows = VersionImage.objects.filter(version=version, url__in=chunk)

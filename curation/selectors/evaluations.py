@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 
 from curation.evaluation.sets import CHUNK_SIZE, MAX_BOXES, MIN_INFERENCES
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Part, Scorer, VersionRow
-from curation.selectors.scorers import ancestry
+from curation.selectors.scorers import scorer_and_ancestors
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Project
 
@@ -37,7 +37,7 @@ def finished_evaluations(project: Project, version: DatasetVersion | None = None
     return list(rows.filter(version=version) if version is not None else rows)
 
 
-def changed_options(evaluation: Evaluation) -> dict[str, Any]:
+def non_default_options(evaluation: Evaluation) -> dict[str, Any]:
     """Return the non-default options of an evaluation: of its sets, and of how regions were shown.
 
     The defaults are ``DEFAULT_SETS``, and the scorer's own region mode, or highlighting for a model not trained
@@ -50,11 +50,11 @@ def changed_options(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def has_default_options(evaluation: Evaluation) -> bool:
-    """Whether an evaluation has only default options (see ``changed_options``).
+    """Whether an evaluation has only default options (see ``non_default_options``).
 
     Figures of two evaluations are comparable if their options differ from the defaults in the same way.
     """
-    return not changed_options(evaluation)
+    return not non_default_options(evaluation)
 
 
 def proposal_run_number(evaluation: Evaluation) -> int | None:
@@ -62,15 +62,15 @@ def proposal_run_number(evaluation: Evaluation) -> int | None:
     return evaluation.options.get("proposals") or None
 
 
-def find_reusable_evaluation(evaluations: Iterable[Evaluation], boxes: int | None) -> Evaluation | None:
-    """Return the first finished evaluation with default options and these boxes (see ``proposal_run_number``).
+def find_reusable_evaluation(evaluations: Iterable[Evaluation], run_number: int | None) -> Evaluation | None:
+    """Return the first finished evaluation with default options and this ``proposal_run_number``.
 
     If there is none, return the first whose job can be resumed, if any.
     """
     alike = [
         evaluation
         for evaluation in evaluations
-        if has_default_options(evaluation) and proposal_run_number(evaluation) == boxes
+        if has_default_options(evaluation) and proposal_run_number(evaluation) == run_number
     ]
     done = next((evaluation for evaluation in alike if evaluation.figures), None)
     return done or next((evaluation for evaluation in alike if evaluation.job is not None), None)
@@ -119,7 +119,7 @@ def read_comparison_scores(evaluation: Evaluation) -> dict[tuple[str, str], floa
 def count_known_pairs(scorer: Scorer, ids: Set[str]) -> int:
     """Return how many of these pairs a scorer or one of its ancestors was trained or validated on."""
     known: set[str] = set()
-    for ancestor in ancestry(scorer):
+    for ancestor in scorer_and_ancestors(scorer):
         if ancestor.version_id is not None:
             splits = {ancestor.splits.get("train", ""), ancestor.splits.get("val", "")}
             sealed = VersionRow.objects.filter(version=ancestor.version_id, part=Part.OBSERVATION)

@@ -35,7 +35,7 @@ def images_to_compare(project: Project) -> list[ComparedImage]:
     ]
 
 
-def split_sizes(project: Project) -> dict[str, int]:
+def count_images_by_split(project: Project) -> dict[str, int]:
     """Return the number of offered images of each split."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True, duplicate_of__isnull=True)
@@ -64,7 +64,7 @@ def leaked_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[Leaked
     Args:
         verdict: only pairs with this verdict.
     """
-    pairs = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict())
+    pairs = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict_or_open())
     if verdict is not None:
         pairs = pairs.filter(verdict=verdict)
     return pairs.select_related("first__source_record", "second__source_record").order_by("-cosine", "pk")
@@ -73,11 +73,11 @@ def leaked_pairs(run: LeakageRun, verdict: str | None = None) -> QuerySet[Leaked
 def verdict_counts(run: LeakageRun) -> dict[str, int]:
     """Return the numbers of a run's pairs that are open, same and different."""
     counts = dict.fromkeys((OPEN, *(str(verdict) for verdict in LeakVerdict)), 0)
-    rows = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict()).order_by()
+    rows = LeakedPair.objects.filter(run=run).annotate(verdict=_newest_verdict_or_open()).order_by()
     return counts | dict(rows.values_list("verdict").annotate(count=Count("pk")))
 
 
-def _newest_verdict() -> Coalesce:
+def _newest_verdict_or_open() -> Coalesce:
     """Return the latest verdict on a pair, or ``open``."""
     newest = LeakReview.objects.filter(first=OuterRef("first"), second=OuterRef("second")).order_by("-pk")
     return Coalesce(Subquery(newest.values("verdict")[:1]), Value(OPEN))
@@ -94,6 +94,6 @@ def newest_reviews(pairs: Sequence[LeakedPair]) -> dict[tuple[int, int], LeakRev
     return {(review.first_id, review.second_id): review for review in reviews}
 
 
-def newest_review(first: int, second: int) -> LeakReview | None:
-    """Return the latest review of two images, given with the lower key first."""
-    return LeakReview.objects.filter(first=first, second=second).order_by("-pk").first()
+def newest_review(lower_pk: int, higher_pk: int) -> LeakReview | None:
+    """Return the latest review of two images."""
+    return LeakReview.objects.filter(first=lower_pk, second=higher_pk).order_by("-pk").first()

@@ -42,10 +42,10 @@ def count_unmeasured_pairs(run: ProposalRun) -> int:
     return pairs.exclude(proposal_overlaps__proposals__run=run).count()
 
 
-def images_without_boxes(run: ProposalRun, *, first: int = 0, last: int) -> "QuerySet[Image]":
+def images_without_boxes(run: ProposalRun, *, first_pk: int = 0, last_pk: int) -> "QuerySet[Image]":
     """Return the available images without boxes of this run, in a range of row keys, in order."""
     images = Image.objects.filter(project=run.project, taken_down_at__isnull=True)
-    images = images.filter(pk__gte=first, pk__lte=last)
+    images = images.filter(pk__gte=first_pk, pk__lte=last_pk)
     return images.filter(~Exists(ImageProposals.objects.filter(run=run, image=OuterRef("pk")))).order_by("pk")
 
 
@@ -56,9 +56,9 @@ def images_by_address(project: Project, address: Callable[[Image], str]) -> dict
     return {address(image): (image.pk, image.width, image.height) for image in rows}
 
 
-def next_proposals(run: ProposalRun, key: int) -> list[ImageProposals]:
+def next_proposals(run: ProposalRun, after_pk: int) -> list[ImageProposals]:
     """Return the next few available images of a run after the given row key."""
-    found = ImageProposals.objects.filter(run=run, pk__gt=key, image__taken_down_at__isnull=True)
+    found = ImageProposals.objects.filter(run=run, pk__gt=after_pk, image__taken_down_at__isnull=True)
     return list(found.order_by("pk")[:_CHUNK_SIZE])
 
 

@@ -18,7 +18,7 @@ def comparison_rounds(project: Project) -> list[ComparisonRound]:
     return list(ComparisonRound.objects.filter(project=project).select_related("batch", "scorer"))
 
 
-def job_round(job: Job) -> ComparisonRound | None:
+def round_of_job(job: Job) -> ComparisonRound | None:
     """Return the round that a job built, if any."""
     return ComparisonRound.objects.filter(job=job).first()
 
@@ -47,7 +47,7 @@ def is_judged(comparison_round: ComparisonRound) -> bool:
     return is_fully_judged(batch=batch, statuses=(AssignmentStatus.APPROVED,))
 
 
-def rated_split(comparison_round: ComparisonRound, version: DatasetVersion) -> str:
+def rated_split_or_empty(comparison_round: ComparisonRound, version: DatasetVersion) -> str:
     """Return the split of a version that contains a round's ratings; empty (the whole version) if several do."""
     sealed_round = next(
         (sealed for sealed in sealed_rounds(version) if sealed["id"] == comparison_round.pk), {}

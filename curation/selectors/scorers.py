@@ -88,7 +88,7 @@ def split_counts(version: DatasetVersion) -> dict[str, SplitCount]:
     }
 
 
-def ancestry(scorer: Scorer) -> list[Scorer]:
+def scorer_and_ancestors(scorer: Scorer) -> list[Scorer]:
     """Return a scorer and its ancestors, from child to parent."""
     chain: list[Scorer] = []
     current: Scorer | None = scorer
@@ -114,7 +114,7 @@ def count_known_and_accepted_pairs(scorer: Scorer, split: str = "") -> tuple[int
     if split:
         accepted = accepted.filter(image__split=split)
     known: set[str] = set()
-    for ancestor in ancestry(scorer):
+    for ancestor in scorer_and_ancestors(scorer):
         if ancestor.version_id is not None:
             splits = {ancestor.splits.get("train", ""), ancestor.splits.get("val", "")}
             sealed = VersionRow.objects.filter(version=ancestor.version_id, part=Part.OBSERVATION)
@@ -160,7 +160,7 @@ def round_versions(comparison_round: ComparisonRound) -> list[DatasetVersion]:
     ]
 
 
-def unfinished_import(project: Project) -> Job | None:
+def newest_import_if_unfinished(project: Project) -> Job | None:
     """Return the project's newest scorer import, unless it was finished or cancelled."""
     job = Job.objects.filter(project=project, task=IMPORT_SCORER).order_by("-pk").first()
     return job if job is not None and job.state in {*OPEN_JOB_STATES, JobState.FAILED} else None

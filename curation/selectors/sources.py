@@ -64,7 +64,7 @@ def image_counts_by_source(project: Project) -> list[SourceCounts]:
     return [SourceCounts(source, tuple(counts[source][split] for split in SPLITS)) for source in ordered]
 
 
-def entity_count_histogram(project: Project) -> tuple[list[int], int]:
+def entity_histogram_and_uncounted(project: Project) -> tuple[list[int], int]:
     """Return the numbers of images with 0, 1, … entities (last: 19 or more), and of those without a count."""
     rows = (
         Image.objects.filter(project=project, taken_down_at__isnull=True)
@@ -81,7 +81,7 @@ def entity_count_histogram(project: Project) -> tuple[list[int], int]:
     return bins, without
 
 
-def import_jobs(project: Project, count: int) -> Sequence[Job]:
+def latest_import_jobs(project: Project, count: int) -> Sequence[Job]:
     """Return the latest imports, newest first."""
     return list(Job.objects.filter(project=project, task=IMPORT_SOURCE).order_by("-pk")[:count])
 

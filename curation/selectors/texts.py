@@ -55,7 +55,7 @@ def alt_texts(image_ids: Collection[int]) -> dict[int, str]:
     return found
 
 
-def described_regions(image_ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
+def region_descriptions(image_ids: Collection[int]) -> dict[int, list[dict[str, Any]]]:
     """Return the region descriptions of images that have some; detected objects are not included."""
     found: dict[int, list[dict[str, Any]]] = {}
     for chunk in id_chunks(sorted(image_ids)):
@@ -171,9 +171,9 @@ def toxicity_queue(analysis: TextAnalysis) -> list[QueuedText]:
     ]
 
 
-def newest_reviews(observations: Iterable[int]) -> dict[tuple[int, str], TextReview]:
+def newest_reviews(pair_pks: Iterable[int]) -> dict[tuple[int, str], TextReview]:
     """Return the latest reviews by (pair, field)."""
-    rows = TextReview.objects.filter(observation__in=set(observations)).select_related("by").order_by("pk")
+    rows = TextReview.objects.filter(observation__in=set(pair_pks)).select_related("by").order_by("pk")
     return {(row.observation_id, row.field): row for row in rows}
 
 
@@ -191,23 +191,23 @@ class ReviewCounts:
     """Progress and results of reviewing a queue."""
 
     total: int
-    read: int
+    reviewed: int
     concerns: int
 
     @property
     def remaining(self) -> int:
         """The number of texts that nobody has reviewed."""
-        return self.total - self.read
+        return self.total - self.reviewed
 
     @property
     def harmless_share(self) -> float | None:
         """The share of reviewed texts without a concern: the scorer's false positives."""
-        return 1 - self.concerns / self.read if self.read else None
+        return 1 - self.concerns / self.reviewed if self.reviewed else None
 
     @property
     def harmless_interval(self) -> Interval | None:
         """Wilson's 95 % confidence interval of that share."""
-        return wilson_interval(self.read, 1 - self.concerns / self.read) if self.read else None
+        return wilson_interval(self.reviewed, 1 - self.concerns / self.reviewed) if self.reviewed else None
 
 
 def count_reviews(queue: Iterable[QueuedText]) -> ReviewCounts:

@@ -17,8 +17,8 @@ from curation.scorer.recipes import Recipe, RecipeKind
 from curation.scorer.texts import TextKind
 from curation.selectors.ablations import (
     SETTINGS_THAT_CHANGE_NO_RESULT,
-    evaluation_recipes,
     is_equivalent_config,
+    recipe_names,
 )
 from curation.selectors.evaluations import SHORTCUT_OPTION, proposal_run_number
 
@@ -56,8 +56,8 @@ def recipe_evaluations(
             -(proposal_run_number(evaluation) or 0),
         ),
     )
-    first = _evaluation_key(ordered[0]) if ordered else None
-    return [evaluation for evaluation in ordered if _evaluation_key(evaluation) == first]
+    first = _measurement_key(ordered[0]) if ordered else None
+    return [evaluation for evaluation in ordered if _measurement_key(evaluation) == first]
 
 
 def recipe_scorer(recipe: Recipe, scorers: Iterable[Scorer], default_splits: Splits) -> Scorer | None:
@@ -68,17 +68,17 @@ def recipe_scorer(recipe: Recipe, scorers: Iterable[Scorer], default_splits: Spl
     return min(fitting, key=lambda scorer: _scorer_distance(recipe, scorer, default_splits), default=None)
 
 
-def evaluation_with_bound(name: str, evaluations: Iterable[Evaluation]) -> Evaluation | None:
+def first_evaluation_with_bound(bound: str, evaluations: Iterable[Evaluation]) -> Evaluation | None:
     """Return the newest evaluation that has a bound's figure, if any; ``evaluations`` are newest first.
 
     Human accuracy on true boxes comes from judgments only; models have a figure of the same name.
     """
-    path = BOUND_PATHS.get(name)
+    path = BOUND_PATHS.get(bound)
     fitting = (
         evaluation
         for evaluation in evaluations
         if evaluation.texts == TextKind.INFERENCE
-        and (name != "gt_accuracy" or evaluation.source == EvaluationSource.JUDGMENTS)
+        and (bound != "gt_accuracy" or evaluation.source == EvaluationSource.JUDGMENTS)
     )
     return (
         next((evaluation for evaluation in fitting if _has_figure(evaluation, path)), None)
@@ -125,10 +125,10 @@ def _matches_recipe(recipe: Recipe, evaluation: Evaluation) -> bool:
         is_baseline = evaluation.source == EvaluationSource.BASELINE
         return is_baseline and evaluation.options.get(SHORTCUT_OPTION) in SHORTCUTS[recipe.kind]
     if not recipe.needs_scorer:
-        return recipe.name in evaluation_recipes(evaluation)
+        return recipe.name in recipe_names(evaluation)
     if evaluation.scorer is None or evaluation.scorer.version_id != evaluation.version_id:
         return False
-    return recipe.name in evaluation_recipes(evaluation) or _scorer_matches_recipe(recipe, evaluation.scorer)
+    return recipe.name in recipe_names(evaluation) or _scorer_matches_recipe(recipe, evaluation.scorer)
 
 
 def _scorer_matches_recipe(recipe: Recipe, scorer: Scorer) -> bool:
@@ -138,7 +138,7 @@ def _scorer_matches_recipe(recipe: Recipe, scorer: Scorer) -> bool:
     trained = _training_recipe(recipe)
     if trained is None or trained.changes.get("model") == "":
         return False
-    return is_equivalent_config(trained.config(seed=scorer.config.get("seed", 0)).as_json(), scorer.config)
+    return is_equivalent_config(trained.to_config(seed=scorer.config.get("seed", 0)).as_json(), scorer.config)
 
 
 def _training_recipe(recipe: Recipe) -> Recipe | None:
@@ -167,20 +167,20 @@ def _scorer_distance(recipe: Recipe, scorer: Scorer, default_splits: Splits) -> 
 
 def _is_shortened(recipe: Recipe | None, changed: Mapping[str, Any]) -> bool:
     """Whether the training was configured for fewer steps or epochs than the recipe."""
-    epochs = recipe.config(model=TINY).epochs if recipe is not None else 0
+    epochs = recipe.to_config(model=TINY).epochs if recipe is not None else 0
     return bool(changed.get("max_steps")) or changed.get("epochs", epochs) < epochs
 
 
 def _changed_settings(recipe: Recipe, scorer: Scorer) -> dict[str, Any]:
     """Return the settings that make a scorer differ from its recipe; a recipe may leave the model open."""
     model = recipe.changes.get("model", recipes.default_model())
-    settings = recipe.config(model=model or scorer.config.get("model") or TINY).as_json().items()
+    settings = recipe.to_config(model=model or scorer.config.get("model") or TINY).as_json().items()
     relevant = {name: value for name, value in settings if name not in SETTINGS_THAT_CHANGE_NO_RESULT}
     trained = scorer.config
     return {name: trained[name] for name, value in relevant.items() if trained.get(name, value) != value}
 
 
-def _evaluation_key(evaluation: Evaluation) -> tuple[Any, ...]:
+def _measurement_key(evaluation: Evaluation) -> tuple[Any, ...]:
     """Return what an evaluation measured: equal keys differ only in additional measures."""
     named = (evaluation.options.get(name) for name in ("encoder", SHORTCUT_OPTION, "seed"))
     return evaluation.scorer_id, *named

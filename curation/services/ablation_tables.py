@@ -12,7 +12,7 @@ from curation.evaluation.measures import get_count, get_figure
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.scorer import recipes
 from curation.scorer.recipes import BATCH_CURVE, COLUMN_MEASURES, COLUMNS, Recipe, RecipeKind
-from curation.selectors.ablations import evaluation_recipes
+from curation.selectors.ablations import recipe_names
 from curation.selectors.evaluations import (
     SHORTCUT_OPTION,
     finished_evaluations,
@@ -22,7 +22,7 @@ from curation.selectors.evaluations import (
 from curation.services.ablation_sources import (
     BOUND_PATHS,
     SHORTCUTS,
-    evaluation_with_bound,
+    first_evaluation_with_bound,
     first_evaluation_with_measure,
     recipe_evaluations,
     recipe_scorer,
@@ -78,10 +78,10 @@ class AblationRow:
             return str(self.evaluation.options.get("encoder", ""))
         return ""
 
-    def describe_counts(self, names: Iterable[str]) -> str:
+    def describe_sample_sizes(self, measures: Iterable[str]) -> str:
         """Return the sample sizes of some measures: ``200 instances, 60/12 images`` if they differ."""
         found: dict[str, dict[str, None]] = {}
-        for name in names:
+        for name in measures:
             if (n := self.cells[name].n) is not None:
                 found.setdefault(COLUMN_MEASURES[name].count_label, {})[f"{n:,}"] = None
         return ", ".join(f"{'/'.join(counts)} {label}" for label, counts in found.items())
@@ -132,7 +132,7 @@ def _default_splits(version: DatasetVersion) -> Mapping[str, Any]:
 
 def _extra_batch_size_recipes(available: _AvailableResults) -> list[Recipe]:
     known = {recipe.name for recipe in recipes.all_recipes()}
-    evaluated = map(evaluation_recipes, available.evaluations)
+    evaluated = map(recipe_names, available.evaluations)
     named = {scorer.recipe for scorer in available.scorers}.union(*evaluated) - known
     sizes = {name.removeprefix("batch-") for name in named if name.startswith("batch-")}
     numbers = sorted(int(size) for size in sizes if size.isdecimal())
@@ -157,15 +157,15 @@ def _row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRo
         first,
         differences=[
             *(training_differences(recipe, scorer, available.default_splits) if scorer is not None else ()),
-            *(_describe_older_boxes(first, available.evaluations) if first is not None else ()),
-            *(_describe_untrained_shortcut(recipe, first) if first is not None else ()),
+            *(_describe_boxes_if_older(first, available.evaluations) if first is not None else ()),
+            *(_describe_shortcut_if_untrained(recipe, first) if first is not None else ()),
         ],
         known_pairs=first.provenance.get("pairs_known_from_training", 0) if first is not None else 0,
         pairs=first.figures.get("retrieval", {}).get("instances") if first is not None else None,
     )
 
 
-def _describe_older_boxes(evaluation: Evaluation, evaluations: Iterable[Evaluation]) -> list[str]:
+def _describe_boxes_if_older(evaluation: Evaluation, evaluations: Iterable[Evaluation]) -> list[str]:
     """Describe an older run of proposed boxes than other rows use."""
     run, newest = (
         proposal_run_number(evaluation),
@@ -174,7 +174,7 @@ def _describe_older_boxes(evaluation: Evaluation, evaluations: Iterable[Evaluati
     return [f"boxes of run {run}, not {newest}"] if run is not None and run < newest else []
 
 
-def _describe_untrained_shortcut(recipe: Recipe, evaluation: Evaluation) -> list[str]:
+def _describe_shortcut_if_untrained(recipe: Recipe, evaluation: Evaluation) -> list[str]:
     """Describe a text-only baseline that was not trained, unlike the paper's."""
     second_choices = SHORTCUTS.get(recipe.kind, ())[1:]
     if evaluation.options.get(SHORTCUT_OPTION) not in second_choices:
@@ -193,7 +193,7 @@ def _cells(recipe: Recipe, split: str, evaluations: Sequence[Evaluation]) -> dic
 
 def _bound_row(recipe: Recipe, available: _AvailableResults, split: str) -> AblationRow:
     """Return human performance and the upper bound of the boxes, each from the newest evaluation that has it."""
-    found = {name: evaluation_with_bound(name, available.evaluations) for name in COLUMNS}
+    found = {name: first_evaluation_with_bound(name, available.evaluations) for name in COLUMNS}
     cells = {
         name: _cell(recipe, name, split, source, BOUND_PATHS.get(name, COLUMN_MEASURES[name].figure_path))
         for name, source in found.items()

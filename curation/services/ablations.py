@@ -12,12 +12,12 @@ from curation.records import InvalidInput
 from curation.scorer import recipes
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import BATCH_CURVE, Recipe, RecipeKind
-from curation.selectors.ablations import FURTHER_RECIPES, evaluation_recipes
+from curation.selectors.ablations import FURTHER_RECIPES, recipe_names
 from curation.selectors.jobs import ABLATIONS
 from curation.selectors.scorers import split_counts
 from curation.services.options import check_at_least
 from curation.services.scorer_splits import VAL_SHARE, TrainingSplits, choose_splits
-from curation.services.splits import check_split
+from curation.services.splits import check_split_has_pairs
 from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
@@ -79,7 +79,7 @@ def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
     """Return a recipe's training settings with the options applied.
 
     Raises:
-        InvalidInput: see ``Recipe.config``.
+        InvalidInput: see ``Recipe.to_config``.
     """
     changes: dict[str, Any] = {"seed": options.seed}
     if options.batch_size and BATCH_CURVE not in recipe.tables:
@@ -88,7 +88,7 @@ def training_config(recipe: Recipe, options: AblationOptions) -> TrainingConfig:
     for name, value in named.items():
         if value:
             changes[name] = value
-    config = recipe.config(model=options.model, **changes)
+    config = recipe.to_config(model=options.model, **changes)
     if not options.steps or config.max_steps >= config.warmup_steps:
         return config
     # A run shorter than its warm-up would never reach the learning rate or a checkpoint.
@@ -112,7 +112,7 @@ def default_splits(version: DatasetVersion, *, seed: int = 0) -> TrainingSplits:
 def add_recipe_to_evaluation(*, evaluation: Evaluation, recipe: Recipe) -> None:
     """Record that an evaluation also belongs to this recipe's row. Idempotent."""
     row = Evaluation.objects.select_for_update().get(pk=evaluation.pk)
-    if recipe.name in evaluation_recipes(row):
+    if recipe.name in recipe_names(row):
         return
     row.options[FURTHER_RECIPES] = [*row.options.get(FURTHER_RECIPES, []), recipe.name]
     row.save(update_fields=["options"])
@@ -127,7 +127,7 @@ def request_ablations(
         Refused: a draft, or a split without pairs.
         Conflict: ablations of this version are running.
     """
-    check_split(version, options.split)
+    check_split_has_pairs(version, options.split)
     count = len(selected_recipes(options))
     return jobs.enqueue(
         task=ABLATIONS,

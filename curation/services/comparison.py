@@ -229,7 +229,7 @@ def store_round(
 
 
 @transaction.atomic
-def leave_out_set(*, item: ComparisonSet, reason: str, by: AbstractBaseUser | None) -> None:
+def leave_out_or_restore_set(*, item: ComparisonSet, reason: str, by: AbstractBaseUser | None) -> None:
     """Leave a set out of its round's launch; an empty ``reason`` restores it. Idempotent.
 
     Raises:

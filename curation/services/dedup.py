@@ -15,7 +15,7 @@ from curation.features.encoder import POOLED_ENCODER
 from curation.models import DuplicateRun, DuplicateRunState, LeakReview, LeakVerdict, Source
 from curation.selectors import duplicates
 from curation.selectors.jobs import DEDUPLICATE
-from curation.services.leakage import choose_kept_image
+from curation.services.leakage import order_kept_first
 from curation.services.sources import SOURCE_TITLES
 from hits.models import Image, Job, Project
 from hits.services import audit
@@ -103,7 +103,7 @@ class DedupOptions:
         return self.memory_mib * MIB
 
     @property
-    def source_suffix(self) -> str:
+    def source_message_suffix(self) -> str:
         """The collection as a suffix for messages, such as “ of VCR”; empty for all images."""
         return f" of {SOURCE_TITLES[Source(self.source)]}" if self.source else ""
 
@@ -130,7 +130,7 @@ def request_deduplication(
         Conflict: one is running.
     """
     chosen = DedupOptions(**options)
-    count, suffix = duplicates.count_images(project, chosen.source), chosen.source_suffix
+    count, suffix = duplicates.count_images(project, chosen.source), chosen.source_message_suffix
     if count < 2:  # noqa: PLR2004 - one image has no duplicate
         raise Refused(f"images: there are fewer than two{suffix}; import some first")
     if chosen.clusters is not None and chosen.clusters > count:
@@ -166,7 +166,7 @@ class MarkCounts:
 
 
 @transaction.atomic
-def store_preview(
+def replace_preview(
     *,
     project: Project,
     options: DedupOptions,
@@ -214,7 +214,7 @@ def set_aside_duplicates(*, run: DuplicateRun, by: AbstractBaseUser | None = Non
         return MarkCounts(**run.outcome)
     groups = {group.kept: group.members for group in duplicates.current_groups(run)}
     before = duplicates.kept_ids_by_duplicate(project)
-    marks = store_duplicate_groups(project=project, groups=groups, compared_images=run.compared_images, by=by)
+    marks = mark_duplicate_groups(project=project, groups=groups, compared_images=run.compared_images, by=by)
     after = duplicates.kept_ids_by_duplicate(project)
     changed = {
         str(image): [before.get(image), after.get(image)]
@@ -287,7 +287,7 @@ def mark_group_as_different(*, project: Project, images: Sequence[int], by: Abst
 
 
 @transaction.atomic
-def store_duplicate_groups(
+def mark_duplicate_groups(
     *,
     project: Project,
     groups: Mapping[int, Sequence[int]],
@@ -297,7 +297,7 @@ def store_duplicate_groups(
     """Mark the duplicates of a run's groups, and apply people's earlier verdicts.
 
     If people marked two images as the same and one was set aside, at most one of them is offered: if the groups offer
-    both, ``choose_kept_image`` decides. An image that somebody offered again is marked only as a group's duplicate.
+    both, ``order_kept_first`` decides. An image that somebody offered again is marked only as a group's duplicate.
 
     Args:
         groups: kept image -> its duplicates.
@@ -330,7 +330,7 @@ def _apply_same_verdicts(
     for pair in pairs:
         if not offered.issuperset(image.pk for image in pair):
             continue
-        kept, duplicate = choose_kept_image(*pair)
+        kept, duplicate = order_kept_first(*pair)
         if duplicate.pk in reoffered:
             kept, duplicate = duplicate, kept
         if Image.objects.filter(

@@ -45,11 +45,11 @@ def draft_contents(version: DatasetVersion) -> DraftContents:
         return DraftContents(pairs, summarise_draft(version), None)
     job = version_selectors.newest_plan_job(version)
     saved = job.result if job is not None and job.result else {}
-    is_current = saved.get("state") == _fingerprint(version)
+    is_current = saved.get("state") == _draft_fingerprint(version)
     return DraftContents(pairs, saved["summary"] if is_current else None, job)
 
 
-def request_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job:
+def request_draft_plan(*, version: DatasetVersion, by: AbstractBaseUser | None) -> Job:
     """Queue the job that computes what a draft would contain.
 
     Raises:
@@ -71,7 +71,7 @@ def store_draft_summary(*, job: Job, version: DatasetVersion, progress: Progress
     Raises:
         Refused: a photo's split is unknown.
     """
-    state = _fingerprint(version)
+    state = _draft_fingerprint(version)
     jobs.set_result(job=job, state=state, summary=summarise_draft(version, progress))
 
 
@@ -101,11 +101,11 @@ def summarise_draft(version: DatasetVersion, progress: ProgressReport | None = N
         "exclusions": dict(plan.exclusions),
         "change": change.counts(),
         "parts": {part: list(sides) for part, sides in change.parts.items()},
-        "changes": changed_rows(change, version, earlier, plan),
+        "changes": first_changed_rows(change, version, earlier, plan),
     }
 
 
-def changed_rows(
+def first_changed_rows(
     change: Difference, version: DatasetVersion, earlier: DatasetVersion | None, plan: Plan | None = None
 ) -> list[dict[str, Any]]:
     """Return the first changed rows with their text; removed rows as in the earlier version."""
@@ -114,7 +114,7 @@ def changed_rows(
     keys += [("added", key) for key in change.added[:MAX_SHOWN_ROWS]]
     keys = keys[:MAX_SHOWN_ROWS]
     rows = _changed_row_contents(keys, version, earlier, plan)
-    photos = _photo_names(rows, version, earlier, plan)
+    photos = _first_photo_names(rows, version, earlier, plan)
     return [
         {
             "kind": kind,
@@ -122,7 +122,7 @@ def changed_rows(
             "id": key[1],
             "row": rows[key],
             "photo": photos[key],
-            "reason": _removal_reason(version, plan, key) if kind == "removed" else "",
+            "reason": _removal_reason_label(version, plan, key) if kind == "removed" else "",
         }
         for kind, key in keys
         if key in rows
@@ -147,7 +147,7 @@ def _changed_row_contents(
     return rows
 
 
-def _photo_names(
+def _first_photo_names(
     rows: Mapping[Key, Mapping[str, Any]],
     version: DatasetVersion,
     earlier: DatasetVersion | None,
@@ -166,14 +166,14 @@ def _photo_names(
     return {key: names.get(url, "") for key, url in photos.items()}
 
 
-def _removal_reason(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
+def _removal_reason_label(version: DatasetVersion, plan: Plan | None, key: Key) -> str:
     """Return a label of the reason why a row of the earlier version is missing; empty if it is unknown."""
     known: dict[str, str] = version.provenance.get("removed", {})
     reason = plan.exclusion_reason(*key) if plan is not None else known.get(key[1], "")
     return REASON_LABELS.get(reason, reason)
 
 
-def _fingerprint(version: DatasetVersion) -> str:
+def _draft_fingerprint(version: DatasetVersion) -> str:
     return content_sha256(
         [version.selection, *(str(value) for value in project_content_fingerprint(version.project))]
     )

@@ -18,7 +18,7 @@ from curation.selectors.jobs import EVALUATE
 from curation.selectors.scorers import scorer_by_encoder
 from curation.services.options import check_at_least, check_one_of
 from curation.services.scorers import resolve_encoder
-from curation.services.splits import check_split, check_version_in_project
+from curation.services.splits import check_split_has_pairs, check_version_in_project
 from curation.versions.splits import UnknownSplit, parse_split
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
@@ -185,7 +185,7 @@ def request_baseline_evaluation(
     return _create_and_queue(project, by, version, split, chosen, subject, queue=queue)
 
 
-def complete_evaluation(
+def store_evaluation_result_if_missing(
     *, evaluation: Evaluation, figures: dict[str, Any], provenance: dict[str, Any], path: str, sha256: str
 ) -> bool:
     """Store an evaluation's result unless it has one; return whether it was stored."""
@@ -222,7 +222,7 @@ def _create_and_queue(
         **options.extra_facts,
         **subject.facts,
         "sets": asdict(options.sets),
-        "proposals": _resolve_proposals(version, options),
+        "proposals": _resolve_proposal_run(version, options),
     }
     key = content_sha256([version.pk, resolved_split, subject.source, subject.label, stored_options])[:32]
     with transaction.atomic():
@@ -259,11 +259,11 @@ def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str
         resolved = str(parse_split("" if split == ALL else split))
     except UnknownSplit as error:
         raise Refused(str(error)) from error
-    check_split(version, resolved)
+    check_split_has_pairs(version, resolved)
     return resolved
 
 
-def _resolve_proposals(version: DatasetVersion, options: EvaluationOptions) -> int | None:
+def _resolve_proposal_run(version: DatasetVersion, options: EvaluationOptions) -> int | None:
     """Return the run of proposals to use; it is fixed when the evaluation is requested."""
     try:
         run = resolve_proposal_run(version, options.proposals)

@@ -112,7 +112,7 @@ def features_path(project: Project, spec: FeatureSpec) -> str:
 def get_or_create_feature_set(*, project: Project, spec: FeatureSpec) -> FeatureSet:
     """Return the row of a set, created as incomplete if it is new."""
     row, _ = FeatureSet.objects.get_or_create(
-        project=project, **_identity(spec), defaults={"path": features_path(project, spec), **_facts(spec)}
+        project=project, **_id_fields(spec), defaults={"path": features_path(project, spec), **_facts(spec)}
     )
     return row
 
@@ -122,7 +122,7 @@ def complete_features(*, project: Project, spec: FeatureSpec, dim: int, sha256: 
     """Store that a set is complete, and return its row; it replaces an earlier row of the same set."""
     facts = _facts(spec) | {"path": features_path(project, spec), "dim": dim, "sha256": sha256}
     row, _ = FeatureSet.objects.update_or_create(
-        project=project, **_identity(spec), defaults=facts | {"is_complete": True}
+        project=project, **_id_fields(spec), defaults=facts | {"is_complete": True}
     )
     return row
 
@@ -133,7 +133,7 @@ def reopen_features(*, row: FeatureSet, spec: FeatureSpec) -> None:
     FeatureSet.objects.filter(pk=row.pk).update(**facts, is_complete=False, sha256="")
 
 
-def _identity(spec: FeatureSpec) -> dict[str, Any]:
+def _id_fields(spec: FeatureSpec) -> dict[str, Any]:
     return {
         "encoder": spec.encoder,
         "revision": spec.revision,

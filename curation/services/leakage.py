@@ -10,7 +10,7 @@ from django.db import transaction
 
 from curation.models import LeakageRun, LeakedPair, LeakReview, LeakVerdict
 from curation.selectors.jobs import LEAKAGE
-from curation.selectors.leakage import newest_review, split_sizes
+from curation.selectors.leakage import count_images_by_split, newest_review
 from curation.sources.leakage import MIN_THRESHOLD
 from hits.models import Image, Job, Project
 from hits.services.errors import Refused
@@ -89,7 +89,7 @@ def request_leakage_check(
         Refused: fewer than two splits have images.
         Conflict: one is running.
     """
-    sizes = split_sizes(project)
+    sizes = count_images_by_split(project)
     if len(sizes) < 2:  # noqa: PLR2004 - a split leaks into another
         found = f"only {next(iter(sizes))} has images" if sizes else "no image is in a split"
         raise Refused(f"splits: {found}; import images with their splits first")
@@ -160,13 +160,13 @@ def set_leaked_image_aside(*, pair: LeakedPair, by: AbstractBaseUser) -> Image:
         Refused: the image to keep is already marked as a duplicate of the other.
     """
     review_leaked_pair(pair=pair, verdict=LeakVerdict.SAME, by=by)
-    kept, duplicate = choose_kept_image(pair.first, pair.second)
+    kept, duplicate = order_kept_first(pair.first, pair.second)
     duplicates.add_duplicate_marks(project=kept.project, retained=kept.pk, duplicates=[duplicate.pk], by=by)
     duplicate.refresh_from_db()
     return duplicate
 
 
-def choose_kept_image(first: Image, second: Image) -> tuple[Image, Image]:
+def order_kept_first(first: Image, second: Image) -> tuple[Image, Image]:
     """Return the image that is kept and the one that is set aside."""
 
     def split_rank(image: Image) -> int:

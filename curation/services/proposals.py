@@ -172,7 +172,7 @@ def store_run_facts(*, run: ProposalRun, revision: str, **options: Any) -> None:
 
 
 @transaction.atomic
-def store_boxes(*, run: ProposalRun, found: Mapping[int, Sequence[BoxRow]]) -> int:
+def store_missing_boxes(*, run: ProposalRun, found: Mapping[int, Sequence[BoxRow]]) -> int:
     """Store the boxes of some images (row keys); images that have boxes are skipped. Return the number of new rows.
 
     Raises:
@@ -198,7 +198,7 @@ def complete_run(*, run: ProposalRun) -> None:
 
 
 @transaction.atomic
-def store_overlaps(
+def store_and_prune_overlaps(
     *,
     found: Iterable[ImageProposals],
     measured: Mapping[tuple[int, int], Sequence[float]],

@@ -61,15 +61,15 @@ def choose_splits(
     return TrainingSplits(train_split, train_split, share, seed)
 
 
-def _resolve_split(counts: Mapping[str, SplitCount], requested: str | None, default: str, field: str) -> str:
+def _resolve_split(counts: Mapping[str, SplitCount], split: str | None, default: str, field: str) -> str:
     if not counts:
         raise Refused(f"{field}: this version has no pair; seal one with approved pairs")
-    if requested is None:
-        requested = default if default in counts or len(counts) > 1 else next(iter(counts))
-    if requested not in counts:
+    if split is None:
+        split = default if default in counts or len(counts) > 1 else next(iter(counts))
+    if split not in counts:
         known = ", ".join(_split_label(name) for name in counts)
-        raise Refused(f"{field}: this version has no pair in {_split_label(requested)}; it has {known}")
-    return requested
+        raise Refused(f"{field}: this version has no pair in {_split_label(split)}; it has {known}")
+    return split
 
 
 def _split_label(split: str) -> str:
@@ -88,7 +88,7 @@ def check_batch_size(config: TrainingConfig, pairs: int) -> None:
         raise Refused(f"batch_size: {config.batch_size} is more than the {pairs} pairs to train on; {advice}")
 
 
-def validation_images(hashes: Iterable[str], share: float, seed: int) -> set[str]:
+def validation_image_hashes(hashes: Iterable[str], share: float, seed: int) -> set[str]:
     """Return the sha256 of the photos held out for validation: that share of them, at least one and never all.
 
     Photos are ordered by a hash of seed and photo, so the choice is the same on every machine and changes little

@@ -102,7 +102,7 @@ def _resolve_initial_model(project: Project, config: TrainingConfig) -> tuple[Sc
     return None, config
 
 
-def get_ready_scorer(project: Project, name: str, *, field: str) -> Scorer:
+def get_ready_scorer(project: Project, name_or_number: str, *, field: str) -> Scorer:
     """Return the ready scorer named by ``scorer:<name or number>``.
 
     Args:
@@ -111,7 +111,7 @@ def get_ready_scorer(project: Project, name: str, *, field: str) -> Scorer:
     Raises:
         Refused: there is no such scorer, or it is not ready; the message lists those that are.
     """
-    requested = name.removeprefix(SCORER_PREFIX)
+    requested = name_or_number.removeprefix(SCORER_PREFIX)
     found = scorer_selectors.find_scorer(project, requested)
     if found is None or not found.is_ready:
         known = (

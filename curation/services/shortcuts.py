@@ -8,7 +8,7 @@ from curation.evaluation.shortcuts import Shortcut
 from curation.models import DatasetVersion
 from curation.selectors.jobs import SHORTCUTS
 from curation.services.options import check_at_least
-from curation.services.splits import check_split
+from curation.services.splits import check_split_has_pairs
 from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
@@ -38,7 +38,7 @@ def request_shortcuts(
         Refused: the version is a draft, or the split has no pairs.
         Conflict: an audit of this version is running.
     """
-    check_split(version, options.split)
+    check_split_has_pairs(version, options.split)
     return jobs.enqueue(
         task=SHORTCUTS,
         title=f"Audit shortcuts in {version.name}",

@@ -68,7 +68,7 @@ class ImportCounts:
     dropped: int = 0
     problems: list[str] = field(default_factory=list)
 
-    def note(self, problem: str) -> None:
+    def note_problem(self, problem: str) -> None:
         """Record a problem, unless enough have been recorded."""
         if len(self.problems) < MAX_LOGGED_PROBLEMS:
             self.problems.append(problem)
@@ -160,7 +160,7 @@ class ImageImport:
                     f"{source.location}: is in the project's split {record.image.split or '(none)'}, "
                     f"here in {source.split}; left as it is"
                 )
-            elif not item.regions or self._has_size(source, (record.image.width, record.image.height)):
+            elif not item.regions or self._fits_or_skip(source, (record.image.width, record.image.height)):
                 self._add_details_to_known(item, record)
 
     def _add_details_to_known(self, item: _KnownImage, record: SourceRecord) -> None:
@@ -195,7 +195,7 @@ class ImageImport:
             self._count_regions(fitted)
         if differing:
             names = ", ".join(differing)
-            self._note_problem(f"{source.location}: has another {names} in the project; left as it is")
+            self._note_or_raise(f"{source.location}: has another {names} in the project; left as it is")
         if changed:
             self._counts.described += 1
         elif differing:
@@ -258,7 +258,7 @@ class ImageImport:
         return import_image.IncomingFile(path.name, data, description)
 
     def _store(self, opened: Sequence[_DecodedImage]) -> None:
-        fitting = [item for item in opened if self._has_accepted_size(item)]
+        fitting = [item for item in opened if self._has_accepted_size_or_skip(item)]
         prepared = [item.prepared for item in fitting]
         stored = import_image.store_images(project=self._project, prepared=prepared)
         described = source_labels([found[0].pk for found in stored if not isinstance(found, BadFile)])
@@ -270,19 +270,19 @@ class ImageImport:
             image, is_new = found
             if image.pk in described:
                 self._skip(f"{item.image.location}: is the same file as {described[image.pk]}")
-            elif is_new or self._add_details(item.image, image):
+            elif is_new or self._add_details_or_skip(item.image, image):
                 described[image.pk] = f"{self._source} {item.image.source_id}"
                 self._known[item.image.source_id] = image.split
                 records.append(self._make_source_record(item, image, is_new))
         SourceRecord.objects.bulk_create(records)
 
-    def _has_accepted_size(self, item: _DecodedImage) -> bool:
+    def _has_accepted_size_or_skip(self, item: _DecodedImage) -> bool:
         decoded = item.prepared.reencoded
         if decoded is None:  # already in the project; its row has the size
             return True
-        return self._has_size(item.image, (decoded.width, decoded.height))
+        return self._fits_or_skip(item.image, (decoded.width, decoded.height))
 
-    def _has_size(self, image: SourceImage, size: tuple[int, int]) -> bool:
+    def _fits_or_skip(self, image: SourceImage, size: tuple[int, int]) -> bool:
         try:
             resized = self._options.sizes is AcceptedSizes.RESIZED
             check_size((image.width, image.height), size, allow_resized=resized)
@@ -291,9 +291,9 @@ class ImageImport:
             return False
         return True
 
-    def _add_details(self, source: SourceImage, image: Image) -> bool:
+    def _add_details_or_skip(self, source: SourceImage, image: Image) -> bool:
         """Add missing details to a picture that was added in another way; a different split is left alone."""
-        if not self._has_size(source, (image.width, image.height)):
+        if not self._fits_or_skip(source, (image.width, image.height)):
             return False
         if image.split not in {"", source.split}:
             known = f"{image.name}, in {image.split}"
@@ -328,13 +328,13 @@ class ImageImport:
         self._counts.dropped += fitted.dropped
 
     def _skip(self, problem: str) -> None:
-        self._note_problem(problem)
+        self._note_or_raise(problem)
         self._counts.skipped += 1
 
-    def _note_problem(self, problem: str) -> None:
+    def _note_or_raise(self, problem: str) -> None:
         if self._options.bad_picture is BadImageAction.STOP:
             raise Refused(problem)
-        self._counts.note(problem)
+        self._counts.note_problem(problem)
 
 
 def _fingerprint(plan: SourcePlan) -> str:

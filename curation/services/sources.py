@@ -162,14 +162,14 @@ def _store_images(
     sandbox = PathSandbox(spec.within)
 
     def regions(image: SourceImage) -> Sequence[SourceRegion]:
-        sandbox.check(_regions_file(spec, image))
+        sandbox.check(_regions_file_or_folder(spec, image))
         return plan.regions(image)
 
     checked_plan = replace(plan, regions=regions)
     return ImageImport(project, spec_source(spec), options, checked_plan, progress, sandbox=sandbox).run()
 
 
-def _regions_file(spec: CollectionSpec, image: SourceImage) -> Path:
+def _regions_file_or_folder(spec: CollectionSpec, image: SourceImage) -> Path:
     """Return the file that regions are read from, or the folder if there is none."""
     folder = Path(spec.folder)
     if isinstance(spec, VisualGenomeSource):

@@ -19,7 +19,7 @@ def check_sealed(version: DatasetVersion) -> None:
         raise Refused(f"version: {version.name} is a draft, and may still change; seal it first")
 
 
-def check_split(version: DatasetVersion, split: str) -> None:
+def check_split_has_pairs(version: DatasetVersion, split: str) -> None:
     """Check that a version is sealed and has pairs in a split; the empty string means the whole version.
 
     Raises:

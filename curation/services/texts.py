@@ -260,7 +260,7 @@ def _create_analysis(project: Project, options: AnalysisOptions, by: AbstractBas
     )
 
 
-def add_scores(*, analysis: TextAnalysis, scores: Iterable[TextScore]) -> None:
+def add_missing_scores(*, analysis: TextAnalysis, scores: Iterable[TextScore]) -> None:
     """Add scores; existing ones are left alone, so a resumed run may add them again."""
     TextScore.objects.bulk_create(scores, batch_size=SCORE_BATCH_SIZE, ignore_conflicts=True)
 

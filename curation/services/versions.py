@@ -183,7 +183,7 @@ def _seal(
     for _ in range(MAX_ATTEMPTS):
         before = project_content_fingerprint(project)
         plan = _plan_or_refuse(draft)
-        _check_images(project, plan, progress)
+        _check_images_unchanged(project, plan, progress)
         sealed_fields = _SealedFields(draft, plan)
         crash_point("seal.after_prepare")
         with transaction.atomic():
@@ -253,7 +253,7 @@ def project_content_fingerprint(project: Project) -> tuple[object, ...]:
     return tuple(value for values in found for value in values.values())
 
 
-def _check_images(project: Project, plan: Plan, progress: ProgressReport | None) -> None:
+def _check_images_unchanged(project: Project, plan: Plan, progress: ProgressReport | None) -> None:
     """Check that no image's file has changed, since boxes are in its pixels; raise Refused otherwise."""
     required = {image.sha256 for image in plan.images}
     rows = Image.objects.filter(project=project, taken_down_at=None)
@@ -304,7 +304,7 @@ class _SealedFields:
     """The fields of a sealed version, computed before the database is locked."""
 
     def __init__(self, draft: DatasetVersion, plan: Plan) -> None:
-        self.manifest_sha256 = _compute_seal(draft, plan)
+        self.manifest_sha256 = _compute_manifest_sha256(draft, plan)
         self.statistics = _statistics(draft, plan)
         self.exclusions = dict(plan.exclusions)
         self.selection = plan.selection.as_json()
@@ -334,7 +334,7 @@ def _mark_sealed(version: DatasetVersion, sealed_fields: _SealedFields, by: Abst
         raise Conflict(f"{version.name} has just been sealed by somebody else.")
 
 
-def _compute_seal(version: DatasetVersion, plan: Plan) -> str:
+def _compute_manifest_sha256(version: DatasetVersion, plan: Plan) -> str:
     header = SealHeader(
         version.project.slug,
         version.name,

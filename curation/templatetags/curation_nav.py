@@ -31,16 +31,16 @@ _SCORING_TABS = (
 @register.inclusion_tag("curation/_tabs.html")
 def curation_tabs(project: Project, tab: str) -> dict[str, object]:
     """Render the tabs of Curation, with the current one marked."""
-    return {"links": _tab_links(_CURATION_TABS, project), "tab": tab, "title": "Curation"}
+    return {"links": _existing_tab_links(_CURATION_TABS, project), "tab": tab, "title": "Curation"}
 
 
 @register.inclusion_tag("curation/_tabs.html")
 def scoring_tabs(project: Project, tab: str) -> dict[str, object]:
     """Render the tabs of Scorers, with the current one marked."""
-    return {"links": _tab_links(_SCORING_TABS, project), "tab": tab, "title": "Scorers"}
+    return {"links": _existing_tab_links(_SCORING_TABS, project), "tab": tab, "title": "Scorers"}
 
 
-def _tab_links(tabs: Iterable[tuple[str, str, str]], project: Project) -> list[dict[str, str]]:
+def _existing_tab_links(tabs: Iterable[tuple[str, str, str]], project: Project) -> list[dict[str, str]]:
     """Return the tabs whose pages exist."""
     links = []
     for name, label, address in tabs:

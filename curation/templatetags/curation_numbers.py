@@ -15,7 +15,7 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
-def joined(value: object) -> object:
+def join_if_list(value: object) -> object:
     """Return a list's values joined by commas, and anything else unchanged."""
     return ", ".join(map(str, value)) if isinstance(value, list) else value
 

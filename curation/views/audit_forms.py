@@ -73,7 +73,7 @@ class AuditForm(PageForm):
 
     def _set_choices(self, splits: list[str], analyses: list[TextAnalysis]) -> None:
         codebooks = self.codebooks.items()
-        shipped = [(key, f"{codebook.title}{_published_size(codebook)}") for key, codebook in codebooks]
+        shipped = [(key, f"{codebook.title}{_published_size_text(codebook)}") for key, codebook in codebooks]
         self._set_field_choices("codebook", [*shipped, (OWN, "Your own")])
         named = [(name, name.capitalize() or NO_SPLIT.capitalize()) for name in splits]
         self._set_field_choices("split", [(ALL, "All"), *named])
@@ -150,7 +150,7 @@ class AuditForm(PageForm):
         )
 
 
-def _published_size(codebook: Codebook) -> str:
+def _published_size_text(codebook: Codebook) -> str:
     if codebook.pairs_per_split:
         return f" ({codebook.pairs_per_split} of each split in Hessel et al. 2022)"
     return f" ({codebook.pairs} in Hessel et al. 2022)" if codebook.pairs else ""

@@ -77,7 +77,7 @@ def posted_answers(post: Any, codebook: Codebook) -> dict[str, list[str]]:
     return {code.id: post.getlist(f"{FIELD_PREFIX}{code.id}") for code in codebook.codes}
 
 
-def questions(
+def make_questions(
     codebook: Codebook,
     answers: Mapping[str, Any],
     errors: Mapping[str, str],
@@ -117,7 +117,7 @@ class Disagreement:
     is_settled: bool
 
 
-def items_to_discuss(items: Sequence[LabelledItem], codebook: Codebook) -> list[LabelledItem]:
+def items_with_disagreement(items: Sequence[LabelledItem], codebook: Codebook) -> list[LabelledItem]:
     """Return the pairs to discuss in the order of the sample, followed by the settled ones."""
     state = {item.position: item.labels.state(codebook) for item in items}
     return [item for item in items if state[item.position] is ItemState.DIFFERS] + [
@@ -148,9 +148,9 @@ def _make_disagreement(item: LabelledItem, row: AuditItem, codebook: Codebook) -
     return Disagreement(item, make_shown_pair(row, codebook), codes, notes, labels.settlement is not None)
 
 
-def code_sections(found: Sequence[CodeFigures]) -> list[Section]:
+def code_sections(code_figures: Sequence[CodeFigures]) -> list[Section]:
     """Return the sections with an audit's figures, one for each question of its codebook."""
-    return [_code_section(row) for row in found]
+    return [_code_section(row) for row in code_figures]
 
 
 def _code_section(row: CodeFigures) -> Section:
@@ -160,7 +160,7 @@ def _code_section(row: CodeFigures) -> Section:
     for agreement in row.agreement:
         if agreement.percent.items:
             agreement_facts += _agreement_facts(row.code, agreement)
-            tables += _confusion_table(row.code, agreement)
+            tables += _confusion_table_if_any(row.code, agreement)
     return Section(
         row.code.question,
         note=f"{row.agreed:,} pairs with an agreed answer{to_discuss}",
@@ -178,7 +178,7 @@ def _share_table(row: CodeFigures) -> Table:
         rows.append(_share_row(value))
         notes = [f"Published: {one.words}" for one in value.published]
         if len(value.by_split) > 1:
-            notes.append(" · ".join(_split_share(split, share) for split, share in value.by_split.items()))
+            notes.append(" · ".join(_format_share(split, share) for split, share in value.by_split.items()))
         rows += [[Cell(note=note, span=4, kind="beneath")] for note in notes]
     headings, caption = ("Answer", "Pairs", "", "Share"), "Pairs with each answer"
     return Table(headings, rows, (1, 3), caption=caption, kind="shares")
@@ -204,7 +204,7 @@ def _share_row(value: ValueFigures) -> list[Cell]:
     ]
 
 
-def _split_share(split: str, share: Share) -> str:
+def _format_share(split: str, share: Share) -> str:
     interval = share.interval
     interval_text = f" ({percent_text(interval.low)} to {percent_text(interval.high)})" if interval else ""
     return f"{split or 'no split'} {share.count} of {share.total}{interval_text}"
@@ -215,13 +215,13 @@ def _agreement_facts(code: Code, row: AgreementFigures) -> list[tuple[str, str]]
     same = f"{percent_text(row.percent.value)} of {row.percent.items:,} pairs"
     found = [(f"Same answer{of}", same)]
     if row.cohen and row.reader_pair:
-        kappa = _coefficient(row.cohen.kappa, row.cohen.low, row.cohen.high)
+        kappa = _coefficient_text(row.cohen.kappa, row.cohen.low, row.cohen.high)
         found.append((f"Cohen’s κ{of}, {row.reader_pair[0]} and {row.reader_pair[1]}", kappa))
-    found.append((f"Krippendorff’s α{of}", _coefficient(row.alpha.value, row.alpha.low, row.alpha.high)))
+    found.append((f"Krippendorff’s α{of}", _coefficient_text(row.alpha.value, row.alpha.low, row.alpha.high)))
     return found
 
 
-def _coefficient(value: float | None, low: float | None, high: float | None) -> str:
+def _coefficient_text(value: float | None, low: float | None, high: float | None) -> str:
     """Return ``0.712 (0.61 to 0.81, substantial)``."""
     found = coefficient_strip(value, low, high)
     if found is None or value is None:
@@ -232,14 +232,14 @@ def _coefficient(value: float | None, low: float | None, high: float | None) -> 
     return f"{decimal_text(value, 3)} ({interval_text}{found.band})"
 
 
-def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
+def _confusion_table_if_any(code: Code, row: AgreementFigures) -> list[Table]:
     """Return the confusion table of two readers; labels that nobody gave are left out."""
     if row.table is None or row.reader_pair is None:
         return []
     used = [at for at in range(len(row.labels)) if row.table[at].any() or row.table[:, at].any()]
     if len(used) == 1:
         return []  # the agreement facts state that all answers are the same
-    labels = [_label(code, row, at) for at in used]
+    labels = [_confusion_label(code, row, at) for at in used]
     counts = row.table[used][:, used].tolist()
     rows = [
         [
@@ -255,7 +255,7 @@ def _confusion_table(code: Code, row: AgreementFigures) -> list[Table]:
     return [Table(("", *labels), rows, kind="heat confusion", title=title, caption=title)]
 
 
-def _label(code: Code, row: AgreementFigures, at: int) -> str:
+def _confusion_label(code: Code, row: AgreementFigures, at: int) -> str:
     if row.choice is None:
         return code.value_label(row.labels[at])
     return "Ticked" if row.labels[at] == YES else "Not ticked"

@@ -63,7 +63,7 @@ def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         try:
             if request.POST.get("step") == "create":
-                return _create(request, project, form)
+                return _create_audit(request, project, form)
             preview = services.plan_audit(project=project, recipe=form.recipe)
         except (Refused, InvalidInput) as error:
             _add_service_error(form, str(error))
@@ -77,7 +77,7 @@ def audit_list(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "curation/audits/audits.html", context, status=400 if form.errors else 200)
 
 
-def _create(request: HttpRequest, project: Project, form: AuditForm) -> HttpResponse:
+def _create_audit(request: HttpRequest, project: Project, form: AuditForm) -> HttpResponse:
     assert form.selected_codebook is not None
     audit = services.create_audit(
         project=project,
@@ -111,7 +111,7 @@ def audit_detail(request: HttpRequest, audit: Audit) -> HttpResponse:
     codebook = selectors.audit_codebook(audit)
     labelled = selectors.load_labelled_audit(audit)
     states = count_by_state(labelled.items, codebook)
-    page = get_page(request, parts.items_to_discuss(labelled.items, codebook), DIFFERENCES_PER_PAGE)
+    page = get_page(request, parts.items_with_disagreement(labelled.items, codebook), DIFFERENCES_PER_PAGE)
     rows = selectors.items_by_position(audit, [item.position for item in page])
     queue = selectors.audit_queue(audit, signed_in_user(request))
     context = _audit_context(audit, codebook) | {
@@ -175,7 +175,7 @@ def audit_item(request: HttpRequest, audit: Audit, position: int) -> HttpRespons
         "queue": queue,
         "position": position,
         "pair": parts.make_shown_pair(item, codebook),
-        "questions": parts.questions(codebook, answers, errors),
+        "questions": parts.make_questions(codebook, answers, errors),
         "note": request.POST.get("note", label.note if label else ""),
         "label": label,
         "saved": _saved_position(request),
@@ -222,7 +222,7 @@ def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpRespo
     if request.method == "POST":
         errors = parse_answers(codebook, given).errors
         if not errors:
-            return _settle(request, audit, position, given)
+            return _settle_pair(request, audit, position, given)
     labelled_item, item = (
         selectors.load_labelled_audit(audit).item_at(position),
         selectors.get_item(audit, position),
@@ -237,7 +237,7 @@ def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpRespo
     context = _audit_context(audit, codebook) | {
         "position": position,
         "pair": parts.make_shown_pair(item, codebook),
-        "questions": parts.questions(codebook, answers, errors, labelled_item),
+        "questions": parts.make_questions(codebook, answers, errors, labelled_item),
         "note": request.POST.get("note", settlement.note if settlement else ""),
         "settles": True,
         "max_note": services.MAX_NOTE_LENGTH,
@@ -246,7 +246,7 @@ def audit_settle(request: HttpRequest, audit: Audit, position: int) -> HttpRespo
     return render(request, "curation/audits/audit_item.html", context, status=400 if errors else 200)
 
 
-def _settle(
+def _settle_pair(
     request: HttpRequest, audit: Audit, position: int, given: Mapping[str, list[str]]
 ) -> HttpResponse:
     by, note = signed_in_user(request), request.POST.get("note", "")

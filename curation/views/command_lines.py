@@ -36,35 +36,35 @@ class NoCommandLine(Exception):
 
 def command_lines(jobs: Sequence[Job]) -> list[str]:
     """Return the command line that repeats or resumes each job; empty if there is none."""
-    return [_command_line(job) for job in jobs]
+    return [_command_line_or_empty(job) for job in jobs]
 
 
-def _command_line(job: Job) -> str:
+def _command_line_or_empty(job: Job) -> str:
     if job.task not in COMMANDS or job.project is None:
         return ""
     try:
         name_of, values_of = COMMANDS[job.task]
         name = name_of if isinstance(name_of, str) else name_of(job)
-        arguments = ["--resume", str(job.pk)] if can_resume(job) else _arguments(name, values_of(job))
+        arguments = ["--resume", str(job.pk)] if can_resume(job) else _command_arguments(name, values_of(job))
     except (NoCommandLine, ObjectDoesNotExist, LookupError, TypeError, ValueError):
         return ""  # for instance, arguments of an earlier release
     return shlex.join(["manage.py", name, *arguments])
 
 
 @cache
-def _actions(name: str) -> Mapping[str, Action]:
+def _command_actions(name: str) -> Mapping[str, Action]:
     """Return a command's options by ``dest``, in the order of its help."""
     parser = load_command_class("curation", name).create_parser("manage.py", name)
     return {action.dest: action for action in parser._actions}
 
 
-def _arguments(name: str, given: Values) -> list[str]:
+def _command_arguments(name: str, given: Values) -> list[str]:
     """Return the arguments for options that differ from the command's defaults; ``None`` means the default.
 
     Raises:
         NoCommandLine: the command has no option for a value.
     """
-    actions = _actions(name)
+    actions = _command_actions(name)
     if set(given) - set(actions):
         raise NoCommandLine
     shown = ((action, given.get(dest)) for dest, action in actions.items())

@@ -65,9 +65,9 @@ def duplicate_list(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def deduplicate(request: HttpRequest, project: Project) -> HttpResponse:
+def start_deduplication(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a de-duplication."""
-    form = _form(project, request.POST)
+    form = _dedup_form(project, request.POST)
     if not form.is_valid():
         return _render_page(request, project, form=form, status=400)
     try:
@@ -126,13 +126,13 @@ def _find_group(project: Project, kept: int, run_id: str) -> list[int]:
     return [kept, *(image.pk for image in others[kept])] if kept in others else []
 
 
-def _form(project: Project, data: QueryDict | None = None) -> DedupForm:
-    sources, latest = duplicates.source_sizes(project), latest_job(project, DEDUPLICATE)
+def _dedup_form(project: Project, data: QueryDict | None = None) -> DedupForm:
+    sources, latest = duplicates.count_images_by_source(project), latest_job(project, DEDUPLICATE)
     return DedupForm(
         data,
         used=used_encoders(project),
         sources=sources,
-        last=latest.args.get("options") if latest else None,
+        last_options=latest.args.get("options") if latest else None,
         auto_id="dedup_%s",
     )
 
@@ -148,7 +148,7 @@ def _render_page(
     sizes = duplicates.group_counts_by_size(project)
     undoable = duplicates.latest_run(project, DuplicateRunState.SET_ASIDE)
     context = tab_context(project, "duplicates") | {
-        "form": form or _form(project),
+        "form": form or _dedup_form(project),
         "job": running,
         "ended": latest if running is None else None,
         "last": last_finished,

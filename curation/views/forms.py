@@ -91,11 +91,11 @@ class DedupForm(PageForm):
         *args: Any,
         used: Sequence[str] = (),
         sources: Mapping[str, int] | None = None,
-        last: Mapping[str, Any] | None = None,
+        last_options: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Set up the choices from ``used`` encoders, photo counts by ``sources``, and the ``last`` options."""
-        initial = _initial_from_options(last or {})
+        """Set up the choices from ``used`` encoders, photo counts by ``sources``, and the ``last_options``."""
+        initial = _initial_from_options(last_options or {})
         super().__init__(*args, initial=initial, **kwargs)
         if sources:
             named = [(name, f"{SOURCE_TITLES[Source(name)]}: {count:,}") for name, count in sources.items()]
@@ -145,7 +145,7 @@ def _initial_from_options(last: Mapping[str, Any]) -> dict[str, Any]:
     if distance is not None and distance != near_copy_distance(last["encoder"], last["linkage"]):
         initial["distance"] = distance
     if last.get("fraction") is not None:
-        initial["share"] = _without_fraction(round(PERCENT * last["fraction"], 6))
+        initial["share"] = _int_if_whole(round(PERCENT * last["fraction"], 6))
     cut = next((cut for cut, name in DedupForm.cuts.items() if last.get(name) is not None), "")
     return {name: value for name, value in initial.items() if value is not None} | {"cut": cut}
 
@@ -219,7 +219,7 @@ class RoundForm(PageForm):
         return name
 
 
-def _without_fraction(number: float) -> float:
+def _int_if_whole(number: float) -> float:
     """Return a number without a trailing ``.0``."""
     return int(number) if number == int(number) else number
 
@@ -234,10 +234,10 @@ def _rule_field(name: str, rule: RuleLabels, default: Any) -> forms.Field:
         field = forms.ChoiceField(choices=choices, initial=str(default), **field_options)
     elif name == "soft_share":
         field = forms.FloatField(
-            min_value=0.1, max_value=PERCENT, initial=_without_fraction(PERCENT * default), **field_options
+            min_value=0.1, max_value=PERCENT, initial=_int_if_whole(PERCENT * default), **field_options
         )
     else:
-        field = forms.FloatField(min_value=0, initial=_without_fraction(default), **field_options)
+        field = forms.FloatField(min_value=0, initial=_int_if_whole(default), **field_options)
     field.widget.attrs["class"] = "input"
     return field
 
@@ -306,15 +306,15 @@ class RoundLaunchForm(QualityChecksForm):
         required=False,
     )
 
-    def __init__(self, kind_name: str, available: int, *args: Any, **kwargs: Any) -> None:
-        super().__init__(kind_name, *args, initial={"units": available}, **kwargs)
-        self.available = available
+    def __init__(self, kind_name: str, available_sets: int, *args: Any, **kwargs: Any) -> None:
+        super().__init__(kind_name, *args, initial={"units": available_sets}, **kwargs)
+        self.available_sets = available_sets
 
     def clean_units(self) -> int:
         """Check that there are enough sets."""
         units: int = self.cleaned_data["units"]
-        if units > self.available:
-            raise forms.ValidationError(f"There are {self.available} sets; use that number or fewer.")
+        if units > self.available_sets:
+            raise forms.ValidationError(f"There are {self.available_sets} sets; use that number or fewer.")
         return units
 
     @property

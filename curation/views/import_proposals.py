@@ -75,7 +75,7 @@ def unbound_file_form() -> ProposalFileForm:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
-def import_file(request: HttpRequest, project: Project) -> HttpResponse:
+def import_proposal_file(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the import of a file; on errors, show the form on its own page."""
     form = ProposalFileForm(read_import_folder(), request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():

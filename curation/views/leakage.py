@@ -16,11 +16,11 @@ from curation.models import LeakageRun, LeakedPair, LeakReview, LeakVerdict, Sou
 from curation.selectors.jobs import LEAKAGE, latest_job
 from curation.selectors.leakage import (
     OPEN,
+    count_images_by_split,
     count_images_without_split,
     leakage_runs,
     leaked_pairs,
     newest_reviews,
-    split_sizes,
     verdict_counts,
 )
 from curation.services import leakage as services
@@ -111,7 +111,7 @@ def leakage(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def check_leakage(request: HttpRequest, project: Project) -> HttpResponse:
+def start_leakage_check(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue a search."""
     form = LeakageForm(request.POST, auto_id="leak_%s")
     if not form.is_valid():
@@ -166,14 +166,14 @@ def _render_page(
     job = latest_job(project, LEAKAGE)
     running = job_if_open(job)
     found = leakage_runs(project)
-    run = _select_run(found, request.GET.get("run", ""))
+    run = _requested_or_newest_run(found, request.GET.get("run", ""))
     context: dict[str, Any] = tab_context(project, "leakage") | {
         "form": form or LeakageForm(auto_id="leak_%s"),
         "job": running,
         "ended": job if running is None else None,
         "runs": found,
         "run": run,
-        "sizes": split_sizes(project),
+        "sizes": count_images_by_split(project),
         "without_split": count_images_without_split(project),
     }
     if run is not None:
@@ -181,8 +181,8 @@ def _render_page(
     return render(request, "curation/sources/leakage.html", context, status=status)
 
 
-def _select_run(found: Sequence[LeakageRun], requested: str) -> LeakageRun | None:
-    return next((run for run in found if str(run.pk) == requested), found[0] if found else None)
+def _requested_or_newest_run(runs: Sequence[LeakageRun], requested: str) -> LeakageRun | None:
+    return next((run for run in runs if str(run.pk) == requested), runs[0] if runs else None)
 
 
 def _pairs_context(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
@@ -199,7 +199,7 @@ def _pairs_context(request: HttpRequest, run: LeakageRun) -> dict[str, Any]:
         "not_kept": max(0, run.found - kept),
         "page": page,
         "views": _make_shown_pairs(page, run),
-        "plot": _plot(run),
+        "plot": _cosine_histogram(run),
         "by_splits": _pair_counts_by_splits(run),
         "set_aside_then": run.provenance.get("set_aside", 0),
         "without_split_then": run.provenance.get("without_split", 0),
@@ -219,7 +219,7 @@ def _make_shown_pairs(page: Page[LeakedPair], run: LeakageRun) -> list[ShownLeak
 
 
 def _make_shown_pair(pair: LeakedPair, run: LeakageRun, review: LeakReview | None) -> ShownLeakedPair:
-    kept, duplicate = services.choose_kept_image(pair.first, pair.second)
+    kept, duplicate = services.order_kept_first(pair.first, pair.second)
     has_cosine = bool(run.encoder) or pair.first.sha256 == pair.second.sha256
     return ShownLeakedPair(
         pair=pair,
@@ -252,7 +252,7 @@ def _identities(image: Image) -> frozenset[str]:
     return find_identities(image.source_url, record.facts if record is not None else {})
 
 
-def _plot(run: LeakageRun) -> Chart | None:
+def _cosine_histogram(run: LeakageRun) -> Chart | None:
     counts = run.provenance.get("nearest", [])
     if not any(counts):
         return None

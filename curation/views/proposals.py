@@ -86,7 +86,7 @@ class ShownRun:
 
     run: ProposalRun
     recall: Recall | None
-    depths: Sequence[tuple[int, float | None]]
+    recall_by_depth: Sequence[tuple[int, float | None]]
     spark: Chart | None
 
     @property
@@ -116,9 +116,9 @@ class ShownPair:
 
     pair: Pair
     colour: int
-    best: float
+    best_iou: float
     rank: int
-    marked: BestBox | None
+    best_box: BestBox | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ class ShownImage:
     """A photo with all proposals as one path."""
 
     image: ImageFacts
-    path: str
-    count: int
+    boxes_path: str
+    box_count: int
     pairs: Sequence[ShownPair]
 
 
@@ -252,11 +252,11 @@ def _make_shown_pair(
 ) -> ShownPair:
     pair = overlap.observation
     index = overlap.ious.index(overlap.best) if overlap.ious else 0
-    marked = _best_box(boxes[index], overlap.best, image) if overlap.best else None
+    marked = _place_best_box(boxes[index], overlap.best, image) if overlap.best else None
     return ShownPair(pair, (pair.index - 1) % COLOURS + 1, overlap.best, index + 1, marked)
 
 
-def _best_box(box: Sequence[Any], best: float, image: ImageFacts) -> BestBox:
+def _place_best_box(box: Sequence[Any], iou: float, image: ImageFacts) -> BestBox:
     """Place the label at the lower right corner of the box, inside the photo."""
     letter_width = image.width / LETTERS_ACROSS
     width, height = 2.8 * letter_width, 1.4 * letter_width
@@ -264,7 +264,7 @@ def _best_box(box: Sequence[Any], best: float, image: ImageFacts) -> BestBox:
     x, y = max(0.0, right - width), max(0.0, bottom - height)
     return BestBox(
         box=[int(side) for side in box[:4]],
-        label=f"{best:.2f}",
+        label=f"{iou:.2f}",
         x=round(x, 1),
         y=round(y, 1),
         width=round(width, 1),

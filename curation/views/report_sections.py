@@ -30,11 +30,11 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells; ``numbers`` are the indices of numeric columns. A table with a ``title`` is collapsed."""
+    """Rows of cells; ``numeric_columns`` are their indices. A table with a ``title`` is collapsed."""
 
     headings: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    numbers: Sequence[int] = ()
+    numeric_columns: Sequence[int] = ()
     caption: str = ""
     kind: str = "table stacked"
     title: str = ""
@@ -43,7 +43,7 @@ class Table:
     def labelled_rows(self) -> list[list[tuple[str, bool, Cell]]]:
         """Each cell with its heading and whether it is numeric; phones show rows as labelled blocks."""
         return [
-            [(self.headings[at], at in self.numbers, cell) for at, cell in enumerate(row)]
+            [(self.headings[at], at in self.numeric_columns, cell) for at, cell in enumerate(row)]
             for row in self.rows
         ]
 
@@ -80,6 +80,6 @@ class Section:
     has_pages: bool = False
 
 
-def number_cells(*values: str) -> list[Cell]:
+def text_cells(*values: str) -> list[Cell]:
     """Return cells of plain values."""
     return [Cell(value) for value in values]

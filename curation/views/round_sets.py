@@ -21,16 +21,16 @@ MISSING_TEXT = "(no longer available)"
 class ShownCandidate:
     """A candidate. Figures that rounds of earlier releases lack are ``None``.
 
-    margin: its plausibility minus the gold inference's. similarity: to the candidates chosen before it. value: the
-    objective that the choice maximised. merged_texts: a description of the duplicates that it represents.
+    margin: its plausibility minus the gold inference's. similarity: to the candidates chosen before it. objective:
+    what the choice maximised. merged_texts: a description of the duplicates that it represents.
     """
 
     text: str
-    same_photo: bool
+    is_of_same_photo: bool
     plausibility: float | None
     margin: float | None
     similarity: float | None
-    value: float | None
+    objective: float | None
     strip: Chart | None
     merged_texts: str
 
@@ -68,12 +68,12 @@ def make_shown_sets(
     """Return the sets of a page, whose plots share one axis."""
     dropped = {key for item in sets for few in item.scores.get("dropped", ()) for key in few}
     texts = pairs_by_instance_id(project, {key for item in sets for key in item.chosen} | dropped)
-    scale = _scale(sets)
+    scale = _plausibility_scale(sets)
     return [_make_shown_set(found, item, texts, scale) for item in sets]
 
 
-def _scale(sets: Sequence[ComparisonSet]) -> Scale:
-    values = [value for item in sets for value in _numbers(item.scores, "plausibility")]
+def _plausibility_scale(sets: Sequence[ComparisonSet]) -> Scale:
+    values = [value for item in sets for value in _scores_or_empty(item.scores, "plausibility")]
     values += [item.scores["gold"] for item in sets if item.scores.get("gold") is not None]
     return scale_over(values or [0.0, 1.0], min_span=1e-6)
 
@@ -99,23 +99,23 @@ def _make_shown_candidate(
     item: ComparisonSet, index: int, texts: Mapping[str, Pair], scale: Scale
 ) -> ShownCandidate:
     row = texts.get(item.chosen[index])
-    plausibility = _figure(item, "plausibility", index)
+    plausibility = _candidate_score(item, "plausibility", index)
     gold = item.scores.get("gold")
     margin = None if plausibility is None or gold is None else plausibility - gold
-    similarity = _figure(item, "similarity", index)
+    similarity = _candidate_score(item, "similarity", index)
     return ShownCandidate(
         text=row.inference if row is not None else MISSING_TEXT,
-        same_photo=row is not None and row.image_id == item.observation.image_id,
+        is_of_same_photo=row is not None and row.image_id == item.observation.image_id,
         plausibility=plausibility,
         margin=margin,
         similarity=similarity if index else None,
-        value=_figure(item, "objectives", index),
-        strip=None if plausibility is None or gold is None else _strip(plausibility, gold, scale),
+        objective=_candidate_score(item, "objectives", index),
+        strip=None if plausibility is None or gold is None else _candidate_strip(plausibility, gold, scale),
         merged_texts=_describe_merged(item, index, texts),
     )
 
 
-def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
+def _candidate_strip(plausibility: float, gold: float, scale: Scale) -> Chart:
     """Return a plot of a candidate's plausibility, with the gold inference's as a line."""
     low, high = sorted((plausibility, gold))
     return dot_strip(
@@ -128,7 +128,7 @@ def _strip(plausibility: float, gold: float, scale: Scale) -> Chart:
 
 def _describe_merged(item: ComparisonSet, index: int, texts: Mapping[str, Pair]) -> str:
     """Describe the near-duplicates and copies that a candidate represents, with the first few texts."""
-    others, copies = (int(_figure(item, name, index) or 1) - 1 for name in ("cluster", "copies"))
+    others, copies = (int(_candidate_score(item, name, index) or 1) - 1 for name in ("cluster", "copies"))
     dropped = item.scores.get("dropped") or [[]] * len(item.chosen)
     own_text = texts[item.chosen[index]].inference if item.chosen[index] in texts else ""
     merged = dict.fromkeys(texts[key].inference for key in dropped[index] if key in texts)
@@ -142,7 +142,7 @@ def _describe_merged(item: ComparisonSet, index: int, texts: Mapping[str, Pair])
 
 def _explain_picks(found: ComparisonRound, item: ComparisonSet) -> str:
     """Explain why the candidates were chosen; empty if the round has no figures."""
-    if not _numbers(item.scores, "plausibility"):
+    if not _scores_or_empty(item.scores, "plausibility"):
         return ""
     options: Mapping[str, Any] = found.options
     comparison = (
@@ -175,11 +175,11 @@ def funnel_stages(found: ComparisonRound, item: ComparisonSet) -> list[FunnelSta
     return [FunnelStage(count, label, max(1, round(100 * count / largest))) for count, label in known]
 
 
-def _figure(item: ComparisonSet, name: str, index: int) -> float | None:
-    values = _numbers(item.scores, name)
+def _candidate_score(item: ComparisonSet, name: str, index: int) -> float | None:
+    values = _scores_or_empty(item.scores, name)
     return values[index] if index < len(values) else None
 
 
-def _numbers(scores: Mapping[str, Any], name: str) -> list[float]:
+def _scores_or_empty(scores: Mapping[str, Any], name: str) -> list[float]:
     values = scores.get(name)
     return [float(value) for value in values] if isinstance(values, list) else []

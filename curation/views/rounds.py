@@ -141,7 +141,7 @@ def comparison_round(request: HttpRequest, project: Project, round_id: int) -> H
         if not form.is_valid():
             status = 400
         elif request.POST.get("step") == "launch":
-            launched = _launch(request, project, found, form)
+            launched = _launch_round(request, project, found, form)
             if isinstance(launched, HttpResponse):
                 return launched
             confirm, status = form.estimate(project) | refusal_context(request.POST, launched), 400
@@ -176,7 +176,7 @@ def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound
     rows = round_sets.find_sets(found, **search.filters)
     pages = Paginator(rows, SETS_PER_PAGE)
     target_rank = search.target_rank
-    number = request.GET.get("page") if target_rank is None else _page_with_rank(rows, target_rank)
+    number = request.GET.get("page") if target_rank is None else _page_of_rank_or_first(rows, target_rank)
     page = pages.get_page(number)
     return {
         "search": search,
@@ -186,7 +186,7 @@ def _sets_context(request: HttpRequest, project: Project, found: ComparisonRound
     }
 
 
-def _page_with_rank(rows: Any, rank: int) -> int:
+def _page_of_rank_or_first(rows: Any, rank: int) -> int:
     """Return the page of the set with this rank, or the first if it is not listed."""
     ranks: list[int] = list(rows.values_list("rank", flat=True))
     return ranks.index(rank) // SETS_PER_PAGE + 1 if rank in ranks else 1
@@ -202,7 +202,7 @@ def toggle_set_exclusion(request: HttpRequest, project: Project, round_id: int, 
     reason = "" if takes_back else request.POST.get("why", "").strip() or DEFAULT_REASON
     outcome = "will be launched" if takes_back else "will not be launched"
     with action_messages(request, "Not done", f"Set {item.rank} {outcome}."):
-        services.leave_out_set(item=item, reason=reason, by=signed_in_user(request))
+        services.leave_out_or_restore_set(item=item, reason=reason, by=signed_in_user(request))
     query = urlencode({"set": item.rank})
     return redirect(f"{reverse('comparison-round', args=[project.slug, found.pk])}?{query}#set-{item.rank}")
 
@@ -222,12 +222,12 @@ def round_skipped(request: HttpRequest, project: Project, round_id: int) -> Http
         "rows": [
             (row, SKIP_REASON_LABELS.get(row.reason, row.reason), texts.get(row.instance)) for row in page
         ],
-        "plot": _plot(found),
+        "plot": _candidate_count_histogram(found),
     }
     return render(request, "curation/comparison/round_skipped.html", context)
 
 
-def _plot(found: ComparisonRound) -> Chart | None:
+def _candidate_count_histogram(found: ComparisonRound) -> Chart | None:
     """Return a histogram of the pairs' numbers of candidates, with the required minimum."""
     counts = [float(count) for count in round_sets.candidate_counts(found)]
     floor = found.options.get("min_candidates")
@@ -242,7 +242,7 @@ def _plot(found: ComparisonRound) -> Chart | None:
     )
 
 
-def _launch(
+def _launch_round(
     request: HttpRequest, project: Project, found: ComparisonRound, form: RoundLaunchForm
 ) -> HttpResponse | Refused:
     """Launch and redirect, or return the error."""

@@ -12,9 +12,9 @@ from curation.models import Source
 from curation.selectors.sources import (
     SPLITS,
     SourceCounts,
-    entity_count_histogram,
+    entity_histogram_and_uncounted,
     image_counts_by_source,
-    import_jobs,
+    latest_import_jobs,
 )
 from curation.services.sources import SOURCE_TITLES, request_source_import
 from curation.sources.vcr import MIN_ENTITIES
@@ -48,7 +48,7 @@ def sources(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the images by collection and split, the latest imports, and how to import more."""
     import_folder = read_import_folder()
     form = (
-        _form_class(request.GET.get("collection", ""), import_folder)(import_folder)
+        _requested_or_first_form_class(request.GET.get("collection", ""), import_folder)(import_folder)
         if import_folder.root
         else None
     )
@@ -82,7 +82,7 @@ def start_import(request: HttpRequest, project: Project, source: str) -> HttpRes
     return redirect("job-detail", job.pk)
 
 
-def _form_class(collection: str, import_folder: ImportFolderContents) -> type[ImportForm]:
+def _requested_or_first_form_class(collection: str, import_folder: ImportFolderContents) -> type[ImportForm]:
     """Return the form of the requested collection, or of the first available one."""
     if collection in set(Source):
         return FORMS[Source(collection)]
@@ -99,17 +99,17 @@ def _render_page(
     status: int = 200,
 ) -> HttpResponse:
     rows = image_counts_by_source(project)
-    entities, without = entity_count_histogram(project)
-    jobs = import_jobs(project, MAX_JOBS)
+    entities, without = entity_histogram_and_uncounted(project)
+    jobs = latest_import_jobs(project, MAX_JOBS)
     context = tab_context(project, "sources") | {
-        "rows": [_row(row) for row in rows],
+        "rows": [_source_row(row) for row in rows],
         "totals": [
             (_split_label(split), sum(row.counts[index] for row in rows))
             for index, split in enumerate(SPLITS)
         ],
         "images": sum(row.total for row in rows),
-        "described": _count_described(rows),
-        "plot": _plot(entities),
+        "described": _count_images_with_source(rows),
+        "plot": _entity_chart(entities),
         "counted": sum(entities),
         "uncounted": without,
         "open_jobs": [job for job in jobs if job.state in OPEN_JOB_STATES],
@@ -142,7 +142,7 @@ def import_command_lines(project: Project) -> list[ImportCommandLine]:
     ]
 
 
-def _row(row: SourceCounts) -> dict[str, Any]:
+def _source_row(row: SourceCounts) -> dict[str, Any]:
     """Return a collection's table row, each count with its split's name."""
     title = SOURCE_TITLES[Source(row.source)] if row.source else OTHER_TITLE
     cells = [(_split_label(split), count) for split, count in zip(SPLITS, row.counts, strict=True)]
@@ -153,12 +153,12 @@ def _split_label(split: str) -> str:
     return split.capitalize() or "No split"
 
 
-def _count_described(rows: list[SourceCounts]) -> int:
+def _count_images_with_source(rows: list[SourceCounts]) -> int:
     """Return the number of images with a source record."""
     return sum(row.total for row in rows if row.source)
 
 
-def _plot(entities: list[int]) -> Chart | None:
+def _entity_chart(entities: list[int]) -> Chart | None:
     if not any(entities):
         return None
     return bar_chart(

@@ -9,7 +9,7 @@ from django.core.paginator import Page
 from curation.models import AnalysisKind, Pair, TextAnalysis
 from curation.selectors import texts as stored
 from curation.views import texts_charts as charts
-from curation.views.report_sections import Cell, Figure, Group, Section, Table, number_cells
+from curation.views.report_sections import Cell, Figure, Group, Section, Table, text_cells
 from hits.charts.scale import decimal_text, percent_text
 from hits.charts.strips import share_strip
 from hits.models import Project
@@ -41,7 +41,7 @@ def summary_section(project: Project, row: TextAnalysis, title: str) -> Section:
     return replace(make[AnalysisKind(row.kind)](project, row), title=title)
 
 
-def options_and_provenance(row: TextAnalysis) -> list[Section]:
+def options_and_provenance_sections(row: TextAnalysis) -> list[Section]:
     """Return the sections about how an analysis was made."""
     options = [(_label(name), str(value)) for name, value in row.options.items() if value not in {"", None}]
     return [
@@ -128,7 +128,7 @@ def duplicate_sections(
         )
     )
     sizes, more = result["sizes"][:SIZES_SHOWN], max(0, len(result["sizes"]) - SIZES_SHOWN)
-    counts = [number_cells(str(size), f"{n:,}") for size, n in sizes]
+    counts = [text_cells(str(size), f"{n:,}") for size, n in sizes]
     table = Table(("Texts in a group", "Groups"), counts, (0, 1))
     after = f"{more} larger sizes are in the download." if more else ""
     return sections, [Section("Sizes of groups", tables=[table], after=after)]
@@ -146,16 +146,16 @@ def _near_copy_group(
             else "Nearly the same"
         )
         warning = ("badge--warn" if is_joined else "badge--ok", joined)
-        one, other = (_text(known, pk, row) for pk in group["pair"])
+        one, other = (_text_or_note(known, pk, row) for pk in group["pair"])
         notes.append(f"Least similar, cosine {decimal_text(cosine, 2)}: “{one}” and “{other}”")
     more = group["size"] - len(set(group["members"]) | {group["kept"]})
     if more > 0:
         notes.append(f"and {more:,} more")
     return Group(
-        _text(known, group["kept"], row),
+        _text_or_note(known, group["kept"], row),
         badge=("", str(group["size"])),
         warning=warning,
-        texts=[_text(known, pk, row) for pk in group["members"] if pk != group["kept"]],
+        texts=[_text_or_note(known, pk, row) for pk in group["members"] if pk != group["kept"]],
         notes=notes,
     )
 
@@ -170,7 +170,7 @@ def _copies_table(project: Project, row: TextAnalysis, copies: list[list[int]]) 
     for pk, count in copies:
         title = f"{count} copies, {max(0, count - cap)} beyond the cap"
         strip = share_strip(count / largest, darker_share=min(count, cap) / largest, summary=title)
-        rows.append([Cell(_text(known, pk, row)), Cell(chart=strip, kind="plot"), Cell(f"{count:,}")])
+        rows.append([Cell(_text_or_note(known, pk, row)), Cell(chart=strip, kind="plot"), Cell(f"{count:,}")])
     return Table(("Text", "", "Copies"), rows, (2,), caption="The most copied texts")
 
 
@@ -178,7 +178,7 @@ def _copy_legend(row: TextAnalysis) -> list[tuple[str, str]]:
     return [("within", f"Within the cap of {row.options['cap']}"), ("over", "Beyond it")]
 
 
-def _text(known: Mapping[int, Pair], pk: int, row: TextAnalysis) -> str:
+def _text_or_note(known: Mapping[int, Pair], pk: int, row: TextAnalysis) -> str:
     return str(getattr(known[pk], row.options["field"])) if pk in known else TAKEN_DOWN
 
 
@@ -218,7 +218,7 @@ def topic_sections(
     for name, found in sides:
         lost = f", {found['without_words']:,} texts hold none of them" if found["without_words"] else ""
         rows = [
-            number_cells(
+            text_cells(
                 str(index),
                 ", ".join(word for word, _ in topic["words"]),
                 f"{topic['texts']:,}",
@@ -231,7 +231,7 @@ def topic_sections(
         table = Table(headings, rows, (0, 2, 3, 4))
         sections.append(Section(name, note=f"{found['words']:,} words{lost}", tables=[table]))
     known = stored.pairs_by_pk(project, {pk for cell in page for pk in cell["pairs"]})
-    groups = [_flow_example(result, cell, known) for cell in page]
+    groups = [_example_group(result, cell, known) for cell in page]
     sections.append(Section("Examples of the largest flows", groups=groups, has_pages=True))
     fit = [
         (f"{name}, {side.lower()}", _format_topic_measure(found, name))
@@ -250,7 +250,7 @@ def _flow_table_section(result: Mapping[str, Any]) -> Section:
     rows = []
     for index, (topic, cells) in enumerate(zip(topics, charts.heat_cells(result), strict=True), start=1):
         words = ", ".join(word for word, _ in topic["words"][:3])
-        heats = [Cell(f"{cell.count:,}", kind=f"heat-{cell.step}") for cell in cells]
+        heats = [Cell(f"{cell.count:,}", kind=f"heat-{cell.shade}") for cell in cells]
         rows.append([Cell(str(index), note=words, is_heading=True), *heats])
     headings = ("", *(str(index) for index in range(1, len(result["inferences"]["topics"]) + 1)))
     return Section(
@@ -261,7 +261,7 @@ def _flow_table_section(result: Mapping[str, Any]) -> Section:
     )
 
 
-def _flow_example(result: Mapping[str, Any], cell: Mapping[str, Any], known: Mapping[int, Pair]) -> Group:
+def _example_group(result: Mapping[str, Any], cell: Mapping[str, Any], known: Mapping[int, Pair]) -> Group:
     clue, inference = (
         ", ".join(word for word, _ in result[side]["topics"][cell[name]]["words"][:4])
         for side, name in (("clues", "clue"), ("inferences", "inference"))
@@ -292,7 +292,7 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
         toxicity_scores_section(row),
         figures=[
             Figure("Texts scored", f"{result['texts']:,}", f"{result['above_zero']:,} above 0"),
-            Figure("Read", f"{counts.read:,} of {counts.total:,}", left),
+            Figure("Read", f"{counts.reviewed:,} of {counts.total:,}", left),
             Figure(
                 "Harmless of those read",
                 percent_text(counts.harmless_share),
@@ -319,7 +319,7 @@ def toxicity_review_section(row: TextAnalysis, counts: stored.ReviewCounts) -> S
     """Return the section with the progress and results of reviewing, and the texts above 0 by split."""
     result, interval = row.result, counts.harmless_interval
     found = [
-        ("Read", f"{counts.read} of {counts.total}"),
+        ("Read", f"{counts.reviewed} of {counts.total}"),
         ("Left", str(counts.remaining)),
         ("Concern", str(counts.concerns)),
         ("Harmless of those read", percent_text(counts.harmless_share)),
@@ -375,7 +375,7 @@ def caption_sections(
         ),
     ]
     names = (("clues", "Clues"), ("inferences", "Inferences"), ("captions", "Captions among themselves"))
-    rows = [[Cell(title), *number_cells(*_format_spread(row.result[name]))] for name, title in names]
+    rows = [[Cell(title), *text_cells(*_format_spread(row.result[name]))] for name, title in names]
     table = Table(("Texts", "Count", "Mean", "25%", "Median", "75%"), rows, (1, 2, 3, 4, 5))
     return sections, [Section("Cosines", tables=[table])]
 

@@ -124,10 +124,10 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
     context: dict[str, Any] = tab_context(project, "texts") | {
         "analysis": row,
         "title": KIND_LABELS[AnalysisKind(row.kind)],
-        "asides": sections.options_and_provenance(row),
+        "asides": sections.options_and_provenance_sections(row),
     }
     if row.kind == AnalysisKind.TOXICITY:
-        queue = _queue_context(request, row)
+        queue = _review_queue_context(request, row)
         context["asides"].insert(0, sections.toxicity_review_section(row, queue["counts"]))
         context["parts"] = [sections.toxicity_scores_section(row)]
         return render(request, "curation/texts/toxicity.html", context | queue)
@@ -142,7 +142,7 @@ def analysis(request: HttpRequest, project: Project, row: TextAnalysis) -> HttpR
     return render(request, "curation/texts/analysis.html", context)
 
 
-def _queue_context(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
+def _review_queue_context(request: HttpRequest, row: TextAnalysis) -> dict[str, Any]:
     queue = stored.toxicity_queue(row)
     requested = request.GET.get("at", "")
     index_of = {str(item.score.pk): index for index, item in enumerate(queue)}

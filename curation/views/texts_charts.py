@@ -63,8 +63,8 @@ class HeatCell:
     """A cell of the flow table: number of pairs, lift over chance, and a shade by its share of the row."""
 
     count: int
-    chance: float
-    step: int
+    lift: float
+    shade: int
 
 
 def heat_cells(result: Mapping[str, Any]) -> list[list[HeatCell]]:

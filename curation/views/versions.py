@@ -108,7 +108,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     context: dict[str, Any] = tab_context(project, "", "versions") | {
         "version": version,
         "versions": [
-            (other, family.describe_rows(_counts_by_part(other, family)))
+            (other, family.describe_rows(_counts_by_part_if_sealed(other, family)))
             for other in version_selectors.versions(project)
         ],
         "family": family,
@@ -127,11 +127,11 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
 
 def _row_count_cells(version: DatasetVersion, family: Family) -> list[int | str]:
     """Return the number of rows of each part of a version; dashes for a draft."""
-    found = _counts_by_part(version, family)
+    found = _counts_by_part_if_sealed(version, family)
     return [found.get(part.name, "–") for part in family.parts]
 
 
-def _counts_by_part(version: DatasetVersion, family: Family) -> Mapping[str, int]:
+def _counts_by_part_if_sealed(version: DatasetVersion, family: Family) -> Mapping[str, int]:
     return family.counts(version.statistics) if version.is_sealed else {}
 
 
@@ -150,7 +150,7 @@ def _changes_context(family: Family, contents: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def _part_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tuple[Part, int]]:
+def _parts_with_counts(version: DatasetVersion, statistics: dict[str, Any]) -> list[tuple[Part, int]]:
     family = family_of_version(version)
     found = family.counts(statistics)
     return [(part, found.get(part.name, 0)) for part in family.parts]
@@ -164,7 +164,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
     small = version.rows.count() <= MAX_INLINE_ROWS
     return {
         "statistics": version.statistics,
-        "counts": _part_counts(version, version.statistics),
+        "counts": _parts_with_counts(version, version.statistics),
         "exclusions": _exclusion_rows(version, version.exclusions),
         "hash_lines": grouped_hash(version.manifest_sha256),
         "verified": small and seal_sha256(seal_file_lines(version)) == version.manifest_sha256,
@@ -172,7 +172,7 @@ def _sealed_context(version: DatasetVersion) -> dict[str, Any]:
         "earlier": earlier,
         "change": change.counts(),
         "parts": change.parts,
-        "changes": drafts.changed_rows(change, version, earlier),
+        "changes": drafts.first_changed_rows(change, version, earlier),
         "files": _file_rows(version),
         "rounds": [
             sealed_round | {"of": _describe_splits(sealed_round)} for sealed_round in sealed_rounds(version)
@@ -198,17 +198,17 @@ def _draft_context(version: DatasetVersion) -> dict[str, Any]:
     summary = found.summary
     return summary | {
         "exclusions": _exclusion_rows(version, summary["exclusions"]),
-        "counts": _part_counts(version, summary["statistics"]),
+        "counts": _parts_with_counts(version, summary["statistics"]),
         "earlier": version_selectors.previous_sealed_version(version),
     }
 
 
 def _exclusion_rows(version: DatasetVersion, counts: dict[str, int]) -> list[tuple[str, int]]:
     labels = family_of_version(version).all_exclusion_labels()
-    return [(_capitalise(labels.get(reason, reason)), count) for reason, count in counts.items()]
+    return [(_capitalise_first_letter(labels.get(reason, reason)), count) for reason, count in counts.items()]
 
 
-def _capitalise(text: str) -> str:
+def _capitalise_first_letter(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
@@ -239,7 +239,7 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
 def version_plan(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
     """Queue computing a draft's contents."""
     with action_messages(request, "Not counted"):
-        drafts.request_plan(version=version, by=signed_in_user(request))
+        drafts.request_draft_plan(version=version, by=signed_in_user(request))
     return redirect("version", version.pk)
 
 
@@ -256,7 +256,7 @@ def version_seal(request: HttpRequest, version: DatasetVersion) -> HttpResponse:
 @version_page()
 def version_download(request: HttpRequest, version: DatasetVersion) -> HttpResponseBase:
     """Download all files as one archive."""
-    folder = _export_folder(request, version)
+    folder = _ensure_export_folder_or_message(request, version)
     if folder is None:
         return redirect("version", version.pk)
     archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it when it is sent
@@ -274,7 +274,7 @@ def version_download(request: HttpRequest, version: DatasetVersion) -> HttpRespo
 @version_page()
 def version_file(request: HttpRequest, version: DatasetVersion, name: str) -> HttpResponseBase:
     """Download one file of an export."""
-    folder = _export_folder(request, version)
+    folder = _ensure_export_folder_or_message(request, version)
     if folder is None:
         return redirect("version", version.pk)
     known = {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
@@ -288,7 +288,7 @@ def version_file(request: HttpRequest, version: DatasetVersion, name: str) -> Ht
     )
 
 
-def _export_folder(request: HttpRequest, version: DatasetVersion) -> Path | None:
+def _ensure_export_folder_or_message(request: HttpRequest, version: DatasetVersion) -> Path | None:
     try:
         return services.ensure_export_folder(version=version)
     except Refused as error:

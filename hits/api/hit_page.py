@@ -103,13 +103,13 @@ class OpenAttemptView(HitPageView):
                 if stored
                 else None,
                 "seconds_left": read.seconds_left(attempt),
-                "feedback": _feedback_json(attempt),
-                **_unit_json(attempt),
+                "feedback": _feedback_json_or_none(attempt),
+                **_unit_json_or_empty(attempt),
             }
         )
 
 
-def _unit_json(attempt: Attempt) -> dict[str, Any]:
+def _unit_json_or_empty(attempt: Attempt) -> dict[str, Any]:
     """Return the page's unit for kinds with arms, because the order is known only after opening."""
     if registry.get_kind(attempt.hit.unit.batch.kind).arms == 1:
         return {}
@@ -189,7 +189,7 @@ class ConsentView(HitPageView):
         return Response({})
 
 
-def _feedback_json(attempt: Attempt) -> dict[str, Any] | None:
+def _feedback_json_or_none(attempt: Attempt) -> dict[str, Any] | None:
     """Return the trainer's latest feedback to the worker, only on marketplaces with attempt proofs."""
     batch = attempt.hit.unit.batch
     if registry.get_kind(batch.kind).purpose is not Purpose.TRAINING or not has_attempt_proof(

@@ -57,8 +57,8 @@ def _summary_json(job: Job) -> dict[str, Any]:
     }
 
 
-def _log_and_subjobs_json(job: Job, after: int) -> dict[str, Any]:
-    lines = job.lines.filter(pk__gt=after)[:MAX_LINES]
+def _log_and_subjobs_json(job: Job, after_line_id: int) -> dict[str, Any]:
+    lines = job.lines.filter(pk__gt=after_line_id)[:MAX_LINES]
     return {
         "lines": [
             {"id": line.pk, "at": line.at, "when": written(line.at, "j M H:i:s"), "text": line.text}

@@ -19,10 +19,10 @@ REWARD_STEP_CENTS = 5  # defaults are rounded up to a multiple
 class HourlyRate:
     """The hourly rate of a reward. Times in seconds, money in cents.
 
-    seconds: the measured median time, or the kind's expected time if too few submissions were measured.
+    seconds_per_task: the measured median time, or the kind's expected time if too few submissions were measured.
     """
 
-    seconds: float
+    seconds_per_task: float
     target_cents: int
     reward_cents: int
     is_measured: bool
@@ -35,7 +35,7 @@ class HourlyRate:
     @property
     def rate_label(self) -> str:
         """The hourly rate of ``reward_cents`` in dollars."""
-        return format_dollars(round(self.reward_cents * HOUR_SECONDS / self.seconds))
+        return format_dollars(round(self.reward_cents * HOUR_SECONDS / self.seconds_per_task))
 
 
 def suggest_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None:
@@ -43,16 +43,16 @@ def suggest_reward(form: forms.Form, *, project: Project, kind: HitKind) -> None
 
     Only the kind's default changes; a typed reward or one from the query string stays.
     """
-    found = forecast_launch_pay(project, kind, kind.reward_cents, redundancy=1, units=1)
-    reward = default_reward(kind, found)
+    forecast = forecast_launch_pay(project, kind, kind.reward_cents, redundancy=1, units=1)
+    reward = default_reward_cents(kind, forecast)
     if form.initial.get("reward") == kind.reward_cents:
         form.initial["reward"] = reward
     field: Any = form.fields["reward"]
     field.hourly = HourlyRate(  # _field.html shows it
-        found.median_seconds, project.target_cents_per_hour, reward, found.is_measured
+        forecast.median_seconds, project.target_cents_per_hour, reward, forecast.is_measured
     )
 
 
-def default_reward(kind: HitKind, found: PayForecast) -> int:
+def default_reward_cents(kind: HitKind, forecast: PayForecast) -> int:
     """Return the kind's reward in cents, or the lowest step at which half of the work reaches the target."""
-    return max(kind.reward_cents, -(-found.reward_for_half // REWARD_STEP_CENTS) * REWARD_STEP_CENTS)
+    return max(kind.reward_cents, -(-forecast.reward_for_half // REWARD_STEP_CENTS) * REWARD_STEP_CENTS)

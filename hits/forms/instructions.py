@@ -46,7 +46,7 @@ class InstructionsForm(PageForm):
         """The typed values, to show them again."""
         return {name: self.data.get(name, "") for name in self.fields}
 
-    def text(self, examples: "ExampleForms") -> InstructionText:
+    def typed_text(self, examples: "ExampleForms") -> InstructionText:
         """Return the text as typed, truncated just above its maximum length; it need not be valid."""
         body = "\n".join(self.data.get("body", "")[: 2 * MAX_BODY].splitlines())[: MAX_BODY + 1]
         read_examples = [form.example() for form in examples.forms]

@@ -243,10 +243,10 @@ class LaunchForm(BatchTermsForm):
         super().__init__(kind, versions, *args, **kwargs)
         self.photos = photos
         self.selected_ids: list[int] = []
-        self._set_choices("split", [(name, f"{name}, {count} photos") for name, count in photos.splits])
-        self._set_choices("source", [(name, name) for name in photos.sources])
+        self._set_or_drop_field("split", [(name, f"{name}, {count} photos") for name, count in photos.splits])
+        self._set_or_drop_field("source", [(name, name) for name in photos.sources])
 
-    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+    def _set_or_drop_field(self, name: str, choices: list[tuple[str, str]]) -> None:
         if choices:
             self.fields[name].choices = [("", "All"), *choices]  # type: ignore[attr-defined]
         else:
@@ -259,7 +259,7 @@ class LaunchForm(BatchTermsForm):
             try:
                 self.selected_ids = self.photos.select(self.selection)
             except ImageSelectionError as error:
-                self.add_error(self._selection_error_field(error.field), str(error))
+                self.add_error(self._form_field_of(error.field), str(error))
             else:
                 if not self.selected_ids:
                     self.add_error(None, self._no_photos_message())
@@ -271,10 +271,10 @@ class LaunchForm(BatchTermsForm):
             suggestions.append("include photos that a batch of this kind already used")
         return f"This selection contains no photo; {', or '.join(suggestions) or 'add photos'}."
 
-    def _selection_error_field(self, field: str) -> str:
-        if field == "n":
+    def _form_field_of(self, selection_field: str) -> str:
+        if selection_field == "n":
             return "drawn" if self.cleaned_data["which"] == SelectionMethod.RANDOM else "first"
-        return field
+        return selection_field
 
     @property
     def selection(self) -> ImageSelection:

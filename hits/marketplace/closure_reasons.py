@@ -79,14 +79,14 @@ def format_day(moment: datetime) -> str:
 
 def explain_unmet_requirement(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     """Return why an unmet requirement closes work to this worker."""
-    explain = _EXPLAINERS.get(requirement.type_id, _explain_custom)
+    explain = _EXPLAINERS.get(requirement.type_id, _explain_custom_qualification)
     return explain(requirement, facts)
 
 
-def explain_block(requester: str, since: datetime, reason: str) -> ClosureReason:
+def explain_block(requester_name: str, since: datetime, reason: str) -> ClosureReason:
     """Return the reason that a blocked worker reads at each group of the requester's HITs."""
     return ClosureReason(
-        f"{requester} has given you no new work since {format_day(since)}. Their reason: {_quote(reason)}",
+        f"{requester_name} has given you no new work since {format_day(since)}. Their reason: {_quote(reason)}",
         "You can still submit tasks that you started.",
     )
 
@@ -120,7 +120,7 @@ def _explain_percent_rejected(requirement: Requirement, facts: WorkerFacts) -> C
     )
 
 
-def _explain_percent_outcome(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
+def _explain_outcome_percent(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     return ClosureReason(
         f"Only for workers who {_OUTCOME_VERBS[requirement.type_id]} {_describe_range(requirement, '%')} of their "
         "accepted tasks. "
@@ -142,7 +142,7 @@ def _explain_country(requirement: Requirement, facts: WorkerFacts) -> ClosureRea
     )
 
 
-def _explain_custom(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
+def _explain_custom_qualification(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     qualification = facts.custom_qualifications[requirement.type_id]
     if requirement.comparator is Comparator.DOES_NOT_EXIST:
         return ClosureReason(f"Not for workers who hold “{qualification.name}”.", qualification.instructions)
@@ -198,8 +198,8 @@ _EXPLAINERS: Mapping[str, Callable[[Requirement, WorkerFacts], ClosureReason]] =
     NUMBER_APPROVED: _explain_number_approved,
     PERCENT_APPROVED: _explain_percent_approved,
     PERCENT_REJECTED: _explain_percent_rejected,
-    PERCENT_SUBMITTED: _explain_percent_outcome,
-    PERCENT_RETURNED: _explain_percent_outcome,
-    PERCENT_ABANDONED: _explain_percent_outcome,
+    PERCENT_SUBMITTED: _explain_outcome_percent,
+    PERCENT_RETURNED: _explain_outcome_percent,
+    PERCENT_ABANDONED: _explain_outcome_percent,
     LOCALE: _explain_country,
 }

@@ -57,7 +57,7 @@ def check_destination(destination: str) -> None:
         raise DestinationError(f"This marketplace cannot reach Amazon's queues; {_ADVICE}.")
     if parts.scheme == "http" and host not in _LOOPBACK_HOSTS and not _is_own_site(parts):
         raise DestinationError(f"{destination}: http is allowed for this machine only; {_ADVICE}.")
-    if not _is_allowed(parts):
+    if not _is_listed_host(parts):
         raise DestinationError(
             f"This marketplace may not send to {parts.netloc}. Its operator can add the host to "
             "MARKETPLACE_NOTIFICATION_HOSTS."
@@ -153,7 +153,7 @@ def _is_own_site(parts: SplitResult) -> bool:
     )
 
 
-def _is_allowed(parts: SplitResult) -> bool:
+def _is_listed_host(parts: SplitResult) -> bool:
     """Return whether host and port are listed; an entry without a port means the scheme's default port."""
     return any(
         parts.hostname == listed.hostname

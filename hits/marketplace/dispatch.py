@@ -27,7 +27,7 @@ def handle_request(request: wire.ApiRequest) -> wire.ApiReply:
         operation = _operation_name(request)
         result = _run_operation(operation, request)
     except ApiError as error:
-        log.info("%s refused: %s (%s)", operation, error.turk_code or error.kind, request_id)
+        log.info("%s refused: %s (%s)", operation, error.turk_code or error.error_type, request_id)
         return wire.error_reply(error, request_id)
     except OperationalError:
         log.warning("%s: database busy (%s)", operation, request_id, exc_info=True)
@@ -39,7 +39,7 @@ def handle_request(request: wire.ApiRequest) -> wire.ApiReply:
 
 
 def _server_error(message: str) -> ApiError:
-    return ApiError("ServerError", message, kind="ServiceFault", status=500)
+    return ApiError("ServerError", message, error_type="ServiceFault", status=500)
 
 
 def _operation_name(request: wire.ApiRequest) -> str:
@@ -48,7 +48,7 @@ def _operation_name(request: wire.ApiRequest) -> str:
     name = target.removeprefix(prefix)
     if not target.startswith(prefix) or name not in shapes.service_model().operation_names:
         raise ApiError(
-            "", "There is no such operation.", kind="UnknownOperationException", has_timestamp=False
+            "", "There is no such operation.", error_type="UnknownOperationException", has_timestamp=False
         )
     return name
 
@@ -87,6 +87,6 @@ def _parse_params(request: wire.ApiRequest) -> dict[str, Any]:
         params = None
     if not isinstance(params, dict):
         raise ApiError(
-            "", "The body is not a JSON object.", kind="SerializationException", has_timestamp=False
+            "", "The body is not a JSON object.", error_type="SerializationException", has_timestamp=False
         )
     return params

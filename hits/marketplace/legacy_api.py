@@ -16,9 +16,9 @@ MESSAGE = (
 _OPERATION = re.compile(r"(?:^|&)Operation=")
 
 
-def is_legacy_call(fields: str) -> bool:
+def is_legacy_call(encoded_fields: str) -> bool:
     """Return whether a query or a form is a call of an older version."""
-    return _OPERATION.search(fields) is not None
+    return _OPERATION.search(encoded_fields) is not None
 
 
 def refusal_reply(request_id: str) -> ApiReply:

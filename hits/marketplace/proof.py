@@ -21,6 +21,6 @@ def is_valid_secret(secret: str, *, hit_id: str, assignment_id: str, worker_id: 
     ).exists()
 
 
-def find_country(worker_id: str) -> str:
+def find_declared_country(worker_id: str) -> str:
     """Return the ISO 3166-1 code of the worker's declared country, or an empty string."""
     return Worker.objects.filter(worker_id=worker_id).values_list("country", flat=True).first() or ""

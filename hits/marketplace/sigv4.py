@@ -51,7 +51,7 @@ def authenticate(request: ApiRequest, find_secret: Callable[[str], str | None], 
         raise _signature_error(
             "UnrecognizedClientException", "The security token included in the request is invalid."
         )
-    timestamp = _check_signature_time(request, credential["day"], now)
+    timestamp = _read_valid_timestamp(request, credential["day"], now)
     signed_names = credential["headers"].split(";")
     missing = [name for name in _REQUIRED_HEADERS if name not in signed_names]
     if missing:
@@ -97,11 +97,11 @@ def _parse_authorization(request: ApiRequest) -> re.Match[str]:
     return match
 
 
-def _signature_error(kind: str, message: str) -> ApiError:
-    return ApiError("", message, kind=kind, has_timestamp=False)
+def _signature_error(error_type: str, message: str) -> ApiError:
+    return ApiError("", message, error_type=error_type, has_timestamp=False)
 
 
-def _check_signature_time(request: ApiRequest, day: str, now: datetime) -> str:
+def _read_valid_timestamp(request: ApiRequest, credential_day: str, now: datetime) -> str:
     timestamp = request.headers.get("x-amz-date", "")
     try:
         signed_at = datetime.strptime(timestamp, SIGV4_TIMESTAMP).replace(tzinfo=UTC)
@@ -115,7 +115,7 @@ def _check_signature_time(request: ApiRequest, day: str, now: datetime) -> str:
             "InvalidSignatureException",
             f"Signature {problem}: {timestamp} differs from {now:{SIGV4_TIMESTAMP}} by more than 15 min.",
         )
-    if not timestamp.startswith(day):
+    if not timestamp.startswith(credential_day):
         raise _signature_error(
             "InvalidSignatureException", "Date in Credential scope does not match X-Amz-Date."
         )

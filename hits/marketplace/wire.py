@@ -47,7 +47,7 @@ def error_reply(error: ApiError, request_id: str) -> ApiReply:
     message = error.message
     if error.has_timestamp:
         message = f"{message} ({int(wall_now().timestamp() * 1000)})"
-    body: dict[str, Any] = {"__type": error.kind, "Message": message}
+    body: dict[str, Any] = {"__type": error.error_type, "Message": message}
     if error.turk_code:
         body["TurkErrorCode"] = error.turk_code
     return _json_reply(error.status, body, request_id)

@@ -114,7 +114,7 @@ class Assignment(models.Model):
         return max(self.decisions.all(), key=lambda decision: decision.pk, default=None)
 
     @property
-    def is_superseded(self) -> bool:
+    def is_rejection_superseded(self) -> bool:
         """Whether auto-approval or a script approved it on the marketplace before our rejection arrived."""
         latest = self.latest_decision
         return (

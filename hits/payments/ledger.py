@@ -26,7 +26,7 @@ class LedgerTotals:
         return self.reward + self.bonus + self.fee
 
 
-def write_entry(*, entry: EntryType, amount_cents: int, key: str, batch: Any, assignment: Any = None) -> bool:
+def post_if_new(*, entry: EntryType, amount_cents: int, key: str, batch: Any, assignment: Any = None) -> bool:
     """Append one entry unless its key exists; return whether it was written.
 
     ``batch`` and ``assignment`` are rows; the project is the batch's. Zero amounts are not written.

@@ -25,11 +25,11 @@ def statement_rows(**filters: Any) -> Iterator[StatementRow]:
     spent = held = 0
     for row in rows.iterator(chunk_size=CHUNK_SIZE):
         spent += row.amount_cents if row.entry in PAYMENT_TYPES else 0
-        held += _held_change(row)
+        held += _held_change_cents(row)
         yield StatementRow(row, spent, held)
 
 
-def _held_change(row: LedgerEntry) -> int:
+def _held_change_cents(row: LedgerEntry) -> int:
     if row.entry == EntryType.HOLD:
         return int(row.amount_cents)
     if row.entry == EntryType.BONUS or (

@@ -18,15 +18,15 @@ class BatchMoney:
 
     budget: int
     reward: int
-    rewards: int
+    reward_count: int
     bonus: int
-    bonuses: int
+    bonus_count: int
     fee: int
     spent: int
     held: int
     released: int
     top_up: int = 0
-    top_ups: int = 0
+    top_up_count: int = 0
 
     @property
     def earned_bonus_cents(self) -> int:
@@ -36,7 +36,7 @@ class BatchMoney:
     @property
     def earned_bonus_count(self) -> int:
         """The number of bonuses without top-ups."""
-        return self.bonuses - self.top_ups
+        return self.bonus_count - self.top_up_count
 
     @property
     def remaining(self) -> int:
@@ -65,15 +65,15 @@ def sum_batch_money(batch: Any) -> BatchMoney:
     return BatchMoney(
         budget=batch.estimate_cents + _extension_and_top_up_cents([batch]).get(batch.pk, 0),
         reward=sums.reward,
-        rewards=counts.get(EntryType.REWARD, 0),
+        reward_count=counts.get(EntryType.REWARD, 0),
         bonus=sums.bonus,
-        bonuses=counts.get(EntryType.BONUS, 0),
+        bonus_count=counts.get(EntryType.BONUS, 0),
         fee=sums.fee,
         spent=sums.spent,
         held=sums.held,
         released=sums.release,
         top_up=top_up_sums["cents"],
-        top_ups=top_up_sums["count"],
+        top_up_count=top_up_sums["count"],
     )
 
 
@@ -86,7 +86,7 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
         .annotate(
             spent=Sum("amount_cents", filter=Q(entry__in=PAYMENT_TYPES), default=0),
             hold=Sum("amount_cents", filter=Q(entry=EntryType.HOLD), default=0),
-            from_hold=Sum("amount_cents", filter=_hold_reducing_entries(), default=0),
+            from_hold=Sum("amount_cents", filter=_hold_reducing_condition(), default=0),
         )
     )
     found = {row["batch"]: row for row in rows}
@@ -104,7 +104,7 @@ def sum_project_batches(batches: list[Any]) -> list[BatchSums]:
     ]
 
 
-def _hold_reducing_entries() -> Q:
+def _hold_reducing_condition() -> Q:
     """Match entries that reduce the hold; a bonus and its fee are paid from the free balance."""
     return Q(entry__in=[EntryType.RELEASE, EntryType.REWARD]) | Q(
         entry=EntryType.FEE, key__startswith="fee:reward:"

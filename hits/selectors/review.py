@@ -206,7 +206,7 @@ def _read_records(kind: HitKind, row: Assignment) -> list[Record]:
 
 def review_state(row: Assignment) -> str:
     """Return an assignment's review state; its decisions and calls must be prefetched."""
-    if row.is_superseded:
+    if row.is_rejection_superseded:
         return "paid"
     decision = row.latest_decision
     calls = list(decision.calls.all()) if decision else []

@@ -185,13 +185,13 @@ def register_waiting_counter(section: str, counter: WaitingCounter) -> None:
 
 
 @register.filter
-def action_label(action: str) -> str:
+def audit_action_label(action: str) -> str:
     """Return the label of an audit action: ``batch.launch`` is “Launched a batch”."""
     return ACTION_LABELS.get(action) or action.replace(".", " ").replace("_", " ").capitalize()
 
 
 @register.filter
-def detail_label(key: str) -> str:
+def audit_data_label(key: str) -> str:
     """Return the label of a key of an audit event's data: ``fee_cents`` is “fee cents”."""
     return _DETAIL_LABELS.get(key) or key.replace("_", " ")
 
@@ -240,7 +240,7 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
     project: Project = context["project"]
     links: list[dict[str, Any]] = []
     for section, title, name in _NAV:
-        if url := _url(name, project):
+        if url := _section_url_or_empty(name, project):
             links.append({"section": section, "label": title, "url": url})
     if visitor_role(context["request"], project):
         for link in links:
@@ -248,7 +248,7 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
     return {"links": links, "section": context.get("section", "")}
 
 
-def _url(name: str, project: Project) -> str:
+def _section_url_or_empty(name: str, project: Project) -> str:
     try:
         return reverse(name, args=[project.slug])
     except NoReverseMatch:
@@ -267,7 +267,7 @@ def people_links(context: RequestContext) -> list[dict[str, Any]]:
     for tab, title, name in _PEOPLE_TABS:
         if tab == "history" and not context.get("admin"):
             continue
-        if url := _url(name, project):
+        if url := _section_url_or_empty(name, project):
             links.append(
                 {"tab": tab, "label": title, "url": url, "waiting": _count_waiting_items(tab, project)}
             )
@@ -286,11 +286,11 @@ def worker_process_banner() -> dict[str, Any]:
 
 
 @register.filter
-def duration(value: float | None) -> str:
+def duration(seconds: float | None) -> str:
     """Return ``4 min 44 s``, ``45 s`` or ``2 h 5 min``; a dash without a time."""
-    if value is None:
+    if seconds is None:
         return "–"
-    whole = round(float(value))
+    whole = round(float(seconds))
     minutes, rest = divmod(whole, 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -328,7 +328,7 @@ def until(moment: datetime | None) -> str:
 
 
 @register.filter
-def when(moment: datetime | None) -> str:
+def utc_time(moment: datetime | None) -> str:
     """Return ``20 Nov 16:42`` (UTC), with the year if it is not the current one."""
     if moment is None:
         return "–"

@@ -18,10 +18,7 @@ PHASE_LABELS = {
 DONE_DESPITE_CANCEL = "Finished before the cancellation"
 
 
-@register.simple_tag
-def job_counts(job: Job) -> tuple[int, int]:
-    """Return a job's done and total counts, including its steps."""
-    return job_done_and_total(job)
+register.simple_tag(job_done_and_total)
 
 
 @register.filter

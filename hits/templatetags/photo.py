@@ -23,16 +23,16 @@ TAB_SIZE = 24  # CSS pixels: the height of a number tab
 
 @dataclass(frozen=True, slots=True)
 class NumberedBox:
-    """A box for the template. ``path``, ``x`` and ``y`` are CSS pixels from the box's corner."""
+    """A box for the template. ``tab_path``, ``label_x`` and ``label_y`` are CSS pixels from the box's corner."""
 
     colour: int
     index: int
     box: Mapping[str, int]
     label: str
     name: str
-    path: str
-    x: int
-    y: int
+    tab_path: str
+    label_x: int
+    label_y: int
 
 
 @register.inclusion_tag("hits/images/_photo.html")
@@ -67,9 +67,9 @@ def _numbered_box(
         box=box,
         label=label,
         name=name,
-        path=f"M{x} {y}h{width}v22h-{width}z",
-        x=x + width // 2,
-        y=y + 16,
+        tab_path=f"M{x} {y}h{width}v22h-{width}z",
+        label_x=x + width // 2,
+        label_y=y + 16,
     )
 
 

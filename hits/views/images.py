@@ -108,7 +108,7 @@ def image_add(request: HttpRequest, project: Project) -> JsonResponse:
 
 @require_POST
 @project_page()
-def images_zip(request: HttpRequest, project: Project) -> HttpResponse:
+def images_import_zip(request: HttpRequest, project: Project) -> HttpResponse:
     """Store a zip of photos and show the job that imports them; a script gets the job's address as JSON."""
     wants_json = "application/json" in request.headers.get("Accept", "")
     file = request.FILES.get("zip")
@@ -134,7 +134,7 @@ def images_zip(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page()
-def images_manifest(request: HttpRequest, project: Project) -> JsonResponse:
+def images_read_manifest(request: HttpRequest, project: Project) -> JsonResponse:
     """Check a manifest and return its fields by file name."""
     file = request.FILES.get("manifest")
     if file is None:

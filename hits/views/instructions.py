@@ -42,7 +42,7 @@ def instructions_edit(request: HttpRequest, project: Project, kind_name: str) ->
     current = selectors.newest_version(project, kind.name)
     if request.method == "POST":
         return _publish_posted_text(request, project, kind, current)
-    text = _initial_text(kind, current)
+    text = _current_or_default_text(kind, current)
     version = current.version if current is not None else 0
     form = InstructionsForm(initial={"summary": text.summary, "body": text.body, "based_on": version})
     return _render_editor(request, project, kind, form, build_example_forms(kind, text.examples))
@@ -63,7 +63,7 @@ def _publish_posted_text(
         row = services.publish_instructions(
             project=project,
             kind_name=kind.name,
-            text=form.text(examples),
+            text=form.typed_text(examples),
             note=form.cleaned_data["note"],
             based_on=form.cleaned_data["based_on"],
             by=signed_in_user(request),
@@ -86,12 +86,12 @@ def _render_conflict(
     kind: HitKind,
     form: InstructionsForm,
     examples: ExampleForms,
-    other: Instructions,
+    newer: Instructions,
 ) -> HttpResponse:
     """Show the newer version beside the typed text; the next publication is based on it."""
-    lines = diff_instructions(selectors.version_text(other), form.text(examples))
-    rebased_form = InstructionsForm(initial=form.typed_values | {"based_on": other.version})
-    context = {"other": other, "against_other": lines}
+    lines = diff_instructions(selectors.version_text(newer), form.typed_text(examples))
+    rebased_form = InstructionsForm(initial=form.typed_values | {"based_on": newer.version})
+    context = {"other": newer, "against_other": lines}
     return _render_editor(request, project, kind, rebased_form, examples, typed=True, status=409, **context)
 
 
@@ -131,7 +131,7 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
     if request.method == "POST":
         form, examples = InstructionsForm(request.POST), build_example_forms(kind, (), request.POST)
         form.is_valid(), examples.is_valid()
-        text = form.text(examples)
+        text = form.typed_text(examples)
         try:
             services.clean_instruction_text(text, project=project, kind=kind)
         except Refused as error:
@@ -150,9 +150,9 @@ def instructions_preview(request: HttpRequest, project: Project, kind_name: str)
 def _requested_text(request: HttpRequest, project: Project, kind: HitKind) -> InstructionText:
     number = parse_digits(request.GET.get("version", ""))
     if number:
-        return selectors.version_text(_get_version(project, kind, number))
+        return selectors.version_text(_get_version_or_404(project, kind, number))
     current = selectors.newest_version(project, kind.name) if number is None else None
-    return _initial_text(kind, current)
+    return _current_or_default_text(kind, current)
 
 
 @require_safe
@@ -162,7 +162,7 @@ def instructions_version(
 ) -> HttpResponse:
     """Show one version and its changes from the previous one."""
     kind = _get_kind_or_404(kind_name)
-    row = _get_version(project, kind, version)
+    row = _get_version_or_404(project, kind, version)
     lines, before = selectors.version_diff(row)
     context = section_context(project, "instructions") | {
         "kind": kind,
@@ -198,7 +198,7 @@ def batch_instructions(request: HttpRequest, batch: Batch) -> HttpResponse:
     return redirect(f"{reverse('batch-detail', args=[batch.pk])}#instructions")
 
 
-def _initial_text(kind: HitKind, current: Instructions | None) -> InstructionText:
+def _current_or_default_text(kind: HitKind, current: Instructions | None) -> InstructionText:
     if current is not None:
         return selectors.version_text(current)
     return selectors.built_in_text(kind) or InstructionText(summary=kind.description)
@@ -211,5 +211,5 @@ def _get_kind_or_404(name: str) -> HitKind:
         raise Http404("There is no such kind of task.") from error
 
 
-def _get_version(project: Project, kind: HitKind, version: int) -> Instructions:
+def _get_version_or_404(project: Project, kind: HitKind, version: int) -> Instructions:
     return get_or_404(selectors.find_version(project, kind.name, version), "There is no such version.")

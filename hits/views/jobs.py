@@ -69,12 +69,12 @@ def _find_batch(job: Job) -> Batch | None:
     return Batch.objects.filter(pk=job.args.get("batch") or 0, project=job.project).first()
 
 
-def _subjob_page(job: Job, number: str | None) -> "Page[Job]":
+def _subjob_page(job: Job, page_number: str | None) -> "Page[Job]":
     """Return a page of the job's steps: failed first, then running, queued, cancelled and done."""
     states = (JobState.FAILED, JobState.RUNNING, JobState.QUEUED, JobState.CANCELLED)
     ranks = [When(state=state, then=Value(rank)) for rank, state in enumerate(states)]
     parts = job.subjobs.order_by(Case(*ranks, default=Value(len(states))), "pk")
-    return Paginator(parts, SUBJOBS_PER_PAGE).get_page(number)
+    return Paginator(parts, SUBJOBS_PER_PAGE).get_page(page_number)
 
 
 @require_safe
@@ -100,15 +100,15 @@ def _result_rows(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
         if isinstance(value, dict):
             yield from _result_rows(value, name)
         elif value is not None and value != "":
-            yield job_result_label(name), _format_value(value, is_name=key in IDENTIFIER_KEYS)
+            yield job_result_label(name), _format_value(value, is_identifier=key in IDENTIFIER_KEYS)
 
 
-def _format_value(value: Any, *, is_name: bool = False) -> str:
+def _format_value(value: Any, *, is_identifier: bool = False) -> str:
     """Format a value of a job's result; a long list shows its first items and counts the rest."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return str(value) if is_name else f"{value:,}"
+        return str(value) if is_identifier else f"{value:,}"
     if isinstance(value, float):
         return _format_float(value)
     if isinstance(value, dict):
@@ -117,7 +117,7 @@ def _format_value(value: Any, *, is_name: bool = False) -> str:
             or "none"
         )
     if isinstance(value, list):
-        shown = [_format_value(item, is_name=is_name) for item in value[:MAX_LIST_ITEMS]]
+        shown = [_format_value(item, is_identifier=is_identifier) for item in value[:MAX_LIST_ITEMS]]
         more = [f"{len(value) - MAX_LIST_ITEMS:,} more"] if len(value) > MAX_LIST_ITEMS else []
         return "; ".join(shown + more) or "none"
     return "–" if value is None or value == "" else str(value)

@@ -79,7 +79,7 @@ def _context(request: HttpRequest, project: Project, form: ProjectMoneyForm, adm
 
 @require_POST
 @batch_page(Role.ADMIN)
-def batch_cap(request: HttpRequest, batch: Batch) -> HttpResponse:
+def batch_set_cap(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Change a batch's budget cap."""
     form = BatchCapForm(batch, request.POST)
     if not form.is_valid():
@@ -96,7 +96,7 @@ def batch_cap(request: HttpRequest, batch: Batch) -> HttpResponse:
 def project_ledger_csv(request: HttpRequest, project: Project) -> StreamingHttpResponse:
     """Download the project's ledger for accounting."""
     reply = StreamingHttpResponse(
-        csv_lines(COLUMNS, _csv_rows(statement.statement_rows(project=project))),
+        csv_lines(COLUMNS, _ledger_csv_rows(statement.statement_rows(project=project))),
         content_type="text/csv; charset=utf-8",
     )
     reply["Content-Disposition"] = f'attachment; filename="{project.slug}-ledger.csv"'
@@ -104,7 +104,7 @@ def project_ledger_csv(request: HttpRequest, project: Project) -> StreamingHttpR
     return reply
 
 
-def _csv_rows(lines: Iterator[statement.StatementRow]) -> Iterator[tuple[str | int, ...]]:
+def _ledger_csv_rows(lines: Iterator[statement.StatementRow]) -> Iterator[tuple[str | int, ...]]:
     for line in lines:
         row = line.entry
         yield (

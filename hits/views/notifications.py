@@ -17,7 +17,7 @@ from hits.services.collecting import notifications
 @csrf_exempt
 @login_not_required
 @require_POST
-def notification(request: HttpRequest, key: str) -> HttpResponse:
+def receive_notification(request: HttpRequest, key: str) -> HttpResponse:
     """Receive one notification. A duplicate gets 200 so that the sender stops; an invalid one gets 400."""
     environment = environments.current_environment().name
     if not hmac.compare_digest(key.encode(), notifications.notification_key(environment).encode()):

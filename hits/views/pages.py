@@ -25,9 +25,9 @@ def batch_context(batch: Batch) -> dict[str, Any]:
     return {"project": batch.project, "section": "batches", "batch": batch}
 
 
-def get_page(request: HttpRequest, rows: Any, size: int, name: str = "page") -> Page[Any]:
-    """Return the page of rows whose number is in the query string."""
-    return Paginator(rows, size).get_page(request.GET.get(name))
+def get_page(request: HttpRequest, rows: Any, size: int, parameter: str = "page") -> Page[Any]:
+    """Return the page of rows whose number is in the ``parameter`` of the query string."""
+    return Paginator(rows, size).get_page(request.GET.get(parameter))
 
 
 def get_or_404(found: Row | None, message: str = "There is no such page.") -> Row:

@@ -37,15 +37,15 @@ def project_pay(request: HttpRequest, project: Project) -> HttpResponse:
         "kind": kind,
         "target": project.target_cents_per_hour,
         "tables": [
-            _table("batch", "By batch", "Batch", found.by_batch, show_all, project),
-            _table("kind", "By kind of task", "Kind", found.by_kind, show_all, project),
-            _table("worker", "By worker", "Worker", found.by_worker, show_all, project),
+            _pay_table_context("batch", "By batch", "Batch", found.by_batch, show_all, project),
+            _pay_table_context("kind", "By kind of task", "Kind", found.by_kind, show_all, project),
+            _pay_table_context("worker", "By worker", "Worker", found.by_worker, show_all, project),
         ],
     }
     return render(request, "hits/money/pay.html", context)
 
 
-def _table(
+def _pay_table_context(
     key: str, title: str, heading: str, lines: Sequence[pay.PayRow], show_all: bool, project: Project
 ) -> dict[str, Any]:
     shown = lines if show_all else lines[:MAX_ROWS]

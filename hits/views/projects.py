@@ -77,7 +77,7 @@ def member_add(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @project_page(Role.ADMIN)
-def member_role(request: HttpRequest, project: Project, user_id: int) -> HttpResponse:
+def member_set_role(request: HttpRequest, project: Project, user_id: int) -> HttpResponse:
     """Change a member's role."""
     user = get_object_or_404(get_user_model(), pk=user_id, memberships__project=project)
     try:

@@ -44,7 +44,7 @@ def assignment_detail(request: HttpRequest, assignment_id: int) -> HttpResponse:
     item = get_or_404(review.load_review(assignment_id))
     project = item.batch.project
     check_access(request, project, Role.RESEARCHER)
-    context = {"project": project, "section": "review", "batch": item.batch} | _evidence_context(item)
+    context = {"project": project, "section": "review", "batch": item.batch} | _review_context(item)
     return render(request, "hits/review/assignment.html", context)
 
 
@@ -61,11 +61,11 @@ def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch
     }
     item = next((row for row in queue.reviews if row.assignment.pk == queue.current_id), None)
     if item is not None:
-        context |= _evidence_context(item)
+        context |= _review_context(item)
     return render(request, "hits/review/review.html", context)
 
 
-def _evidence_context(item: review.AssignmentReview) -> dict[str, Any]:
+def _review_context(item: review.AssignmentReview) -> dict[str, Any]:
     batch = item.batch
     kind = registry.get_kind(batch.kind)
     return {
@@ -98,7 +98,7 @@ def assignment_decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
     except ValueError:
         messages.error(request, "Choose to approve or to reject.")
         return redirect("assignment-detail", row.pk)
-    next_url = _next_url(request, row, batch)
+    next_url = _url_after_decision(request, row, batch)
     with action_messages(request, "Not decided"):
         decision = services.decide_assignment(
             assignment=row,
@@ -106,7 +106,7 @@ def assignment_decide(request: HttpRequest, assignment_id: int) -> HttpResponse:
             by=signed_in_user(request),
             feedback=request.POST.get("feedback", ""),
         )
-        _settle(request, decision)
+        _settle_decision(request, decision)
         return redirect(next_url)
     return redirect("assignment-detail", row.pk)
 
@@ -119,7 +119,7 @@ def assignment_override(request: HttpRequest, assignment_id: int) -> HttpRespons
         decision = services.override_rejection(
             assignment=row, by=signed_in_user(request), feedback=request.POST.get("feedback", "")
         )
-        _settle(request, decision)
+        _settle_decision(request, decision)
     return redirect("assignment-detail", row.pk)
 
 
@@ -132,7 +132,7 @@ def retry_payment(request: HttpRequest, assignment_id: int) -> HttpResponse:
         if decision is None:
             raise Refused("This submission is not decided, so there is no payment to retry.")
         lifecycle.retry_refused_calls(decision=decision, by=signed_in_user(request))
-        _settle(request, decision)
+        _settle_decision(request, decision)
     return redirect("batch-detail", row.hit.unit.batch_id)
 
 
@@ -142,7 +142,7 @@ def _get_assignment(request: HttpRequest, assignment_id: int) -> Assignment:
     return row
 
 
-def _next_url(request: HttpRequest, row: Assignment, batch: Batch) -> str:
+def _url_after_decision(request: HttpRequest, row: Assignment, batch: Batch) -> str:
     """Return the URL after the decision: the next submission of the reviewer's queue."""
     scope: Project | Batch = batch.project if request.POST.get("scope") == "project" else batch
     name, key = ("batch-review", batch.pk) if scope is batch else ("project-review", batch.project.slug)
@@ -153,7 +153,7 @@ def _next_url(request: HttpRequest, row: Assignment, batch: Batch) -> str:
     return f"{url}?at={following}" if following else url
 
 
-def _settle(request: HttpRequest, decision: Decision) -> None:
+def _settle_decision(request: HttpRequest, decision: Decision) -> None:
     """Make a decision's calls now; a failed call is reported, stored and retried."""
     name = f"Submission {decision.assignment_id}"
     done = "approved" if decision.verdict == ReviewVerdict.APPROVE else "rejected"

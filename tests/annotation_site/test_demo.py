@@ -140,7 +140,7 @@ def test_demo_refuses_database_with_real_work(project: Project) -> None:
     assert not project.is_rehearsal
     before = dict(User.objects.values_list("username", "password"))
     with pytest.raises(Refused, match="real work"):
-        demo_users.create_demo_users()
+        demo_users.ensure_demo_users()
     assert dict(User.objects.values_list("username", "password")) == before
 
 
@@ -148,13 +148,13 @@ def test_demo_refuses_database_with_real_work(project: Project) -> None:
 def test_demo_refuses_database_with_other_accounts() -> None:
     User.objects.create_superuser("admin2", password="of somebody")
     with pytest.raises(Refused, match="real work"):
-        demo_users.create_demo_users()
+        demo_users.ensure_demo_users()
 
 
 @pytest.mark.django_db
 def test_each_played_loop_has_its_own_project() -> None:
     names = [
-        demo_users.create_demo_users(played=played).project.name for played in (False, True, True, False)
+        demo_users.ensure_demo_users(is_scripted=played).project.name for played in (False, True, True, False)
     ]
     assert names == ["Sample photos", "Played loop 1", "Played loop 2", "Sample photos"]
 
@@ -162,13 +162,13 @@ def test_each_played_loop_has_its_own_project() -> None:
 @pytest.mark.django_db
 def test_second_demo_keeps_data_and_passwords(settings: Any, tmp_path: Path) -> None:
     settings.VAR_DIR = tmp_path
-    first = demo_users.create_demo_users()
+    first = demo_users.ensure_demo_users()
     Project.objects.create(name="Mine", slug="mine")
     somebody = User.objects.create_user("somebody", password="their own words")
     rosa = User.objects.get(username="rosa")
     rosa.set_password("another of her own")
     rosa.save()
-    again = demo_users.create_demo_users()
+    again = demo_users.ensure_demo_users()
     assert [account.username for account in again.accounts] == [a.username for a in first.accounts]
     for before, after in zip(first.accounts, again.accounts, strict=True):
         if before.username == "rosa":

@@ -99,7 +99,7 @@ def test_sync_counts_script_bonuses_of_a_batch_without_bonus(batch: Batch) -> No
 
 def test_posting_skips_batch_with_another_difference(batch: Batch) -> None:
     sent = script_sends(50, Assignment.objects.get())
-    ledger.write_entry(entry=EntryType.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
+    ledger.post_if_new(entry=EntryType.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
     assert post_script_bonuses() == 0
     (row,) = compare_ledgers().batches
     assert [bonus.bonus for bonus in row.scripts_bonuses] == [sent.pk]

@@ -19,7 +19,7 @@ from annotation_site.management.commands.serve import (
     SupervisedProcess,
     encoder_command,
     run_processes,
-    wait_for_end,
+    wait_until_one_ends,
 )
 from hits.domain.states import JobState
 from hits.models import Job
@@ -74,7 +74,7 @@ def test_service_survives_a_helper_but_not_a_server(tmp_path: Path) -> None:
         run_processes([SLEEPS, ends_later], helpers=[_noted(note, "raise SystemExit(3)")]) as processes,
         pytest.raises(CommandError),
     ):
-        wait_for_end(processes)
+        wait_until_one_ends(processes)
 
 
 def test_encoder_is_a_helper() -> None:
@@ -130,7 +130,7 @@ def test_dead_worker_is_restarted_after_growing_pauses(caplog: pytest.LogCapture
 
         _end(process)
         with pytest.raises(CommandError):
-            wait_for_end([process])
+            wait_until_one_ends([process])
         assert caplog.records[-1].levelno == logging.CRITICAL
         last = process.pid
         clock.now += 1000

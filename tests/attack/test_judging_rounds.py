@@ -33,7 +33,7 @@ from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
 from validation.domain.judging.sampling import Selection
 from validation.models import QualityCheck
-from validation.selectors.judging import pair_tallies
+from validation.selectors.judging import pair_judgments
 from validation.services.judging import RoundPlan, launch_comparison, launch_review
 from validation.services.localization import launch_localization
 from validation.services.quality_checks import add_gold_item
@@ -84,7 +84,7 @@ def try_submit(frame: Client, hit: Hit, worker: str, answer: dict[str, Any]) -> 
 
 
 def judgment_count(work: Work) -> int:
-    return sum(pair.judge_count for pair in pair_tallies(project=work.project).values())
+    return sum(pair.judge_count for pair in pair_judgments(project=work.project).values())
 
 
 def launch_with_quality_checks(work: Work) -> Batch:

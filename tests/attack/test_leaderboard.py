@@ -18,7 +18,7 @@ from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntr
 from curation.leaderboard.selectors.boards import board_folder
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
-from curation.leaderboard.views.boards import receipt
+from curation.leaderboard.views.boards import make_receipt
 from hits.domain.states import JobState
 from hits.models import Project
 from hits.services.errors import Refused
@@ -44,7 +44,7 @@ HTML = "<img src=x onerror=alert(1)>"
 def board(project: Project) -> Leaderboard:
     """Return an open, public leaderboard."""
     board = made_board(project)
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     return board
 
 
@@ -95,7 +95,7 @@ def test_leaderboard_files_are_not_served_as_media(
 ) -> None:
     entry = scored(team[0], predictions())
     home = board_folder(board)
-    for path in [*home.rglob("*.json"), entries.entry_file(entry)]:
+    for path in [*home.rglob("*.json"), entries.entry_zip_path(entry)]:
         place = path.relative_to(home.parent.parent).as_posix()
         for host in ("localhost", "127.0.0.1"):
             for start in ("/media/", "/media/images/../", "/media/images/ab/../../"):
@@ -209,7 +209,7 @@ def test_receipt_cannot_be_forged(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], project: Project, client: Client
 ) -> None:
     entry = submitted_entry(team[0], predictions())
-    good = receipt(entry)
+    good = make_receipt(entry)
     number, _, signature = good.partition(":")
     for made_up in (
         number,
@@ -222,7 +222,7 @@ def test_receipt_cannot_be_forged(
         place = reverse("leaderboard-entry", args=[board.slug, "x"]).removesuffix("x") + made_up
         assert client.get(place).status_code == 404, made_up
     other = made_board(project, title="Another")
-    services.set_public(board=other, is_public=True, by=None)
+    services.set_board_is_public(board=other, is_public=True, by=None)
     assert client.get(reverse("leaderboard-entry", args=[other.slug, good])).status_code == 404
     assert client.get(reverse("leaderboard-entry", args=[board.slug, good])).status_code == 200
 
@@ -353,8 +353,8 @@ def test_names_are_escaped_on_all_pages(board: Leaderboard, researcher: User, cl
         reverse("leaderboard-list"),
         reverse("leaderboard", args=[board.slug]),
         reverse("leaderboard", args=[board.slug]) + "?all=1&sort=" + HTML,
-        reverse("leaderboard-entry", args=[board.slug, receipt(entry)]),
-        reverse("leaderboard-entry", args=[board.slug, receipt(broken)]),
+        reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)]),
+        reverse("leaderboard-entry", args=[board.slug, make_receipt(broken)]),
         reverse("leaderboards", args=at[:1]),
         reverse("leaderboard-manage", args=at),
     ):
@@ -375,7 +375,7 @@ def test_pages_and_replies_reveal_no_person_or_key(
     headers = {"authorization": f"Bearer {team[1]}"}
     for place in (
         reverse("leaderboard", args=[board.slug]),
-        reverse("leaderboard-entry", args=[board.slug, receipt(entry)]),
+        reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)]),
         reverse("api-leaderboard", args=[board.slug]),
         reverse("api-leaderboard-submissions", args=[board.slug]),
     ):
@@ -417,7 +417,7 @@ def test_invalid_content_lengths_are_refused(board: Leaderboard, client: Client,
 @pytest.mark.django_db(transaction=True)
 def test_burst_of_submissions_respects_limits(project: Project) -> None:
     board = made_board(project, limits=services.SubmissionLimits(daily=2, total=50))
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     _, key = services.add_team(board=board, name="Baker Street", by=None)
     replies = together(
         [lambda n=n: send(Client(), board, key, variant(n)).status_code for n in range(8)]  # type: ignore[misc]

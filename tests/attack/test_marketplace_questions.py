@@ -185,7 +185,7 @@ class Gate:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.reached, self.opened = threading.Event(), threading.Event()
-        claim = attempts._claim_slot
+        claim = attempts._claim_slot_if_open
 
         def late(*given: Any) -> bool:
             self.reached.set()
@@ -193,7 +193,7 @@ class Gate:
             wait_until(lambda: self.opened.is_set() or is_another_blocked())
             return claim(*given)
 
-        monkeypatch.setattr(attempts, "_claim_slot", late)
+        monkeypatch.setattr(attempts, "_claim_slot_if_open", late)
 
     def meanwhile(self, act: Any) -> Any:
         """Run an action while the accept waits at the gate; return its result."""

@@ -43,7 +43,7 @@ def simulation_figures() -> dict[str, Any]:
 def _simulated(mix: tuple[float, ...], items: int, seed: int = SEED) -> dict[str, Any]:
     crowd = simulate(mix, items=items, seed=seed)
     fitted = dawid_skene.fit(crowd.table, smoothing=dawid_skene.SMOOTHING)
-    values = dawid_skene.reliability(fitted, crowd.table)
+    values = dawid_skene.rater_reliabilities(fitted, crowd.table)
     careful = crowd.raters(Habit.CAREFUL)
     ranks = np.empty(len(values), dtype=np.int64)
     ranks[np.argsort(-values, kind="stable")] = np.arange(1, len(values) + 1)

@@ -18,7 +18,7 @@ from django.db import connection, connections
 from django.test import override_settings
 
 from annotation_site.management.commands.serve import web_command
-from annotation_site.workers import worker_commands
+from annotation_site.workers import celery_worker_commands
 from hits.mturk import boto
 from tests.support import isolation
 from tests.support.paths import ROOT
@@ -179,7 +179,7 @@ def workers(log: Path | None = None, **more: str) -> Iterator[list["subprocess.P
     errors = log.open("wb") if log is not None else None
     started = [
         subprocess.Popen(command, env=environment, cwd=ROOT, start_new_session=True, stderr=errors)
-        for command in worker_commands()
+        for command in celery_worker_commands()
     ]
     try:
         yield started
@@ -196,7 +196,7 @@ def workers(log: Path | None = None, **more: str) -> Iterator[list["subprocess.P
 def forked_workers() -> Iterator[None]:
     """Run the background workers as forks of this process: the same commands, without seconds of imports for each."""
     _forget_wakeups()
-    started = [start(partial(_work_off_queues, command)) for command in worker_commands()]
+    started = [start(partial(_work_off_queues, command)) for command in celery_worker_commands()]
     try:
         yield
     finally:

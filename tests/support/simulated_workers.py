@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from validation.domain.agreement import dawid_skene
-from validation.domain.decision_rules import DecisionRule, Method, decide_arrays, default_rules
+from validation.domain.decision_rules import DecisionRule, Method, decide_as_arrays, default_rules
 from validation.domain.judging.ratings import IntArray, JudgmentRow, RatingTable
 from validation.kinds.observation_review.judging import SPEC
 from validation.kinds.observation_review.scales import SCALES, Dimension
@@ -161,7 +161,7 @@ class Accuracy:
 def accuracy(crowd: Crowd, rule: DecisionRule, fit: dawid_skene.DawidSkene | None = None) -> Accuracy:
     """Return how well ``rule`` decides the crowd's items: a pair is good when its true label speaks for it."""
     good = np.isin([str(label) for label in crowd.table.scale], rule.positive)[crowd.truth]
-    signs, _, _ = decide_arrays(crowd.table, rule, fit=fit)
+    signs, _, _ = decide_as_arrays(crowd.table, rule, fit=fit)
     decided = signs != 0
     return Accuracy(float(decided.mean()), float(((signs == 1) == good)[decided].mean()))
 

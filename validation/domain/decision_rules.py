@@ -183,13 +183,13 @@ def decide(table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = N
         RuleError: a positive label that is not on the table's scale.
         ValueError: a fit of another table.
     """
-    signs, votes, support = decide_arrays(table, rule, fit=fit)
+    signs, votes, support = decide_as_arrays(table, rule, fit=fit)
     outcomes = [OUTCOMES_BY_SIGN[sign + 1] for sign in signs.tolist()]
     shares = [None if isnan(share) else share for share in support.tolist()]
     return list(map(DecidedItem, table.item_ids, outcomes, votes.judge_count.tolist(), shares))
 
 
-def decide_arrays(
+def decide_as_arrays(
     table: RatingTable, rule: DecisionRule, *, fit: DawidSkene | None = None
 ) -> tuple[NDArray[np.int8], VoteCounts, NDArray[np.float64]]:
     """Return the outcomes as arrays over the table's items: signs (n,), votes, and support (n,), nan without labels.

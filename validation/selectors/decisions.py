@@ -16,7 +16,7 @@ from validation.domain.decision_rules import (
     Method,
     Outcome,
     RuleError,
-    decide_arrays,
+    decide_as_arrays,
     default_rules,
 )
 from validation.domain.judging.rating_tables import build_tables
@@ -66,10 +66,10 @@ def dimension_labels(kind: str, dimension: str) -> list[str]:
 def judgment_tables(project: Project, kind: str) -> JudgmentTables:
     """Return all judgments of a kind as rating tables, without quality checks."""
     rows = list(read_judgments(project=project, kind=kind))
-    return JudgmentTables(build_tables(rows, spec_of(kind)), _fingerprint(rows), len(rows))
+    return JudgmentTables(build_tables(rows, spec_of(kind)), _judgments_fingerprint(rows), len(rows))
 
 
-def fit_models(
+def fit_models_of_weighted_rules(
     tables_by_dimension: Mapping[str, RatingTable], rules: Mapping[str, DecisionRule]
 ) -> dict[str, DawidSkene]:
     """Return the fitted Dawid-Skene model of each dimension whose rule weights judges by reliability."""
@@ -118,10 +118,10 @@ def current_rules(project: Project, kind: str) -> dict[str, DecisionRule]:
     defaults = default_rules_of_kind(kind)
     run = newest_run(project, kind)
     stored = run.rules if run else _newest_round_rules(project, kind)
-    return defaults | parse_rules(kind, stored)
+    return defaults | parse_valid_rules(kind, stored)
 
 
-def parse_rules(kind: str, stored: Mapping[str, Any]) -> dict[str, DecisionRule]:
+def parse_valid_rules(kind: str, stored: Mapping[str, Any]) -> dict[str, DecisionRule]:
     """Parse stored rules; unknown dimensions and invalid rules are left out."""
     rules = {}
     for name in default_rules_of_kind(kind):
@@ -133,7 +133,7 @@ def parse_rules(kind: str, stored: Mapping[str, Any]) -> dict[str, DecisionRule]
     return rules
 
 
-def undecided_items(run: DecisionRun) -> list[str]:
+def undecided_item_keys(run: DecisionRun) -> list[str]:
     """Return the items that a run left undecided in some dimension, in order, without their parts."""
     rows = ItemDecision.objects.filter(run=run, outcome=Outcome.UNDECIDED).order_by("pk")
     names = (item.partition("/")[0] for item in rows.values_list("item", flat=True).iterator(CHUNK_SIZE))
@@ -159,7 +159,7 @@ def decision_rows(run: DecisionRun) -> Iterator[tuple[Any, ...]]:
     yield from rows.values_list("item", "dimension", "outcome", "judge_count", "support").iterator(CHUNK_SIZE)
 
 
-def newest_job(project: Project, kind: str, *, preview: bool | None = None) -> Job | None:
+def newest_decision_job(project: Project, kind: str, *, preview: bool | None = None) -> Job | None:
     """Return a kind's newest decision job; ``preview`` selects jobs that only count, or jobs that decide."""
     rows = Job.objects.filter(task=DECIDE_TASK, project=project, args__kind=kind)
     if preview is not None:
@@ -175,7 +175,7 @@ def item_key(item: Hashable) -> str:
 def _count_outcomes(table: RatingTable, rule: DecisionRule, fitted: DawidSkene | None) -> OutcomeCounts:
     if fitted is None:
         return OutcomeCounts(0, 0, 0)
-    signs = decide_arrays(table, rule, fit=fitted)[0]
+    signs = decide_as_arrays(table, rule, fit=fitted)[0]
     return OutcomeCounts(*(int(np.count_nonzero(signs == sign)) for sign in (1, -1, 0)))
 
 
@@ -184,7 +184,7 @@ def _newest_round_rules(project: Project, kind: str) -> Mapping[str, Any]:
     return found.rules if found else {}
 
 
-def _fingerprint(rows: Iterable[JudgmentRow]) -> str:
+def _judgments_fingerprint(rows: Iterable[JudgmentRow]) -> str:
     """Return a SHA-256 of (item, rater, answer) rows that is independent of their order."""
     lines = sorted(canonical_json([row.item, row.rater, row.answer]) for row in rows)
     digest = hashlib.sha256()

@@ -21,7 +21,7 @@ from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Material
 from validation.models import JudgingRound
 from validation.registry import spec_of
-from validation.selectors.decisions import fit_models, parse_rules
+from validation.selectors.decisions import fit_models_of_weighted_rules, parse_valid_rules
 from validation.selectors.ratings import counted_judgments, read_judgments
 from validation.selectors.report import data_fingerprint
 
@@ -92,7 +92,7 @@ def is_round_complete(first: JudgingRound) -> bool:
     return True
 
 
-def undecided_items(first: JudgingRound) -> list[UndecidedItem]:
+def undecided_items_below_maximum(first: JudgingRound) -> list[UndecidedItem]:
     """Return the round's undecided items that have fewer judges than the maximum, oldest first.
 
     All judgments of the kind count, from every round. Pairs that are no longer accepted, or whose image was taken
@@ -111,7 +111,7 @@ def undecided_items(first: JudgingRound) -> list[UndecidedItem]:
 
 def _find_undecided_items(first: JudgingRound) -> list[UndecidedItem]:
     batch = first.batch
-    rules = parse_rules(batch.kind, first.rules)
+    rules = parse_valid_rules(batch.kind, first.rules)
     items = _unit_ids_by_item(first)
     rows = list(read_judgments(project=batch.project, kind=batch.kind))
     open_items = _undecided_keys(rows, batch.kind, rules)
@@ -157,13 +157,13 @@ def round_fingerprint(first: JudgingRound) -> list[Any]:
     ]
 
 
-def is_unchanged(first: JudgingRound, state: list[Any], *, read_funds: Callable[[], int]) -> bool:
+def is_round_unchanged(first: JudgingRound, state: list[Any], *, read_funds: Callable[[], int]) -> bool:
     """Return whether nothing changed since the last check of the round.
 
     ``read_funds`` returns the account's balance in cents. It is called only if the last launch was refused, since the
     balance may have been the cause.
     """
-    cached = cache.get(_cache_key(first))
+    cached = cache.get(_checked_state_key(first))
     if cached is None or cached[0] != state:
         return False
     return cached[1] is None or cached[1] == read_funds()
@@ -174,12 +174,12 @@ def save_checked_state(first: JudgingRound, state: list[Any], *, refused_at_cent
 
     ``refused_at_cents`` is the account's balance when the launch was refused.
     """
-    cache.set(_cache_key(first), (state, refused_at_cents), CACHE_SECONDS)
+    cache.set(_checked_state_key(first), (state, refused_at_cents), CACHE_SECONDS)
 
 
 def clear_checked_state(first: JudgingRound) -> None:
     """Delete the stored state, so that the next check runs in full."""
-    cache.delete(_cache_key(first))
+    cache.delete(_checked_state_key(first))
 
 
 def _round_batches(first: JudgingRound) -> list[Batch]:
@@ -195,7 +195,7 @@ def _unit_ids_by_item(first: JudgingRound) -> dict[str, int]:
 
 def _undecided_keys(rows: Sequence[JudgmentRow], kind: str, rules: dict[str, DecisionRule]) -> set[str]:
     found = build_tables(rows, spec_of(kind))
-    fitted = fit_models(found, rules)
+    fitted = fit_models_of_weighted_rules(found, rules)
     return {
         str(row.item[0] if isinstance(row.item, tuple) else row.item)
         for name, rule in rules.items()
@@ -217,5 +217,5 @@ def _follow_up_settings(first: JudgingRound) -> list[Any]:
     return [first.rules, first.max_redundancy]
 
 
-def _cache_key(first: JudgingRound) -> str:
+def _checked_state_key(first: JudgingRound) -> str:
     return f"ask-more:{first.pk}"

@@ -132,7 +132,7 @@ def load_grades(qualification_round: QualificationRound) -> GradesByPair:
     return result
 
 
-def latest_grades(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
+def latest_grades_by_grader(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
     """Return each grader's latest grade of a pair, without withdrawn ones."""
     by_grader: dict[int, GivenGrade] = {}
     for row in rows:
@@ -144,7 +144,7 @@ def latest_grades(rows: Iterable[Grade]) -> dict[int, GivenGrade]:
     return by_grader
 
 
-def first_blind_grades(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
+def two_blind_grades(rows: Iterable[Grade]) -> tuple[bool, bool] | None:
     """Return the first two graders' grades of a pair from before either could see the other's, or ``None``.
 
     Later changes are not blind and are left out. The grader with the smaller primary key comes first, so that two
@@ -218,9 +218,9 @@ def _pair_grades(grades: GradesByPair, key: PairKey) -> Sequence[Grade]:
     return grades.get(key.submission, {}).get(key.item, ())
 
 
-def _is_waiting(rows: Sequence[Grade], graders: int, grader: int) -> bool:
-    by_grader = latest_grades(rows)
-    return grader not in by_grader and len(by_grader) < graders
+def _is_waiting(rows: Sequence[Grade], grader_count: int, grader: int) -> bool:
+    by_grader = latest_grades_by_grader(rows)
+    return grader not in by_grader and len(by_grader) < grader_count
 
 
 def _order_submissions(
@@ -270,7 +270,7 @@ def _build_card(  # noqa: PLR0917 - private
     assert row.submission is not None
     pair = pairs[key.item]
     photos = list(dict.fromkeys(other.image for other in pairs))
-    by_grader = latest_grades(grades)
+    by_grader = latest_grades_by_grader(grades)
     own_grade = by_grader.pop(grader.pk, None)
     return PairCard(
         key=key,
@@ -279,14 +279,14 @@ def _build_card(  # noqa: PLR0917 - private
         photo_number=photos.index(pair.image) + 1,
         photo_count=len(photos),
         pair=pair,
-        description=_description(row.submission.answer, pair.image),
+        description=_image_description(row.submission.answer, pair.image),
         own_grade=own_grade,
         other_grades=tuple(by_grader.values()) if own_grade is not None else (),
         is_waiting=is_waiting,
     )
 
 
-def _description(answer: Mapping[str, Any], image: int) -> str:
+def _image_description(answer: Mapping[str, Any], image: int) -> str:
     return next((str(part["description"]) for part in answer["images"] if part["image"] == image), "")
 
 

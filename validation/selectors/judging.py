@@ -17,12 +17,12 @@ from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.sampling import (
     SelectablePair,
     Selection,
-    group_by_stratum,
+    ids_by_stratum,
     select_pairs,
     source_host,
 )
 from validation.domain.judging.spec import JudgingSpec, Material
-from validation.registry import record_types_of, spec_for_material, spec_for_record_type
+from validation.registry import record_types_of_kind, spec_for_material, spec_for_record_type
 from validation.selectors.ratings import read_judgments
 
 
@@ -90,13 +90,13 @@ def comparison_spec() -> JudgingSpec:
     return spec_for_material(Material.CANDIDATE_SETS)
 
 
-def has_pairs(project: Project) -> bool:
+def has_or_may_collect_pairs(project: Project) -> bool:
     """Return whether a project has pairs that review rounds judge, or may still collect some; one query.
 
     True if it has such a record, or a batch of a kind that creates them, or no records and batches of other types.
     """
     record_type = str(review_spec().record_type)
-    types = {name: record_types_of(name) for name in registry.kind_names()}
+    types = {name: record_types_of_kind(name) for name in registry.kind_names()}
     batches, records = Batch.objects.filter(project=project), Record.objects.filter(project=project)
     pair_batches = batches.filter(kind__in=[name for name, given in types.items() if record_type in given])
     any_batches = batches.filter(kind__in=[name for name, given in types.items() if given])
@@ -107,7 +107,7 @@ def has_pairs(project: Project) -> bool:
     return gives_pairs or has_pair or not (gives_any or has_any)
 
 
-def pair_tallies(*, project: Project, pairs: Collection[str] | None = None) -> dict[str, PairJudgments]:
+def pair_judgments(*, project: Project, pairs: Collection[str] | None = None) -> dict[str, PairJudgments]:
     """Return a project's judged pairs by id, in the order of their first judgment.
 
     Counts confirmed answers that are submitted or approved, and imported ones; quality checks do not count. ``pairs``
@@ -233,8 +233,8 @@ def find_pairs(project: Project, selection: Selection) -> SelectedPairs:
     pairs = select_pairs(available, selection)
     strata: list[tuple[str, int, int]] = []
     if selection.stratify_by is not None:
-        selected = group_by_stratum(pairs, selection.stratify_by)
-        strata_sizes = group_by_stratum(available, selection.stratify_by)
+        selected = ids_by_stratum(pairs, selection.stratify_by)
+        strata_sizes = ids_by_stratum(available, selection.stratify_by)
         strata = [(name, len(selected.get(name, ())), len(ids)) for name, ids in strata_sizes.items()]
     return SelectedPairs(pairs, len(available), len({pair.worker for pair in pairs}), strata)
 

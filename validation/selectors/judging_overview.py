@@ -63,7 +63,7 @@ def round_rows(project: Project) -> list[RoundRow]:
     batches = list(Batch.objects.filter(project=project, kind__in=kinds).select_related("judging_round"))
     open_now = [batch for batch in batches if batch.state != BatchState.CLOSED]
     progress, publishing = progress_by_batch(open_now), publishing_batch_ids(open_now)
-    items, quality_checks = _count_units(batches)
+    items, quality_checks = _count_units_and_checks(batches)
     received = _count_judgments(batches)
     return [
         RoundRow(
@@ -110,7 +110,7 @@ def judged_pair_ids(project: Project) -> list[str]:
     return list(dict.fromkeys([*keys, *imported.order_by("pk").values_list("item", flat=True)]))
 
 
-def _count_units(batches: Iterable[Batch]) -> tuple[dict[int, int], dict[int, int]]:
+def _count_units_and_checks(batches: Iterable[Batch]) -> tuple[dict[int, int], dict[int, int]]:
     rows = (
         Unit.objects.filter(batch__in=list(batches))
         .order_by()

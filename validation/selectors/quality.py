@@ -23,7 +23,7 @@ from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.qualification.worker_rules import Series
 from validation.domain.qualification.worker_status import Measure
 from validation.models import ImportedJudgment, JudgingReport, QualityCheck, WorkerQuality
-from validation.registry import kind_names, spec_of
+from validation.registry import judging_kinds, spec_of
 from validation.selectors.ratings import counted_assignment_filter, read_judgments
 
 MIN_TIME_SHARE = 0.1  # of a kind's expected time: nobody reads a task ten times as fast as a careful worker
@@ -142,7 +142,7 @@ def _merge_by_worker(rows: Iterable[tuple[int, datetime | None, bool]]) -> Serie
 def _quality_check_series(project: Project, role: CheckRole) -> Series:
     """Return whether each check was answered as expected; for repeats, whether each label is the same both times."""
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in kind_names():
+    for kind in judging_kinds():
         for worker, answers in quality_check_results(project, kind).items():
             for answer in answers:
                 if answer.role is not role:
@@ -158,7 +158,7 @@ def _quality_check_series(project: Project, role: CheckRole) -> Series:
 
 def _pace_series(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in kind_names():
+    for kind in judging_kinds():
         timed = _not_rejected_assignments(project, kind).filter(
             hit__unit__quality_check=None, submission__active_seconds__gt=0
         )
@@ -173,7 +173,7 @@ def _pace_series(project: Project) -> Series:
 
 def _variety_series(project: Project) -> Series:
     rows: list[tuple[int, datetime | None, bool]] = []
-    for kind in kind_names():
+    for kind in judging_kinds():
         by_worker: dict[int, list[JudgmentRow]] = defaultdict(list)
         for row in read_judgments(project=project, kind=kind):
             if row.worker is not None:
@@ -191,7 +191,7 @@ def _variety_series(project: Project) -> Series:
 def _originality_series(project: Project) -> Series:
     found: dict[int, list[bool]] = defaultdict(list)
     pairs = _pair_texts(collected.not_rejected_records(project, OBSERVATION))
-    for (worker, *_), source in zip(pairs, find_pair_copies(pairs), strict=True):
+    for (worker, *_), source in zip(pairs, find_copied_pair_indexes(pairs), strict=True):
         found[worker].append(source < 0)
     return dict(found)
 
@@ -206,7 +206,7 @@ def _pair_texts(rows: "QuerySet[Record]") -> list[PairText]:
     return list(fields.iterator(_CHUNK_SIZE))
 
 
-def find_pair_copies(pairs: Collection[PairText]) -> list[int]:
+def find_copied_pair_indexes(pairs: Collection[PairText]) -> list[int]:
     """Return for each pair, oldest first, the index of an earlier pair that it copies, or -1.
 
     A pair copies if its inference does, or clue and inference together. A clue alone does not count, since
@@ -294,7 +294,7 @@ def _copies_by_author(rows: Sequence[_PairRow]) -> dict[int, WorkerPairCopies]:
 def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[PairCopy]]:
     """Return the pairs that copy an earlier one, by author; ``rows`` are all pairs, oldest first."""
     found: dict[int, list[PairCopy]] = defaultdict(list)
-    sources = find_pair_copies([(author, clue, inference) for _, clue, inference, _, author in rows])
+    sources = find_copied_pair_indexes([(author, clue, inference) for _, clue, inference, _, author in rows])
     for (*_, inference, assignment, author), source in zip(rows, sources, strict=True):
         if source >= 0:
             earlier, earlier_author = rows[source][3:]
@@ -302,7 +302,7 @@ def _group_copies(rows: Sequence[_PairRow]) -> dict[int, list[PairCopy]]:
     return found
 
 
-def newest_worker_reports(worker: Worker, project: Project) -> list[WorkerQuality]:
+def newest_worker_qualities(worker: Worker, project: Project) -> list[WorkerQuality]:
     """Return a worker's figures in the newest report of each kind; two queries."""
     newest = JudgingReport.objects.filter(project=project).order_by().values("kind").annotate(last=Max("pk"))
     rows = WorkerQuality.objects.filter(worker=worker, report__in=[row["last"] for row in newest])

@@ -138,7 +138,7 @@ def _build_previews(kind: str, payloads: Sequence[Mapping[str, Any]]) -> list[Un
     ]
 
 
-def judged_units(
+def judged_unit_page(
     project: Project, kind: str, *, item: str = "", page: str = "1"
 ) -> tuple["Page[Unit]", list[JudgedUnit]]:
     """Return a page of judged units, most judges first; ``item`` selects one; six queries."""

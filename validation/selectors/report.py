@@ -91,7 +91,7 @@ def rater_rows_job_key(project: Project, kind: str) -> str:
     return f"rater-rows:{project.pk}:{kind}"
 
 
-def newest_jobs(project: Project, kind: str) -> dict[str, Job]:
+def newest_jobs_by_key(project: Project, kind: str) -> dict[str, Job]:
     """Return the newest report job and file job of a kind, by exclusive key; one query."""
     keys = [report_job_key(project, kind), rater_rows_job_key(project, kind)]
     jobs = Job.objects.filter(exclusive_key__in=keys).order_by("pk")
@@ -111,7 +111,7 @@ def batch_names(ids: Iterable[int]) -> dict[int, str]:
 BoxesByAuthor = dict[int, list[tuple[float, float, float, float]]]
 
 
-def boxes_by_image(project: Project, spec: JudgingSpec) -> dict[int, BoxesByAuthor]:
+def boxes_by_multi_author_image(project: Project, spec: JudgingSpec) -> dict[int, BoxesByAuthor]:
     """Return image -> author -> all boxes of their accepted records, for images of several authors; one query.
 
     Empty unless ``spec`` judges single records. A box is (left, top, right, bottom) as fractions of the image.

@@ -25,14 +25,14 @@ from validation.selectors.grading import (
     GradesByPair,
     PairKey,
     confirmed_submissions,
-    first_blind_grades,
     gradable_pairs,
-    latest_grades,
+    latest_grades_by_grader,
     load_grades,
+    two_blind_grades,
 )
 
 
-def qualifying_kind() -> str:
+def qualification_kind() -> str:
     """Return the name of the first kind for qualification."""
     return registry.kinds_with_purpose(Purpose.QUALIFYING)[0]
 
@@ -178,7 +178,7 @@ def round_overview(row: QualificationRound, viewer: AbstractBaseUser) -> RoundOv
         rule=pass_rule(row),
         submissions=submissions,
         agreement=grader_agreement(
-            [grades_of_two for rows in pair_grades if (grades_of_two := first_blind_grades(rows)) is not None]
+            [grades_of_two for rows in pair_grades if (grades_of_two := two_blind_grades(rows)) is not None]
         ),
         disagreements=_list_disagreements(submissions, grades, viewer),
         grader_count=len({grade.grader_id for rows in pair_grades for grade in rows}),
@@ -233,7 +233,7 @@ def _build_submission(
     submission = row.submission
     assert submission is not None
     pairs = gradable_pairs(row, batch.kind)
-    latest = {pair.item: latest_grades(grades.get(pair.item, ())) for pair in pairs}
+    latest = {pair.item: latest_grades_by_grader(grades.get(pair.item, ())) for pair in pairs}
     verdicts = {item: [grade.reasonable for grade in votes.values()] for item, votes in latest.items()}
     score = Score(
         reasonable=sum(is_reasonable(votes) for votes in verdicts.values()),
@@ -286,7 +286,7 @@ def _list_disagreements(
             continue
         pk = submission.first_key.submission
         for photo, pair in submission.contested:
-            latest = latest_grades(grades[pk][pair.item])
+            latest = latest_grades_by_grader(grades[pk][pair.item])
             shown = latest.values() if viewer.pk in latest else ()
             disagreements.append(
                 Disagreement(

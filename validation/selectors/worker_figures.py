@@ -14,7 +14,7 @@ from hits.selectors.hints import count_hints
 from hits.selectors.money import pay
 from validation.domain.agreement.votes import Share, verdict_share
 from validation.domain.qualification.worker_status import Measure
-from validation.selectors.judging import pair_tallies, review_spec
+from validation.selectors.judging import pair_judgments, review_spec
 
 RECENT_COUNT = 50  # submissions in the chart, and verdicts
 
@@ -44,7 +44,7 @@ class WorkerFigures:
         return self.hints_shown / self.submissions if self.submissions else None
 
 
-def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
+def compute_worker_figures(worker: Worker, project: Project) -> WorkerFigures:
     """Return the worker's rates; a fixed number of queries."""
     rows = Assignment.objects.filter(
         worker=worker, hit__unit__batch__project=project, match=SubmissionMatch.MATCHED
@@ -57,7 +57,7 @@ def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
     rates = pay.hourly_rates(work)
     submissions = Submission.objects.filter(assignment__in=rows).only("hints")
     counts = [count_hints(row) for row in submissions]
-    verdicts = _verdicts(worker, project)
+    verdicts = _verdicts_by_measure(worker, project)
     return WorkerFigures(
         approved=approved,
         decided=approved + states.count(AssignmentStatus.REJECTED),
@@ -76,11 +76,11 @@ def compute_figures(worker: Worker, project: Project) -> WorkerFigures:
     )
 
 
-def _verdicts(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
+def _verdicts_by_measure(worker: Worker, project: Project) -> dict[str, list[bool | None]]:
     """Return by measure the majority verdicts on the worker's pairs, in the order of their first judgment."""
     own_records = Record.objects.filter(project=project, submission__attempt__worker=worker)
     keys = list(own_records.values_list("instance_id", flat=True))
-    pairs = pair_tallies(project=project, pairs=keys).values()
+    pairs = pair_judgments(project=project, pairs=keys).values()
     return {
         dimension.measure: [pair.verdicts[dimension.name] for pair in pairs]
         for dimension in review_spec().deciding_dimensions

@@ -22,7 +22,7 @@ from validation.domain.qualification.worker_rules import (
 from validation.domain.qualification.worker_status import Measure, ProposalState, WorkerStatus
 from validation.models import RuleProposal, StatusChange, WorkerRule
 from validation.selectors import quality
-from validation.selectors.judging import pair_tallies, review_spec
+from validation.selectors.judging import pair_judgments, review_spec
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 
 _JUDGED_MEASURES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
@@ -74,7 +74,7 @@ def _verdict_series_by_measure(project: Project) -> dict[str, Series]:
     authors = dict(
         Record.objects.filter(project=project).values_list("instance_id", "submission__attempt__worker_id")
     )
-    pairs = pair_tallies(project=project)
+    pairs = pair_judgments(project=project)
     pair_verdicts = [(authors[key], review.verdicts) for key, review in pairs.items() if key in authors]
     return {
         dimension.measure: _group_by_worker(
@@ -134,7 +134,7 @@ def _decided_proposal_figures(rule: WorkerRule | None) -> dict[int, list[dict[st
     return decided
 
 
-def rule_from_row(rule: WorkerRule) -> RuleSettings:
+def rule_settings(rule: WorkerRule) -> RuleSettings:
     """Return the settings of a stored rule."""
     return RuleSettings(Measure(rule.measure), rule.below, rule.window, rule.at_least)
 

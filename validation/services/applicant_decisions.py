@@ -173,11 +173,11 @@ def _decide_applicant(
         subject=assignment.pk,
         reasonable=outcome.reasonable,
     )
-    _update_status(qualification_round, assignment.worker, outcome, by)
+    _update_status_if_undecided(qualification_round, assignment.worker, outcome, by)
     return outcome
 
 
-def _update_status(
+def _update_status_if_undecided(
     qualification_round: QualificationRound,
     worker: Worker,
     outcome: GradingOutcome,

@@ -22,7 +22,7 @@ from validation.selectors.decisions import (
     count_outcomes_by_method,
     default_rules_of_kind,
     dimension_labels,
-    fit_models,
+    fit_models_of_weighted_rules,
     item_key,
     judgment_tables,
 )
@@ -61,7 +61,7 @@ def decide_items(
     rows = {name: rule.as_row() for name, rule in rules.items()}
     if progress is not None:
         progress.advance(0, sum(len(inputs.tables[name].item_ids) for name in rules))
-    models = fit_models(inputs.tables, rules)
+    models = fit_models_of_weighted_rules(inputs.tables, rules)
     decided = {name: decide(inputs.tables[name], rule, fit=models.get(name)) for name, rule in rules.items()}
     found = {name: Counter(row.outcome.value for row in items) for name, items in decided.items()}
     counts = {

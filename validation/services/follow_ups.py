@@ -66,10 +66,10 @@ def plan_follow_up(judging_round: JudgingRound) -> FollowUpPlan:
         Refused: the round has no follow-ups, or belongs to another marketplace.
         Conflict: requested judgments are still missing.
     """
-    _check_round(judging_round)
+    _check_round_allows_follow_up(judging_round)
     if not selectors.is_round_complete(judging_round):
         raise Conflict("follow-up: judgments of this round are still missing; wait until they are in")
-    undecided = selectors.undecided_items(judging_round)
+    undecided = selectors.undecided_items_below_maximum(judging_round)
     budget_left, available = _remaining_budget(judging_round)
     kind = registry.get_kind(judging_round.batch.kind)
     terms = _build_follow_up_terms(judging_round.batch)
@@ -117,7 +117,7 @@ def launch_follow_up(
         batch, _ = launch_batch(
             project=project,
             kind_name=judging_round.batch.kind,
-            name=_batch_name(judging_round),
+            name=_follow_up_batch_name(judging_round),
             units=units,
             by=by,
             terms=replace(
@@ -193,7 +193,7 @@ def set_follow_up_limits(
 def _launch_if_due(judging_round: JudgingRound, marketplace: Marketplace) -> int:
     """Launch a follow-up if the round needs one; cache the checked state, so that an unchanged round costs little."""
     state = selectors.round_fingerprint(judging_round)
-    if selectors.is_unchanged(judging_round, state, read_funds=lambda: _available_funds(marketplace)):
+    if selectors.is_round_unchanged(judging_round, state, read_funds=lambda: _available_funds(marketplace)):
         return 0
     if not selectors.is_round_complete(judging_round):
         return 0
@@ -226,7 +226,7 @@ def _launch_automatic_follow_up(judging_round: JudgingRound, marketplace: Market
     return 1
 
 
-def _check_round(judging_round: JudgingRound) -> None:
+def _check_round_allows_follow_up(judging_round: JudgingRound) -> None:
     if judging_round.follows_id is not None:
         raise Refused("follow-up: this batch is a follow-up of another round; open that round")
     if not judging_round.max_redundancy or not judging_round.ask_budget_cents:
@@ -294,6 +294,6 @@ def _follow_up_units(plan: FollowUpPlan) -> list[PlannedUnit]:
     ]
 
 
-def _batch_name(judging_round: JudgingRound) -> str:
+def _follow_up_batch_name(judging_round: JudgingRound) -> str:
     number = judging_round.followers.count() + 1
     return f"{judging_round.batch.name[: launch.MAX_NAME - 20]}, follow-up {number}"

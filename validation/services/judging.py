@@ -72,8 +72,8 @@ def launch_review(
         idempotency_key: a repeated request with the same key returns the first batch.
 
     Raises:
-        Refused: there are no pairs, a pair is not accepted, confirmed and of this project, or ``launch_units``
-            refuses.
+        Refused: there are no pairs, a pair is not accepted, confirmed and of this project, or
+            ``launch_judging_units`` refuses.
     """
     plan = plan or RoundPlan()
     existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
@@ -83,7 +83,7 @@ def launch_review(
     rows = _accepted_records(project, ids)
     images = collected.image_ids_by_record(rows.values())
     units = [_build_pair_unit(rows[key], images[rows[key].pk]) for key in dict.fromkeys(ids)]
-    return launch_units(
+    return launch_judging_units(
         project=project,
         kind=review_spec().name,
         units=units,
@@ -114,7 +114,7 @@ def launch_comparison(
 
     Raises:
         Refused: there are no sets, a set's own pair is not accepted, confirmed and of this project, or
-            ``launch_units`` refuses.
+            ``launch_judging_units`` refuses.
     """
     plan = plan or RoundPlan()
     existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
@@ -123,8 +123,8 @@ def launch_comparison(
     rows = _accepted_records(project, [item.own_pair_id for item in sets])
     shown_ids = sorted({candidate.id for item in sets for candidate in item.candidates})
     authors = collected.authors_by_instance_id(project, shown_ids)
-    units = [_comparison_unit(item, rows[item.own_pair_id], authors) for item in sets]
-    return launch_units(
+    units = [_build_comparison_unit(item, rows[item.own_pair_id], authors) for item in sets]
+    return launch_judging_units(
         project=project,
         kind=comparison_spec().name,
         units=units,
@@ -137,7 +137,7 @@ def launch_comparison(
     )
 
 
-def launch_units(
+def launch_judging_units(
     *,
     project: Project,
     kind: str,
@@ -213,19 +213,19 @@ def _build_pair_unit(row: Record, images: Sequence[int]) -> PlannedUnit:
     return PlannedUnit(
         key=row.instance_id,
         payload=review_spec().build_unit(source),
-        excluded_workers=_author_list(row),
+        excluded_workers=_authors_of_record(row),
     )
 
 
-def _comparison_unit(item: SetToJudge, own_pair: Record, authors: Mapping[str, Worker]) -> PlannedUnit:
+def _build_comparison_unit(item: SetToJudge, own_pair: Record, authors: Mapping[str, Worker]) -> PlannedUnit:
     candidate_authors = [authors[candidate.id] for candidate in item.candidates if candidate.id in authors]
     return PlannedUnit(
         key=item.id,
         payload=comparison_spec().build_unit(item),
-        excluded_workers=[*_author_list(own_pair), *candidate_authors],
+        excluded_workers=[*_authors_of_record(own_pair), *candidate_authors],
     )
 
 
-def _author_list(row: Record) -> list[Worker]:
+def _authors_of_record(row: Record) -> list[Worker]:
     author = collected.record_author(row)
     return [] if author is None else [author]

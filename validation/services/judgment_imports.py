@@ -21,9 +21,9 @@ from hits.services import audit
 from hits.services.errors import BadFile
 from validation.domain.judging.judgment_rows import JudgmentFileError, ParsedJudgment, parse_json
 from validation.domain.judging.spec import JudgingSpec
-from validation.domain.reports.judgment_files import REQUIRED_COLUMNS, parse_rows
+from validation.domain.reports.judgment_files import REQUIRED_COLUMNS, parse_rating_rows
 from validation.models import ImportedJudgment, JudgmentImport
-from validation.registry import is_judging_kind, kind_names, spec_of
+from validation.registry import is_judging_kind, judging_kinds, spec_of
 from validation.selectors.ratings import read_judgments
 from validation.services.rater_rows import worker_hashes
 
@@ -55,7 +55,7 @@ def import_judgments(
             file already contains. The message names file, row, field and correction; nothing is written.
     """
     if not is_judging_kind(kind):
-        raise BadFile(f"kind {kind!r}: is not a judging kind; use {', '.join(sorted(kind_names()))}")
+        raise BadFile(f"kind {kind!r}: is not a judging kind; use {', '.join(sorted(judging_kinds()))}")
     data = _read_bytes(path)
     digest = sha256(data).hexdigest()
     existing = JudgmentImport.objects.filter(project=project, kind=kind, sha256=digest).first()
@@ -109,13 +109,13 @@ def _clean_title(name: str) -> str:
 
 def _parse_judgments(data: bytes, spec: JudgingSpec, *, allow_simulated: bool) -> list[ParsedJudgment]:
     if data.startswith(_PARQUET_MAGIC):
-        return parse_rows(_read_parquet_rows(data), spec, allow_simulated=allow_simulated)
+        return parse_rating_rows(_read_parquet_rows(data), spec, allow_simulated=allow_simulated)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise JudgmentFileError("is neither UTF-8 text nor Parquet; save it as UTF-8") from error
     if not text.lstrip().startswith(("{", "[")):
-        return parse_rows(_read_csv_rows(text), spec, allow_simulated=allow_simulated)
+        return parse_rating_rows(_read_csv_rows(text), spec, allow_simulated=allow_simulated)
     return spec.read_json(parse_json(text), allow_simulated=allow_simulated)
 
 

@@ -59,7 +59,7 @@ def build_leaderboard_answer_key(project: Project) -> AnswerKey:
             "manage.py import_judgments"
         )
     candidates = sum(len(row["candidates"]) for row in complete)
-    key = build_answer_key(_with_distinct_ids(complete)) | (
+    key = build_answer_key(_with_distinct_test_ids(complete)) | (
         {"rehearsal": True} if project.is_rehearsal else {}
     )
     return AnswerKey(key, len(complete), candidates, len(rows) - len(complete), simulated)
@@ -120,7 +120,7 @@ def _region_key(boxes: Sequence[Mapping[str, int]]) -> str:
     return json.dumps([[box[side] for side in ("left", "top", "width", "height")] for box in boxes])
 
 
-def _with_distinct_ids(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+def _with_distinct_test_ids(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """Yield the rows; if two files gave a test id to different candidates, the later one gets a new id."""
     used: set[str] = set()
     for row in rows:

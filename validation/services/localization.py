@@ -21,7 +21,7 @@ from validation.domain.judging.sampling import (
     select_pairs,
 )
 from validation.selectors.localization import MatchableImage, MatchablePair, matchable_images, matching_spec
-from validation.services.judging import RoundPlan, default_pool, launch_units
+from validation.services.judging import RoundPlan, default_pool, launch_judging_units
 
 
 def launch_localization(
@@ -56,7 +56,7 @@ def launch_localization(
     selected = [row for row in available if str(row.image) in selected_ids]
     authors = Worker.objects.in_bulk({pair.author for row in selected for pair in row.pairs})
     units = [_planned_unit(row, authors) for row in selected]
-    return launch_units(
+    return launch_judging_units(
         project=project,
         kind=matching_spec().name,
         units=units,

@@ -82,7 +82,7 @@ def mix_quality_checks(
 def _usable_gold_units(project: Project, spec: JudgingSpec) -> list[GoldUnit]:
     """Return the usable gold items, each with the workers who may not get it."""
     rows = usable_gold_items(project, spec.name)
-    authors = _author_pks([key for row in rows for key in spec.shown_records(row.payload)])
+    authors = _author_pks_by_record([key for row in rows for key in spec.shown_records(row.payload)])
     excluded = _excluded_workers(project, spec.name, [spec.item_id(row.payload) for row in rows])
     return [
         GoldUnit(
@@ -116,7 +116,7 @@ def _excluded_workers(project: Project, kind: str, items: Sequence[str]) -> dict
     return excluded
 
 
-def _author_pks(ids: Sequence[str]) -> dict[str, int]:
+def _author_pks_by_record(ids: Sequence[str]) -> dict[str, int]:
     authors: dict[str, int] = {}
     for chunk in id_chunks(ids):
         rows = Record.objects.filter(instance_id__in=chunk)
@@ -169,7 +169,7 @@ def add_gold_item(
         Conflict: the unit is a quality check, or the item is a gold item already.
     """
     batch = unit.batch
-    labels = _validate_expected(batch.kind, unit.payload, expected)
+    labels = _clean_expected_labels(batch.kind, unit.payload, expected)
     if len(note.strip()) > MAX_NOTE_LENGTH:
         raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE_LENGTH} or fewer")
     if QualityCheck.objects.filter(unit=unit).exists():
@@ -207,14 +207,14 @@ def change_gold_item(
     """
     if len(note.strip()) > MAX_NOTE_LENGTH:
         raise Refused(f"note: has {len(note.strip())} characters; use {MAX_NOTE_LENGTH} or fewer")
-    gold.expected, gold.note = _validate_expected(gold.kind, gold.payload, expected), note.strip()
+    gold.expected, gold.note = _clean_expected_labels(gold.kind, gold.payload, expected), note.strip()
     gold.save(update_fields=["expected", "note"])
     audit.record(project=gold.project, actor=by, action="gold.change", subject=gold.pk)
     return gold
 
 
 @transaction.atomic
-def set_gold_active(*, gold: GoldItem, is_active: bool, by: AbstractBaseUser | None) -> bool:
+def set_gold_item_active(*, gold: GoldItem, is_active: bool, by: AbstractBaseUser | None) -> bool:
     """Retire a gold item or activate it again; return whether that changed anything."""
     changed = GoldItem.objects.filter(pk=gold.pk, is_active=not is_active).update(is_active=is_active)
     if changed:
@@ -223,7 +223,7 @@ def set_gold_active(*, gold: GoldItem, is_active: bool, by: AbstractBaseUser | N
     return bool(changed)
 
 
-def _validate_expected(
+def _clean_expected_labels(
     kind: str, payload: Mapping[str, Any], expected: Mapping[str, Sequence[str | int]]
 ) -> dict[str, list[str | int]]:
     allowed = spec_of(kind).allowed_labels(payload)

@@ -23,7 +23,7 @@ from validation.domain.judging.ratings import JudgmentRow, RatingError, RatingTa
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.domain.reports import dimension_report, localization, report
 from validation.models import JudgingReport, WorkerQuality
-from validation.registry import is_judging_kind, kind_names, spec_of
+from validation.registry import is_judging_kind, judging_kinds, spec_of
 from validation.selectors import report as selectors
 from validation.selectors.localization import answer_keys, bootstrap_rng
 from validation.selectors.quality import expected_labels_and_originals, min_seconds
@@ -68,7 +68,7 @@ def refresh_reports() -> int:
     """
     queued = 0
     for project in Project.objects.all():
-        for kind in kind_names():
+        for kind in judging_kinds():
             if _is_report_due(project, kind):
                 try:
                     request_report(project=project, kind=kind, by=None)
@@ -111,10 +111,10 @@ def compute_report(
         raise Refused("report: there are no judgments yet; launch a round, or import judgments")
     expected, originals = expected_labels_and_originals(project, kind)
     target = project.target_cents_per_hour
-    regions = selectors.boxes_by_image(project, spec)
+    regions = selectors.boxes_by_multi_author_image(project, spec)
     truth = answer_keys(project, spec)
     context = [sorted(mapping.items()) for mapping in (expected, regions, truth)]
-    sha256 = report.fingerprint(all_rows, kind, target, *context)
+    sha256 = report.figures_fingerprint(all_rows, kind, target, *context)
     newest = selectors.newest_report(project, kind)
     if newest is not None and newest.data_sha256 == sha256:
         return _mark_checked(newest, judgment_count, data_state)
@@ -155,7 +155,7 @@ def check_judging_kind(kind: str) -> None:
         Refused: it is not; the message lists the judging kinds.
     """
     if not is_judging_kind(kind):
-        raise Refused(f"kind {kind}: is not a judging kind; use one of {', '.join(kind_names())}")
+        raise Refused(f"kind {kind}: is not a judging kind; use one of {', '.join(judging_kinds())}")
 
 
 def _make_progress_reporter(progress: Progress | None) -> ReportProgress:

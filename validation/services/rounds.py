@@ -17,7 +17,7 @@ from hits.services.launching.terms import LaunchTerms, PlannedRequirement
 from validation.domain.judging.slots import SlotPlan, plan_slots
 from validation.domain.qualification.outcome import PassRule
 from validation.models import QualificationRound
-from validation.selectors.rounds import qualifying_kind, training_kind
+from validation.selectors.rounds import qualification_kind, training_kind
 
 IMAGES_PER_SET = 3  # Hessel et al. 2022, supplement A.1; the kind's schema checks it too
 PAIRS_PER_IMAGE = 3
@@ -68,7 +68,7 @@ def launch_qualification_round(
     """
     admission, terms = admission or Admission(), terms or LaunchTerms()
     rule, questions = admission.rule, admission.questions
-    _check_sets(image_sets)
+    _check_image_sets(image_sets)
     _check_rule(rule, questions)
     slot_plan = plan_round_slots(applicants, variants=len(image_sets))
     exam = [question.as_unit(number) for number, question in enumerate(questions, start=1)]
@@ -88,7 +88,7 @@ def launch_qualification_round(
     with transaction.atomic():
         batch, job = launch_batch(
             project=project,
-            kind_name=qualifying_kind(),
+            kind_name=qualification_kind(),
             name=name or f"Qualification, {applicants} assignments",
             units=units,
             by=by,
@@ -166,7 +166,7 @@ def group_into_sets(images: Sequence[Image], sets: int) -> list[list[int]]:
     return [ids[n : n + IMAGES_PER_SET] for n in range(0, len(ids), IMAGES_PER_SET)]
 
 
-def _check_sets(image_sets: Sequence[Sequence[int]]) -> None:
+def _check_image_sets(image_sets: Sequence[Sequence[int]]) -> None:
     if not image_sets:
         raise Refused("image sets: choose at least one set of three photos")
     for number, ids in enumerate(image_sets, start=1):

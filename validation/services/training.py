@@ -50,20 +50,20 @@ def give_feedback(
     if len(summary) > MAX_SUMMARY_LENGTH:
         raise Refused(f"summary: has {len(summary)} characters; use {MAX_SUMMARY_LENGTH} or fewer")
     if earlier is not None:
-        return _accept_repeated_feedback(earlier, outcome, summary, remarks, by)
+        return _earlier_feedback_if_equal(earlier, outcome, summary, remarks, by)
     if outcome is TrainingOutcome.RETRY and not summary and not remarks:
         raise Refused("summary: write what to do differently, here or in a remark; the worker reads it")
     written = feedback.write_feedback(
         submission=submission, outcome=outcome, summary=summary, remarks=list(remarks), by=by
     )
-    _plan_approval(assignment, summary or (REMARKS_MESSAGE if remarks else READY_MESSAGE), by)
+    _plan_approval_if_undecided(assignment, summary or (REMARKS_MESSAGE if remarks else READY_MESSAGE), by)
     notices.plan_feedback_notice(assignment=assignment, feedback=written)
     if outcome is TrainingOutcome.COMPLETE:
         _grant_trained_qualification(assignment, summary or READY_MESSAGE, by)
     return written
 
 
-def _accept_repeated_feedback(
+def _earlier_feedback_if_equal(
     earlier: Feedback,
     outcome: TrainingOutcome,
     summary: str,
@@ -84,7 +84,7 @@ def _accept_repeated_feedback(
     raise Conflict("Somebody else has just given feedback on this attempt; yours was not saved.")
 
 
-def _plan_approval(assignment: Assignment, feedback: str, by: AbstractBaseUser) -> None:
+def _plan_approval_if_undecided(assignment: Assignment, feedback: str, by: AbstractBaseUser) -> None:
     """Plan the payment, unless the submission is approved already, automatically or in the review queue."""
     assignment.refresh_from_db(fields=["status"])
     if assignment.status == AssignmentStatus.SUBMITTED and not assignment.decisions.exists():

@@ -20,7 +20,7 @@ from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_of
-from validation.services.judging import RoundPlan, launch_units
+from validation.services.judging import RoundPlan, launch_judging_units
 
 
 def find_unit_file_kind(name: str) -> HitKind:
@@ -114,7 +114,7 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
         reason = "has the right answer in each unit" if is_judging else "is not a judging kind"
         raise Refused(f"quality checks: kind {kind.name} {reason}, so it takes no quality checks; use 0")
     if is_judging:
-        return launch_units(
+        return launch_judging_units(
             project=project,
             kind=kind.name,
             units=_planned_units(project, kind, units),

@@ -16,7 +16,7 @@ from hits.services.workers.qualifications import MAX_REASON
 from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, ProposalState, WorkerStatus
 from validation.models import RuleProposal, StatusChange, WorkerRule
-from validation.selectors.worker_rules import preview_rule, rule_from_row, rule_inputs_fingerprint
+from validation.selectors.worker_rules import preview_rule, rule_inputs_fingerprint, rule_settings
 from validation.selectors.worker_status import current_status
 from validation.services.worker_status import change_worker_status
 
@@ -70,12 +70,12 @@ def evaluate_rules(*, project: Project | None = None) -> int:
         return sum(create_proposals(rule=rule) for rule in rules.filter(project=project))
     new = 0
     for _, project_rules in groupby(rules, key=lambda rule: rule.project_id):
-        new += _evaluate_project(list(project_rules))
+        new += _evaluate_rules_if_changed(list(project_rules))
         turns.end_turn_if_over()  # the next turn skips evaluated projects, whose state is cached
     return new
 
 
-def _evaluate_project(rules: Sequence[WorkerRule]) -> int:
+def _evaluate_rules_if_changed(rules: Sequence[WorkerRule]) -> int:
     key = f"rules-looked:{rules[0].project_id}"
     state = rule_inputs_fingerprint(rules[0].project)
     if cache.get(key) == state:
@@ -88,7 +88,7 @@ def _evaluate_project(rules: Sequence[WorkerRule]) -> int:
 
 def create_proposals(*, rule: WorkerRule) -> int:
     """Save what a rule proposes now; return the number of new proposals. Parallel runs are safe."""
-    result = preview_rule(rule_from_row(rule), rule.project, proposes=WorkerStatus(rule.proposes), saved=rule)
+    result = preview_rule(rule_settings(rule), rule.project, proposes=WorkerStatus(rule.proposes), saved=rule)
     open_workers = set(rule.proposals.filter(state=ProposalState.OPEN).values_list("worker", flat=True))
     rows = [
         RuleProposal(rule=rule, worker_id=finding.worker, figures=finding.figures)

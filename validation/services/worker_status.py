@@ -75,7 +75,7 @@ def change_worker_status(
         decided_by_id=by.pk if by else None,
     )
     if status in EXCLUDED_STATUSES:
-        _close_proposals(change)
+        _dismiss_superseded_proposals(change)
     audit.record(project=project, actor=by, action=f"standing.{status.value}", subject=worker.pk)
     return change
 
@@ -100,7 +100,7 @@ def settle_worker_calls(*, project: Project, worker: Worker, marketplace: Market
     return outstanding
 
 
-def _close_proposals(change: StatusChange) -> None:
+def _dismiss_superseded_proposals(change: StatusChange) -> None:
     """Dismiss the open proposals that this change makes unnecessary."""
     others = RuleProposal.objects.filter(
         worker=change.worker, rule__project=change.project, state=ProposalState.OPEN

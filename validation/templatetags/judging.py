@@ -7,7 +7,7 @@ from django import template
 from django.urls import reverse
 
 from validation.registry import decidable_kinds
-from validation.selectors.judging import has_pairs
+from validation.selectors.judging import has_or_may_collect_pairs
 
 register = template.Library()
 # (label, URL name, whether the page shows one kind at a time)
@@ -38,7 +38,7 @@ def judging_tabs(context: dict[str, Any]) -> dict[str, list[Tab]]:
     current = context["request"].resolver_match.url_name
     kind = context.get("kind")
     query = f"?kind={kind}" if kind in decidable_kinds() else ""
-    hidden = set() if has_pairs(project) else _PAIR_PAGES - {current}
+    hidden = set() if has_or_may_collect_pairs(project) else _PAIR_PAGES - {current}
     return {
         "tabs": [
             Tab(label, reverse(name, args=[project.slug]) + (query if takes_kind else ""), name == current)

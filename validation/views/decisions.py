@@ -100,7 +100,7 @@ def decisions(request: HttpRequest, project: Project) -> HttpResponse:
             if isinstance(reply, HttpResponse):
                 return reply
             preview = reply
-    page = get_page(request, selectors.undecided_items(run) if run else [], PER_PAGE)
+    page = get_page(request, selectors.undecided_item_keys(run) if run else [], PER_PAGE)
     context: dict[str, Any] = section_context(project, "judging") | {
         "kind": kind,
         "spec": spec_of(kind),
@@ -158,7 +158,7 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
     context: dict[str, Any] = {}
     status = 200
     if step == "limits":
-        if _save_limits(request, first, form):
+        if _save_follow_up_limits(request, first, form):
             return redirect("follow-up", project.slug, first.pk)
         status = 400
     plan, reason = _plan_follow_up(first)
@@ -174,7 +174,7 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
         "reason": reason,
         "rules": [
             (spec_of(first.batch.kind).dimension_title(rule.dimension), describe_rule(rule))
-            for rule in selectors.parse_rules(first.batch.kind, first.rules).values()
+            for rule in selectors.parse_valid_rules(first.batch.kind, first.rules).values()
         ],
         "row": follow_ups.round_progress([first])[0],
     }
@@ -211,11 +211,11 @@ def _decide_or_preview(
 
 
 def _job_context(project: Project, kind: str) -> dict[str, Any]:
-    newest = selectors.newest_job(project, kind)
+    newest = selectors.newest_decision_job(project, kind)
     return {
         "job": job_if_open(newest),
         "failed": job_if_failed(newest),
-        "preview_job": selectors.newest_job(project, kind, preview=True),
+        "preview_job": selectors.newest_decision_job(project, kind, preview=True),
     }
 
 
@@ -225,7 +225,7 @@ def _form_rules(
     """Return the form's initial rules: those of the preview ``job``, unless the newest run is newer."""
     rules = selectors.current_rules(project, kind)
     if job is not None and (run is None or run.decided_at < job.created_at):
-        rules |= selectors.parse_rules(kind, job.args["rules"])
+        rules |= selectors.parse_valid_rules(kind, job.args["rules"])
     return rules
 
 
@@ -302,7 +302,7 @@ def _undecided_part(
     )
 
 
-def _save_limits(request: HttpRequest, first: JudgingRound, form: FollowUpLimitsForm) -> bool:
+def _save_follow_up_limits(request: HttpRequest, first: JudgingRound, form: FollowUpLimitsForm) -> bool:
     if not form.is_valid():
         return False
     try:

@@ -43,7 +43,7 @@ class WorkerEvidenceSection:
 
 def worker_evidence(worker: Worker, project: Project) -> list[WorkerEvidenceSection]:
     """Return the evidence about a worker's judgments and texts, without empty sections."""
-    sections = [_judging_section(row) for row in quality.newest_worker_reports(worker, project)]
+    sections = [_judging_section(row) for row in quality.newest_worker_qualities(worker, project)]
     copies = quality.worker_pair_copies(worker, project)
     if copies.total:
         links = [(_describe_copy(pair), pair.assignment) for pair in copies.pairs[-MAX_LINKS:]]

@@ -51,12 +51,12 @@ class Question:
 @project_page()
 def gold(request: HttpRequest, project: Project) -> HttpResponse:
     """List the gold items of a kind with the counts of their answers."""
-    kind = _get_kind(request.GET)
+    kind = _gold_kind_or_404(request.GET)
     retired = request.GET.get("show") == "retired"
     found = selectors.gold_page(project, kind, retired=retired, page=request.GET.get("page", "1"))
-    context = _base_context(project, kind) | {
+    context = _gold_context(project, kind) | {
         "found": found,
-        "rows": [(row, describe_expected(row.gold)) for row in found.rows],
+        "rows": [(row, describe_expected_answers(row.gold)) for row in found.rows],
         "page": found.page,
         "retired": retired,
     }
@@ -67,11 +67,11 @@ def gold(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
     """List judged units that can become gold items."""
-    kind = _get_kind(request.GET)
+    kind = _gold_kind_or_404(request.GET)
     item = request.GET.get("item", "").strip()[:MAX_ID_LENGTH]
-    page, units = selectors.judged_units(project, kind, item=item, page=request.GET.get("page", "1"))
+    page, units = selectors.judged_unit_page(project, kind, item=item, page=request.GET.get("page", "1"))
     rows = [(row, _build_questions(kind, row.unit.payload, row.votes, {})) for row in units]
-    context = _base_context(project, kind) | {"rows": rows, "page": page, "item": item}
+    context = _gold_context(project, kind) | {"rows": rows, "page": page, "item": item}
     return render(request, "validation/gold/gold_choose.html", context)
 
 
@@ -79,10 +79,10 @@ def gold_choose(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Create a gold item from a judged unit and its expected answers."""
-    kind = _get_kind(request.GET)
+    kind = _gold_kind_or_404(request.GET)
     number = get_or_404(parse_digits(request.GET.get("unit", "")))
     unit = get_or_404(selectors.judged_unit(project, kind, number))
-    context = _base_context(project, kind) | {"preview": unit.preview, "judges": unit.judge_count}
+    context = _gold_context(project, kind) | {"preview": unit.preview, "judges": unit.judge_count}
     return _show_or_save_gold_form(
         request,
         context | {"payload": unit.unit.payload, "note": ""},
@@ -97,9 +97,9 @@ def gold_new(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def gold_edit(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Change the expected answers of a gold item for later rounds."""
-    row = _get_gold_item(project, gold_id)
+    row = _get_gold_item_or_404(project, gold_id)
     preview = SimpleLazyObject(partial(selectors.gold_preview, row))  # not read when the form is saved
-    context = _base_context(project, row.kind) | {"preview": preview, "gold": row}
+    context = _gold_context(project, row.kind) | {"preview": preview, "gold": row}
     return _show_or_save_gold_form(
         request,
         context | {"payload": row.payload, "note": row.note},
@@ -131,7 +131,7 @@ def _show_or_save_gold_form(
             error = str(refused)
         else:
             messages.success(request, success)
-            return _redirect_to_list(project, kind)
+            return _redirect_to_gold_list(project, kind)
     context |= {"questions": _build_questions(kind, payload, votes, ticked), "error": error}
     return render(request, "validation/gold/gold_form.html", context, status=400 if error else 200)
 
@@ -140,19 +140,19 @@ def _show_or_save_gold_form(
 @project_page()
 def gold_item_set_active(request: HttpRequest, project: Project, gold_id: int) -> HttpResponse:
     """Retire or reactivate a gold item."""
-    row = _get_gold_item(project, gold_id)
+    row = _get_gold_item_or_404(project, gold_id)
     activate = request.POST.get("on") == "yes"
-    if services.set_gold_active(gold=row, is_active=activate, by=signed_in_user(request)):
+    if services.set_gold_item_active(gold=row, is_active=activate, by=signed_in_user(request)):
         message = (
             "Gold item reactivated for later rounds."
             if activate
             else "Gold item retired. Rounds that were launched before keep it."
         )
         messages.success(request, message)
-    return _redirect_to_list(project, row.kind)
+    return _redirect_to_gold_list(project, row.kind)
 
 
-def describe_expected(row: GoldItem) -> list[tuple[str, str]]:
+def describe_expected_answers(row: GoldItem) -> list[tuple[str, str]]:
     """Return the expected answers as rows of (question or statement, answers)."""
     ticked = row.expected
     return [
@@ -162,22 +162,22 @@ def describe_expected(row: GoldItem) -> list[tuple[str, str]]:
     ]
 
 
-def _redirect_to_list(project: Project, kind: str) -> HttpResponse:
+def _redirect_to_gold_list(project: Project, kind: str) -> HttpResponse:
     return redirect(f"{reverse('gold', args=[project.slug])}?kind={kind}")
 
 
-def _get_gold_item(project: Project, pk: int) -> GoldItem:
+def _get_gold_item_or_404(project: Project, pk: int) -> GoldItem:
     row = get_object_or_404(GoldItem, project=project, pk=pk)
     kind_or_404(row.kind, gold_kinds())
     return row
 
 
-def _get_kind(query: QueryDict) -> str:
+def _gold_kind_or_404(query: QueryDict) -> str:
     kinds = gold_kinds()
     return kind_or_404(query.get("kind", kinds[0] if kinds else ""), kinds)
 
 
-def _base_context(project: Project, kind: str) -> dict[str, Any]:
+def _gold_context(project: Project, kind: str) -> dict[str, Any]:
     return section_context(project, "judging") | {
         "kind": kind,
         "kinds": [(name, spec_of(name).title) for name in gold_kinds()],

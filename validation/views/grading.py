@@ -17,7 +17,7 @@ from hits.views.users import signed_in_user
 from validation.models import Grade, QualificationRound
 from validation.selectors.grading import PairKey, grading_queue
 from validation.services.grading import MAX_NOTE_LENGTH, GradeInput, save_grade, save_grades
-from validation.views.rounds import get_round
+from validation.views.rounds import get_round_or_404
 
 MAX_GRADES = 100  # in one request
 MAX_PHRASES = 8
@@ -28,9 +28,9 @@ _GRADES_BY_CODE = {"yes": True, "no": False, "back": None}
 @project_page()
 def grading(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show the next pair, or save one grade that was posted without JavaScript."""
-    qualification_round = get_round(project, round_id)
+    qualification_round = get_round_or_404(project, round_id)
     if request.method == "POST":
-        return _record_form_grade(request, qualification_round)
+        return _save_posted_grade(request, qualification_round)
     after = PairKey.parse(request.GET.get("after", ""))
     queue = grading_queue(
         qualification_round,
@@ -53,12 +53,12 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
             "name": f"{qualification_round.pk}:{signed_in_user(request).pk}",
         },
         "max_note": MAX_NOTE_LENGTH,
-        "phrases": _recent_notes(request, project),
+        "phrases": _own_recent_notes(request, project),
     }
     return render(request, "validation/qualification/grading.html", context)
 
 
-def _record_form_grade(request: HttpRequest, qualification_round: QualificationRound) -> HttpResponse:
+def _save_posted_grade(request: HttpRequest, qualification_round: QualificationRound) -> HttpResponse:
     url = reverse("grading", args=[qualification_round.batch.project.slug, qualification_round.pk])
     key, code = PairKey.parse(request.POST.get("key", "")), request.POST.get("grade", "")
     if key is None or code not in _GRADES_BY_CODE:
@@ -77,7 +77,7 @@ def _record_form_grade(request: HttpRequest, qualification_round: QualificationR
 @project_page()
 def grades_save(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Save several grades in one request, and return the next pairs."""
-    qualification_round = get_round(project, round_id)
+    qualification_round = get_round_or_404(project, round_id)
     try:
         payload = json.loads(request.body)
         parsed = [_parse_grade(row) for row in payload["grades"][:MAX_GRADES]]
@@ -102,7 +102,7 @@ def _parse_grade(row: dict[str, Any]) -> GradeInput:
     return GradeInput(key, _GRADES_BY_CODE[str(row["grade"])], str(row.get("note") or ""))
 
 
-def _recent_notes(request: HttpRequest, project: Project) -> list[str]:
+def _own_recent_notes(request: HttpRequest, project: Project) -> list[str]:
     """Return the grader's own last notes in this project, newest first; other graders' notes stay hidden."""
     own = Grade.objects.filter(
         grader_id=signed_in_user(request).pk, submission__attempt__hit__unit__batch__project=project

@@ -15,7 +15,7 @@ from hits.selectors.images.images import image_facts
 from hits.views.access import project_page
 from hits.views.pages import get_page, section_context
 from validation.domain.judging.spec import JudgingSpec
-from validation.registry import kind_names, spec_of
+from validation.registry import judging_kinds, spec_of
 from validation.selectors import judging as selectors
 from validation.selectors import report as reports
 from validation.selectors.judging import PairJudgments, SetJudgments, comparison_spec, review_spec
@@ -52,8 +52,8 @@ def judging(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest figures, all rounds, and one page of judged pairs; only the pairs on that page are tallied."""
     rounds = round_rows(project)
     page = get_page(request, judged_pair_ids(project), PER_PAGE)
-    judges_pairs = selectors.has_pairs(project)
-    spec = review_spec() if judges_pairs else spec_of(reports.first_judged_kind(project, kind_names()))
+    judges_pairs = selectors.has_or_may_collect_pairs(project)
+    spec = review_spec() if judges_pairs else spec_of(reports.first_judged_kind(project, judging_kinds()))
     report = reports.newest_report(project, spec.name)
     context = section_context(project, "judging") | {
         "rounds": rounds,
@@ -82,7 +82,7 @@ def _headline_shares(spec: JudgingSpec, figures: dict[str, Any]) -> list[tuple[s
 
 
 def _pair_rows(project: Project, keys: Sequence[str]) -> list[PairRow]:
-    tallies = selectors.pair_tallies(project=project, pairs=keys)
+    tallies = selectors.pair_judgments(project=project, pairs=keys)
     found = collected.records_by_instance_id(project, keys)
     return [_pair_row(found[key], tallies[key]) for key in keys if key in found and key in tallies]
 

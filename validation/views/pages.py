@@ -14,6 +14,6 @@ def kind_or_404(name: str, kinds: Collection[str]) -> str:
     return name
 
 
-def carried_fields(data: QueryDict) -> list[tuple[str, str]]:
+def hidden_form_fields(data: QueryDict) -> list[tuple[str, str]]:
     """Return a form's values as hidden fields of the confirmation step."""
     return [(name, value) for name, values in data.lists() if name not in _NOT_CARRIED for value in values]

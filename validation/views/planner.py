@@ -155,7 +155,7 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
         "low": 100 * planned.interval.low,
         "high": 100 * planned.interval.high,
         "points": 100 * planned.interval.width,
-        "alphas": _expected_alphas(report, planned.items),
+        "alphas": _expected_alpha_rows(report, planned.items),
         "launch_url": f"{reverse('review-new', args=[project.slug])}?{urlencode(launch_query)}",
     }
 
@@ -188,7 +188,7 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
     )
 
 
-def _expected_alphas(report: JudgingReport | None, items: int) -> list[AlphaRow]:
+def _expected_alpha_rows(report: JudgingReport | None, items: int) -> list[AlphaRow]:
     """Return the expected width of each alpha that has an interval in the pilot's report."""
     rows = []
     for name, found in report.figures["dimensions"].items() if report else ():

@@ -25,7 +25,7 @@ from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Label, Scale
 from validation.models import JudgingReport
-from validation.registry import kind_names, spec_of, specs
+from validation.registry import judging_kinds, spec_of, specs
 from validation.selectors import report as selectors
 from validation.selectors.localization import answer_keys
 from validation.selectors.report import JudgedItem
@@ -45,10 +45,10 @@ _CONTENT_TYPES = {
 @project_page()
 def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the newest report of a kind, whether it is outdated, and the button for a new one."""
-    requested = request.GET.get("kind") or selectors.first_judged_kind(project, kind_names())
-    kind = kind_or_404(requested, kind_names())
+    requested = request.GET.get("kind") or selectors.first_judged_kind(project, judging_kinds())
+    kind = kind_or_404(requested, judging_kinds())
     newest = selectors.newest_report(project, kind)
-    jobs = selectors.newest_jobs(project, kind)
+    jobs = selectors.newest_jobs_by_key(project, kind)
     job = jobs.get(selectors.report_job_key(project, kind))
     files_job = jobs.get(selectors.rater_rows_job_key(project, kind))
     context: dict[str, Any] = section_context(project, "judging") | {
@@ -56,7 +56,7 @@ def judging_report(request: HttpRequest, project: Project) -> HttpResponse:
         "kinds": [(spec.name, spec.title) for spec in specs()],
         "report": newest,
         "job": job_if_open(job),
-        "failed": None if _is_job_older(job, newest) else job_if_failed(job),
+        "failed": None if _is_job_older_than_report(job, newest) else job_if_failed(job),
         "files": rater_rows.find_rater_row_files(project, kind),
         "files_job": job_if_open(files_job),
         "files_failed": job_if_failed(files_job),
@@ -95,7 +95,7 @@ def _report_context(request: HttpRequest, project: Project, newest: JudgingRepor
     }
 
 
-def _is_job_older(job: Job | None, newest: JudgingReport | None) -> bool:
+def _is_job_older_than_report(job: Job | None, newest: JudgingReport | None) -> bool:
     """Return whether the report is newer than the job."""
     return job is not None and newest is not None and newest.computed_at > job.created_at
 
@@ -104,7 +104,7 @@ def _is_job_older(job: Job | None, newest: JudgingReport | None) -> bool:
 @project_page()
 def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the computation of a report."""
-    kind = kind_or_404(request.POST.get("kind", ""), kind_names())
+    kind = kind_or_404(request.POST.get("kind", ""), judging_kinds())
     with action_messages(request, "Not computed", conflict="The report is already being computed."):
         report.request_report(project=project, kind=kind, by=signed_in_user(request))
     return redirect(_report_url(project, kind))
@@ -114,7 +114,7 @@ def report_compute(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def rater_rows_create(request: HttpRequest, project: Project) -> HttpResponse:
     """Queue the creation of the files with per-rater rows."""
-    kind = kind_or_404(request.POST.get("kind", ""), kind_names())
+    kind = kind_or_404(request.POST.get("kind", ""), judging_kinds())
     with action_messages(request, "Not created", conflict="The files are already being created."):
         rater_rows.request_rater_rows(project=project, kind=kind, by=signed_in_user(request))
     return redirect(f"{_report_url(project, kind)}#files")
@@ -124,7 +124,7 @@ def rater_rows_create(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def rater_rows_file(request: HttpRequest, project: Project, kind: str, name: str) -> HttpResponseBase:
     """Download one of the files with per-rater rows."""
-    made = rater_rows.find_rater_row_files(project, kind_or_404(kind, kind_names()))
+    made = rater_rows.find_rater_row_files(project, kind_or_404(kind, judging_kinds()))
     if made is None or name not in rater_rows.FILE_NAMES:
         raise Http404("There is no such file. Create the files on the report page.")
     path = rater_rows.rows_folder(project, kind) / name
@@ -144,7 +144,7 @@ def _report_url(project: Project, kind: str) -> str:
 @project_page()
 def judging_item(request: HttpRequest, project: Project, kind: str, key: str) -> HttpResponse:
     """Show one item with all its judgments, each with a link to its submission."""
-    item = selectors.find_item(project, kind_or_404(kind, kind_names()), key)
+    item = selectors.find_item(project, kind_or_404(kind, judging_kinds()), key)
     found = get_or_404(item, "There is no such item.")
     spec = spec_of(kind)
     truth = answer_keys(project, spec).get(key, {})

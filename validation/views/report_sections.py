@@ -11,7 +11,7 @@ from hits.charts.strips import shade_classes, share_strip, stacked_strip
 from hits.domain.money.usd import format_dollars
 from hits.models import Project
 from validation.domain.judging.spec import Dimension, JudgingSpec, Scale
-from validation.domain.reports.dimension_report import ALPHA_KEYS, metric_of
+from validation.domain.reports.dimension_report import ALPHA_KEYS, alpha_metric_of
 from validation.models import JudgingReport, WorkerQuality
 from validation.selectors import report as selectors
 from validation.selectors.report import ShownItem
@@ -234,7 +234,7 @@ def rounds_section(spec: JudgingSpec, figures: Mapping[str, Any]) -> dict[str, A
 def _round_cell(dimension: Dimension, row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     if not row:
         return None
-    return {**row, "alpha": row.get(ALPHA_KEYS[metric_of(dimension)]), "same": _percent(row["percent"])}
+    return {**row, "alpha": row.get(ALPHA_KEYS[alpha_metric_of(dimension)]), "same": _percent(row["percent"])}
 
 
 def workers_section(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
@@ -259,8 +259,8 @@ def workers_section(rows: Iterable[WorkerQuality]) -> dict[str, Any]:
     return {"titles": [title for _, title in columns], "rows": table_rows}
 
 
-def _denominator(pair: Sequence[int] | None) -> int:
-    return pair[1] if pair else 0
+def _denominator(count_and_total: Sequence[int] | None) -> int:
+    return count_and_total[1] if count_and_total else 0
 
 
 def _reliability_meter(reliability: float | None) -> Chart | None:
@@ -268,8 +268,8 @@ def _reliability_meter(reliability: float | None) -> Chart | None:
     return None if reliability is None else share_strip(reliability, summary="", kind="meter")
 
 
-def _ratio_percent(pair: Sequence[int] | None) -> float | None:
-    return 100 * pair[0] / pair[1] if pair and pair[1] else None
+def _ratio_percent(count_and_total: Sequence[int] | None) -> float | None:
+    return 100 * count_and_total[0] / count_and_total[1] if count_and_total and count_and_total[1] else None
 
 
 def changes_since_report(report: JudgingReport, project: Project) -> dict[str, Any]:

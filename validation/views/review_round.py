@@ -26,7 +26,7 @@ from validation.selectors.judging import SelectedPairs, review_spec
 from validation.selectors.quality_checks import usable_gold_items
 from validation.services.judging import default_pool, launch_review
 from validation.views.judging_forms import ReviewRoundForm
-from validation.views.pages import carried_fields
+from validation.views.pages import hidden_form_fields
 
 _CHECK_LABELS = {CheckRole.GOLD: "gold", CheckRole.ATTENTION: "attention", CheckRole.REPEAT: "repeated"}
 
@@ -66,7 +66,7 @@ def review_new(request: HttpRequest, project: Project) -> HttpResponse:
             if isinstance(refusal, HttpResponse):
                 return refusal
             context = _confirm_context(project, form, found) | refusal
-            context["carried_fields"] = carried_fields(request.POST)
+            context["hidden_form_fields"] = hidden_form_fields(request.POST)
             status = 400 if refusal else 200
     context |= section_context(project, "judging") | {
         "form": form,

@@ -11,7 +11,7 @@ from hits.forms import MoneyField, PageForm, typed_cost_cents
 from hits.models import Image
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
-from validation.selectors.rounds import qualifying_kind, training_kind
+from validation.selectors.rounds import qualification_kind, training_kind
 from validation.services.rounds import IMAGES_PER_SET, PAIRS_PER_SUBMISSION, Admission, ExamQuestion
 
 MAX_ASSIGNMENTS = 5000
@@ -114,7 +114,7 @@ class QualificationForm(RoundForm):
 
     def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
         initial = {"assignments": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
-        super().__init__(qualifying_kind(), images, *args, initial=initial, **kwargs)
+        super().__init__(qualification_kind(), images, *args, initial=initial, **kwargs)
         for number in range(1, MAX_QUESTIONS + 1):
             self._add_question(number)
 

@@ -36,7 +36,7 @@ from validation.models import QualificationRound
 from validation.selectors import rounds
 from validation.services import applicant_decisions
 from validation.services import rounds as services
-from validation.views.pages import carried_fields
+from validation.views.pages import hidden_form_fields
 from validation.views.round_forms import QualificationForm, RoundForm, TrainingForm
 
 MAX_PHOTOS = 60
@@ -135,7 +135,7 @@ def _launch_in_steps(
             if isinstance(refusal, HttpResponse):
                 return refusal
             context |= _confirm_context(project, form) | refusal
-            context["carried_fields"] = carried_fields(request.POST)
+            context["hidden_form_fields"] = hidden_form_fields(request.POST)
             status = 400 if refusal else 200
     context |= section_context(project, "people", "applicants") | {
         "form": form,
@@ -170,7 +170,7 @@ def _pluralize(number: int, word: str) -> str:
     return f"{number} {word}{'' if number == 1 else 's'}"
 
 
-def get_round(project: Project, pk: int) -> QualificationRound:
+def get_round_or_404(project: Project, pk: int) -> QualificationRound:
     """Return a round of the project, or raise Http404."""
     return get_or_404(rounds.find_round(project, pk))
 
@@ -179,7 +179,7 @@ def get_round(project: Project, pk: int) -> QualificationRound:
 @project_page()
 def qualification_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show one round: applicants, progress of grading, agreement and money."""
-    round_row = get_round(project, round_id)
+    round_row = get_round_or_404(project, round_id)
     overview = rounds.round_overview(round_row, signed_in_user(request))
     requested = request.GET.get("show", "all")
     tab = requested if requested in _TABS else "all"
@@ -230,7 +230,7 @@ def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
 @project_page()
 def applicants_decide(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Queue the decisions about all completely graded applicants."""
-    round_row = get_round(project, round_id)
+    round_row = get_round_or_404(project, round_id)
     done = "The applicants are being paid and informed of the result one by one."
     with action_messages(request, success=done, level=messages.WARNING):
         applicant_decisions.request_applicant_decisions(

@@ -11,7 +11,7 @@ from hits.views.access import project_page
 from hits.views.pages import get_or_404, get_page, section_context
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import Scale
-from validation.registry import kind_names, spec_of
+from validation.registry import judging_kinds, spec_of
 from validation.selectors.ratings import read_judgments
 from validation.selectors.report import ShownItem, shown_items
 from validation.views.pages import kind_or_404
@@ -39,7 +39,7 @@ class JudgeText:
 @project_page()
 def judges_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
     """Show the judges' texts of one dimension, newest first."""
-    spec = spec_of(kind_or_404(kind, kind_names()))
+    spec = spec_of(kind_or_404(kind, judging_kinds()))
     spec_dimension = get_or_404(spec.dimensions_by_name.get(dimension))
     if spec_dimension.scale is not Scale.TEXT:
         raise Http404("There is no such page.")

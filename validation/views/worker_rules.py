@@ -46,7 +46,7 @@ def proposal_rows(proposals: Iterable[RuleProposal]) -> list[ProposalRow]:
 def rule_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the rules and the open proposals."""
     rules = selectors.list_rules(project)
-    context = _base_context(request, project) | {
+    context = _rules_context(request, project) | {
         "rules": [
             (rule, MEASURE_LABELS[Measure(rule.measure)], describe_limit(rule.measure, rule.below))
             for rule in rules
@@ -63,7 +63,7 @@ def rule_edit(request: HttpRequest, project: Project, rule_id: int | None = None
     """Create or change a rule. “Preview” shows its proposals and saves nothing."""
     rule = None if rule_id is None else get_object_or_404(WorkerRule, pk=rule_id, project=project)
     form = WorkerRuleForm.for_rule(rule, request.POST or None)
-    context = _base_context(request, project) | {"form": form, "rule": rule}
+    context = _rules_context(request, project) | {"form": form, "rule": rule}
     if request.method == "POST" and form.is_valid():
         if request.POST.get("step") == "save":
             services.save_rule(
@@ -134,6 +134,6 @@ def _next_url(request: HttpRequest, project: Project) -> str:
     return str(redirect("worker-rules", project.slug).url)
 
 
-def _base_context(request: HttpRequest, project: Project) -> dict[str, Any]:
+def _rules_context(request: HttpRequest, project: Project) -> dict[str, Any]:
     admin = visitor_has_role(request, project, Role.ADMIN)
     return section_context(project, "people", "rules") | {"admin": admin}

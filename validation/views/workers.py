@@ -17,8 +17,8 @@ from hits.views.pages import get_or_404, section_context
 from hits.views.users import signed_in_user
 from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, WorkerStatus
 from validation.selectors import training, worker_rules, worker_status, workers
-from validation.selectors.judging import has_pairs
-from validation.selectors.worker_figures import compute_figures
+from validation.selectors.judging import has_or_may_collect_pairs
+from validation.selectors.worker_figures import compute_worker_figures
 from validation.selectors.worker_history import worker_history
 from validation.services.worker_status import change_worker_status
 from validation.views.evidence import worker_evidence
@@ -54,7 +54,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
     """Show one worker's status, figures and history, and forms to change the status."""
-    worker = _get_worker(project, worker_id)
+    worker = _get_worker_or_404(project, worker_id)
     admin = visitor_has_role(request, project, Role.ADMIN)
     current = worker_status.current_status(worker, project)
     context = section_context(project, "people", "workers") | {
@@ -62,8 +62,8 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
         "worker": worker,
         "current": current,
         "reinstatement_options": worker_status.reinstatement_options(worker, project, current),
-        "figures": compute_figures(worker, project),
-        "judges_pairs": has_pairs(project),
+        "figures": compute_worker_figures(worker, project),
+        "judges_pairs": has_or_may_collect_pairs(project),
         "evidence": worker_evidence(worker, project),
         "events": worker_history(worker, project),
         "proposals": proposal_rows(worker_rules.open_proposals(project).filter(worker=worker)),
@@ -77,7 +77,7 @@ def worker_detail(request: HttpRequest, project: Project, worker_id: int) -> Htt
 @project_page()
 def worker_status_change(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
     """Change a worker's status, update the marketplace, and report what is outstanding."""
-    worker = _get_worker(project, worker_id)
+    worker = _get_worker_or_404(project, worker_id)
     back = redirect("worker-detail", project.slug, worker.pk)
     try:
         requested = WorkerStatus(request.POST.get("status", ""))
@@ -115,7 +115,7 @@ def worker_status_change(request: HttpRequest, project: Project, worker_id: int)
 @project_page(Role.ADMIN)
 def optional_answers_delete(request: HttpRequest, project: Project, worker_id: int) -> HttpResponse:
     """Delete the worker's answers to optional questions."""
-    worker = _get_worker(project, worker_id)
+    worker = _get_worker_or_404(project, worker_id)
     if demographics.delete_demographics(project=project, worker=worker, by=signed_in_user(request)):
         messages.success(request, f"Deleted the optional answers of {worker}.")
     else:
@@ -123,5 +123,5 @@ def optional_answers_delete(request: HttpRequest, project: Project, worker_id: i
     return redirect("worker-detail", project.slug, worker.pk)
 
 
-def _get_worker(project: Project, worker_id: int) -> Worker:
+def _get_worker_or_404(project: Project, worker_id: int) -> Worker:
     return get_or_404(workers.find_worker(project, worker_id))

@@ -37,7 +37,7 @@ class Command(DeerstalkerCommand):
         if options["book_bonuses"]:
             self.stderr.write(f"{post_script_bonuses()} bonuses posted to our ledger")
         report = compare_ledgers()
-        agreement = [f"the ledgers agree; {report.compared} batches compared"] if report.agrees else []
+        agreement = [f"the ledgers agree; {report.compared_count} batches compared"] if report.agrees else []
         self.report(options, report.as_json(), *agreement)
         if report.agrees:
             return

@@ -18,11 +18,11 @@ from annotation_site.management.commands.serve import (
     encoder_command,
     refuse_taken_port,
     run_processes,
-    wait_for_end,
+    wait_until_one_ends,
     web_command,
 )
 from annotation_site.startup import lock_data_folder
-from annotation_site.workers import worker_commands
+from annotation_site.workers import celery_worker_commands
 
 
 class Command(BaseCommand):
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
         try:
-            users = demo_users.create_demo_users(played=options["once"])
+            users = demo_users.ensure_demo_users(is_scripted=options["once"])
             play.import_photos(users, Path(options["images"]) if options["images"] else None)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
@@ -63,7 +63,7 @@ class Command(BaseCommand):
         helpers = [] if options["once"] else [encoder_command()]  # scripted workers need no live hints
         try:
             with run_processes(
-                [web_command(1)], sys.stderr, supervised=worker_commands(), helpers=helpers
+                [web_command(1)], sys.stderr, supervised=celery_worker_commands(), helpers=helpers
             ) as processes:
                 _wait_for_server(processes)
                 if options["once"]:
@@ -71,10 +71,10 @@ class Command(BaseCommand):
                     summary = play.play_all_stages(users, Path(out), self.report_progress)
                     print(json.dumps(summary))  # the only line on stdout
                 else:
-                    play.launch_first_batch(users, self.report_progress)
-                    play.play_qualification(users, self.report_progress)
+                    play.launch_first_batch_if_none(users, self.report_progress)
+                    play.play_qualification_if_none(users, self.report_progress)
                     self.report_progress(play.welcome_message(users))
-                    wait_for_end(processes)
+                    wait_until_one_ends(processes)
         except play.PlayError as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:

@@ -23,7 +23,7 @@ from annotation_site.startup import (
     lock_data_folder,
     refuse_unapplied_migrations,
 )
-from annotation_site.workers import worker_commands
+from annotation_site.workers import celery_worker_commands
 
 logger = logging.getLogger(__name__)
 
@@ -63,14 +63,14 @@ class Command(BaseCommand):
             self.stderr.write(f"Warning: {warning}")
         call_command("collectstatic", interactive=False, verbosity=0)
         web = [web_command(options["workers"], options["threads"])]
-        workers = [] if options["no_worker"] else worker_commands()
+        workers = [] if options["no_worker"] else celery_worker_commands()
         helpers = [] if options["no_encoder"] else [encoder_command()]
         self.stderr.write(f"Serving {settings.PUBLIC_URL}, tasks at {settings.HIT_ORIGIN}.", style_func=str)
         with (
             suppress(KeyboardInterrupt),
             run_processes(web, supervised=workers, helpers=helpers) as processes,
         ):
-            wait_for_end(processes)
+            wait_until_one_ends(processes)
 
 
 class SupervisedProcess:
@@ -103,7 +103,7 @@ class SupervisedProcess:
             return None
         status = self._process.poll()
         if status is not None:
-            self._record_death(status)
+            self._plan_restart_or_give_up(status)
         return self._final_status
 
     def terminate(self) -> None:
@@ -122,7 +122,7 @@ class SupervisedProcess:
         self._process = subprocess.Popen(self._command, stdout=self._stdout)  # noqa: S603
         self._restart_at = None
 
-    def _record_death(self, status: int) -> None:
+    def _plan_restart_or_give_up(self, status: int) -> None:
         now = self._clock()
         self._deaths = [death for death in self._deaths if now - death < DEATH_WINDOW_SECONDS] + [now]
         cause = f"by signal {-status}" if status < 0 else f"with status {status}"
@@ -186,7 +186,7 @@ def run_processes(
         signal.signal(signal.SIGTERM, previous_handler)
 
 
-def wait_for_end(processes: list[Process]) -> None:
+def wait_until_one_ends(processes: list[Process]) -> None:
     """Wait while all processes run or are restarted.
 
     Raises:

@@ -80,7 +80,7 @@ def visible_boards(user: AbstractBaseUser | AnonymousUser) -> "QuerySet[Leaderbo
 def visible_board(user: AbstractBaseUser | AnonymousUser, slug: str) -> Leaderboard | None:
     """Return a built leaderboard if it is visible to a user."""
     board = built_board(slug)
-    return board if board and (board.is_public or is_member(user, board)) else None
+    return board if board and (board.is_public or is_project_researcher(user, board)) else None
 
 
 def built_board(slug: str) -> Leaderboard | None:
@@ -89,7 +89,7 @@ def built_board(slug: str) -> Leaderboard | None:
     return rows.filter(slug=slug).first()
 
 
-def is_member(user: AbstractBaseUser | AnonymousUser, board: Leaderboard) -> bool:
+def is_project_researcher(user: AbstractBaseUser | AnonymousUser, board: Leaderboard) -> bool:
     """Whether a user is a researcher of the leaderboard's project."""
     return has_role(user, board.project, Role.RESEARCHER)
 
@@ -131,7 +131,7 @@ def public_files(board: Leaderboard) -> list[PublicFile]:
     return found
 
 
-def public_file(board: Leaderboard, name: str) -> PublicFile | None:
+def find_public_file_or_photo(board: Leaderboard, name: str) -> PublicFile | None:
     """Return a public file, or a redistributable photo, by its name; ``None`` for any other path."""
     if is_photo_name(name):
         return _find_photo(board, name)
@@ -146,7 +146,7 @@ def is_photo_name(name: str) -> bool:
 def _find_photo(board: Leaderboard, name: str) -> PublicFile | None:
     """Return the file of a photo on the leaderboard's list, if it was not taken down."""
     path = board_folder(board) / PUBLIC / PHOTO_LIST
-    listed = _listed_photos(path) if _is_plain_file(path) else {}
+    listed = _photo_hashes_by_name(path) if _is_plain_file(path) else {}
     if name not in listed:
         return None
     images = Image.objects.filter(project=board.project_id, taken_down_at__isnull=True, sha256=listed[name])
@@ -158,7 +158,7 @@ def _find_photo(board: Leaderboard, name: str) -> PublicFile | None:
 
 
 @lru_cache(maxsize=8)
-def _listed_photos(path: Path) -> dict[str, str]:
+def _photo_hashes_by_name(path: Path) -> dict[str, str]:
     """Return the sha256 of each redistributable photo by name; cached, since a leaderboard's list never changes."""
     return {row["file"]: row["sha256"] for row in json.loads(path.read_bytes()) if row["file"]}
 

@@ -35,12 +35,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """A row of the table. ``rank`` counts from 1; ``best`` marks the figures that are the best of their measure."""
+    """A row of the table. ``rank`` counts from 1; ``is_best`` marks each figure that is the best of its measure."""
 
     entry: LeaderboardEntry
     rank: int
     figures: Sequence[Figure]
-    best: Sequence[bool]
+    is_best: Sequence[bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,16 @@ class ReferenceFigures:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table. ``counts`` has each measure's sample size; ``sort`` is the measure by which the rows are ordered."""
+    """A table. ``sample_sizes`` has a number for each measure; the rows are ordered by the measure ``sort_by``."""
 
     measures: Sequence[Measure]
-    counts: Sequence[int | None]
+    sample_sizes: Sequence[int | None]
     rows: Sequence[TableRow]
     references: Sequence[ReferenceFigures]
-    sort: Measure
+    sort_by: Measure
     every_entry: bool
-    entries: int
-    teams: int
+    entry_count: int
+    team_count: int
 
 
 REFERENCE_LABELS = {"human": "People", "random": "Chance"}
@@ -74,19 +74,19 @@ def format_figure(value: float) -> str:
     return decimal_text(round(value, 1) + 0.0, 1)
 
 
-def round_figures(value: Any) -> Any:
+def round_public_figures(value: Any) -> Any:
     """Return an entry's figures with one decimal, as in tables, and without those for the private photos.
 
     With all digits, a figure could reveal which pairs were ordered correctly, if scores were chosen for that purpose.
     """
     if isinstance(value, Mapping):
-        return {name: round_figures(item) for name, item in value.items() if name != PRIVATE_FIGURES}
+        return {name: round_public_figures(item) for name, item in value.items() if name != PRIVATE_FIGURES}
     return round(value, 1) + 0.0 if isinstance(value, float) else value
 
 
 def get_measure_figure(figures: Mapping[str, Any], measure: Measure) -> Figure:
     """Return an entry's figure of a measure, rounded to one decimal as shown."""
-    found = round_figures(get_figure(figures, measure.figure_path))
+    found = round_public_figures(get_figure(figures, measure.figure_path))
     return Figure(found.get("value"), found.get("low"), found.get("high"))
 
 
@@ -97,7 +97,7 @@ def board_measures(board: Leaderboard) -> list[Measure]:
     return [item for item in MEASURES.values() if item.task in tasks and item.name not in left_out]
 
 
-def get_measure(measures: Sequence[Measure], name: str) -> Measure:
+def get_measure_or_first(measures: Sequence[Measure], name: str) -> Measure:
     """Return the measure with this name, or the first."""
     return next((item for item in measures if item.name == name), measures[0] if measures else P_AT_1)
 
@@ -120,9 +120,9 @@ def make_table(
         private: whether to show the figures for the private photos.
     """
     measures = board_measures(board)
-    sort_measure = get_measure(measures, sort)
+    sort_measure = get_measure_or_first(measures, sort)
     chosen = _sort_entries(entries, sort_measure, private=False)
-    shown = chosen if every_entry else best_entry_per_team(chosen)
+    shown = chosen if every_entry else first_entry_per_team(chosen)
     if private:
         shown = _sort_entries(shown, sort_measure, private=True)
     leading = [_best_value(shown, measure, private=private) for measure in measures]
@@ -136,13 +136,13 @@ def make_table(
         rows.append(TableRow(entry, rank, found, best))
     return Table(
         measures=measures,
-        counts=[_sample_size(board, entries, measure, private=private) for measure in measures],
+        sample_sizes=[_sample_size(board, entries, measure, private=private) for measure in measures],
         rows=rows,
         references=board_reference_figures(board, measures, private=private),
-        sort=sort_measure,
+        sort_by=sort_measure,
         every_entry=every_entry,
-        entries=len(entries),
-        teams=len({entry.team_id for entry in entries}),
+        entry_count=len(entries),
+        team_count=len({entry.team_id for entry in entries}),
     )
 
 
@@ -157,7 +157,7 @@ def board_reference_figures(
 ) -> list[ReferenceFigures]:
     """Return the figures of people and of random scores, if they were computed when the leaderboard was built."""
     facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
-    known: Mapping[str, Mapping[str, Any]] = round_figures(facts.get("references", {}))
+    known: Mapping[str, Mapping[str, Any]] = round_public_figures(facts.get("references", {}))
     found = []
     for name, label in REFERENCE_LABELS.items():
         figures = [Figure(**known.get(name, {}).get(item.name, {"value": None})) for item in measures]
@@ -166,10 +166,10 @@ def board_reference_figures(
     return found
 
 
-def best_entry_per_team(ordered: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
+def first_entry_per_team(ordered_entries: Iterable[LeaderboardEntry]) -> list[LeaderboardEntry]:
     """Return the first entry of each team, in the given order."""
     first: dict[int, LeaderboardEntry] = {}
-    for entry in ordered:
+    for entry in ordered_entries:
         first.setdefault(entry.team_id, entry)
     return list(first.values())
 

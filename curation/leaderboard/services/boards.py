@@ -13,7 +13,7 @@ from django.utils.text import slugify
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, is_rehearsal, shows_private_figures
 from curation.models import DatasetVersion, ProposalRun
-from curation.services.splits import check_split
+from curation.services.splits import check_split_has_pairs
 from curation.versions import photos
 from hits.models import Project
 from hits.services import audit
@@ -66,11 +66,11 @@ class Wording:
     note: str = ""
 
     def __post_init__(self) -> None:
-        validate_line("title", self.title, MAX_TITLE_LENGTH, is_required=True)
-        validate_line("note", self.note, MAX_NOTE_LENGTH)
+        clean_line("title", self.title, MAX_TITLE_LENGTH, is_required=True)
+        clean_line("note", self.note, MAX_NOTE_LENGTH)
 
 
-def validate_line(name: str, text: str, max_length: int, *, is_required: bool = False) -> str:
+def clean_line(field_name: str, text: str, max_length: int, *, is_required: bool = False) -> str:
     """Return a stripped text.
 
     Raises:
@@ -78,11 +78,11 @@ def validate_line(name: str, text: str, max_length: int, *, is_required: bool = 
     """
     text = text.strip()
     if is_required and not text:
-        raise Refused(f"{name}: is empty; enter one")
+        raise Refused(f"{field_name}: is empty; enter one")
     if len(text) > max_length:
-        raise Refused(f"{name}: has {len(text)} characters; use at most {max_length}")
+        raise Refused(f"{field_name}: has {len(text)} characters; use at most {max_length}")
     if not text.isprintable():
-        raise Refused(f"{name}: has a line break or an invisible character; enter one plain line")
+        raise Refused(f"{field_name}: has a line break or an invisible character; enter one plain line")
     return text
 
 
@@ -107,7 +107,7 @@ def create_leaderboard(
     Raises:
         Refused: the version is a draft, has no such split, or the proposals are of another project.
     """
-    check_split(version, split)
+    check_split_has_pairs(version, split)
     if proposals is not None and proposals.project_id != version.project_id:
         raise Refused("proposals: they are of another project; choose a run of this one")
     allowed = limits or SubmissionLimits()
@@ -116,7 +116,7 @@ def create_leaderboard(
             project=version.project,
             version=version,
             split=split,
-            slug=_free_slug(wording.title),
+            slug=_unused_slug(wording.title),
             title=wording.title.strip(),
             note=wording.note.strip(),
             daily_limit=allowed.daily,
@@ -143,7 +143,7 @@ def create_leaderboard(
     return board
 
 
-def _free_slug(title: str) -> str:
+def _unused_slug(title: str) -> str:
     """Return a slug of the title; if it is taken or too short, random letters are added."""
     slug = slugify(title)[:_MAX_SLUG_LENGTH].strip("-")
     if slug and not Leaderboard.objects.filter(slug=slug).exists():
@@ -152,7 +152,7 @@ def _free_slug(title: str) -> str:
 
 
 @transaction.atomic
-def complete_leaderboard(
+def mark_leaderboard_built(
     *, board: Leaderboard, tasks: dict[str, int], sha256: str, facts: dict[str, Any]
 ) -> None:
     """Mark a leaderboard as built: store its tasks and hash, and add ``facts`` to its options."""
@@ -178,7 +178,7 @@ def change_leaderboard(
 
 
 @transaction.atomic
-def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) -> None:
+def set_board_is_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) -> None:
     """Open or close a leaderboard for submissions.
 
     Raises:
@@ -197,7 +197,7 @@ def set_open(*, board: Leaderboard, is_open: bool, by: AbstractBaseUser | None) 
 
 
 @transaction.atomic
-def set_public(*, board: Leaderboard, is_public: bool, by: AbstractBaseUser | None) -> None:
+def set_board_is_public(*, board: Leaderboard, is_public: bool, by: AbstractBaseUser | None) -> None:
     """Make a leaderboard public, or visible to members only.
 
     Raises:
@@ -223,7 +223,7 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
     Raises:
         Refused: the name is empty, too long or taken.
     """
-    name = validate_line("team", name, MAX_TEAM_LENGTH, is_required=True)
+    name = clean_line("team", name, MAX_TEAM_LENGTH, is_required=True)
     key = _generate_team_key()
     try:
         with transaction.atomic():
@@ -240,7 +240,7 @@ def add_team(*, board: Leaderboard, name: str, by: AbstractBaseUser | None) -> t
 
 
 @transaction.atomic
-def renew_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
+def renew_team_key(*, team: LeaderboardTeam, by: AbstractBaseUser | None) -> str:
     """Create and return a new key of a team; the old one stops working."""
     key = _generate_team_key()
     LeaderboardTeam.objects.filter(pk=team.pk).update(token_sha256=_hash_team_key(key))

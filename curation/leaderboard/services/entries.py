@@ -20,7 +20,7 @@ from curation.evaluation.submission import ZIP_NAME, is_zip_name
 from curation.files import sync_to_disk
 from curation.leaderboard import models
 from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, team_usage
-from curation.leaderboard.services.boards import find_team_by_key, record_action, validate_line
+from curation.leaderboard.services.boards import clean_line, find_team_by_key, record_action
 from hits.services.errors import ContentTooLarge, Refused, StorageFull
 from hits.services.jobs import jobs
 
@@ -50,9 +50,9 @@ class ModelDescription:
     url: str = ""
 
     def __post_init__(self) -> None:
-        validate_line("model", self.model, MAX_MODEL_LENGTH, is_required=True)
-        validate_line("description", self.description, MAX_DESCRIPTION_LENGTH)
-        url = validate_line("url", self.url, MAX_URL_LENGTH)
+        clean_line("model", self.model, MAX_MODEL_LENGTH, is_required=True)
+        clean_line("description", self.description, MAX_DESCRIPTION_LENGTH)
+        url = clean_line("url", self.url, MAX_URL_LENGTH)
         if url:
             try:
                 _validate_url(url)
@@ -63,7 +63,7 @@ class ModelDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class UploadedZip:
     """An uploaded zip: the pieces of its content, and its file name."""
 
     pieces: Iterable[bytes]
@@ -96,7 +96,7 @@ def authenticate_team(*, board: models.Leaderboard | None, key: str, address: st
 
 
 def submit_entry(
-    *, team: models.LeaderboardTeam, description: ModelDescription, upload: Upload, queue: bool = True
+    *, team: models.LeaderboardTeam, description: ModelDescription, upload: UploadedZip, queue: bool = True
 ) -> tuple[models.LeaderboardEntry, bool]:
     """Return the entry of a zip and whether it is new. If the team sent the zip before, return the existing entry.
 
@@ -113,8 +113,8 @@ def submit_entry(
     partial = folder / f".{uuid.uuid4().hex}.partial"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        sha256 = _store_upload(upload.pieces, partial, max_upload_bytes(team.leaderboard))
-        return _create_entry(team, description, upload.file_name, partial, sha256, queue=queue)
+        sha256 = _write_upload_and_hash(upload.pieces, partial, max_upload_bytes(team.leaderboard))
+        return _get_or_create_entry(team, description, upload.file_name, partial, sha256, queue=queue)
     except OSError as error:
         raise StorageFull.from_os_error(error, "file: was not stored, and counts against no limit") from error
     finally:
@@ -126,7 +126,7 @@ def max_upload_bytes(board: models.Leaderboard) -> int:
     return min(settings.LEADERBOARD_MAX_BYTES, board.options.get("largest", settings.LEADERBOARD_MAX_BYTES))
 
 
-def _store_upload(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
+def _write_upload_and_hash(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
     """Write an upload to ``path`` piece by piece and return its SHA-256."""
     size, digest = 0, hashlib.sha256()
     with path.open("xb") as file:
@@ -145,7 +145,7 @@ def _store_upload(pieces: Iterable[bytes], path: Path, max_bytes: int) -> str:
     return digest.hexdigest()
 
 
-def _create_entry(
+def _get_or_create_entry(
     team: models.LeaderboardTeam,
     description: ModelDescription,
     file_name: str,
@@ -161,7 +161,7 @@ def _create_entry(
         if known is not None:
             return known, False
         _check_can_submit(locked_team, timezone.now())
-        name = _validate_zip_name(file_name)
+        name = _clean_zip_name(file_name)
         entry = models.LeaderboardEntry.objects.create(
             team=locked_team,
             model=description.model.strip(),
@@ -192,7 +192,7 @@ def clean_file_name(name: str) -> str:
     return "".join(letter for letter in base_name if letter.isprintable())[:MAX_FILE_NAME_LENGTH] or "unnamed"
 
 
-def _validate_zip_name(file_name: str) -> str:
+def _clean_zip_name(file_name: str) -> str:
     """Check and return a zip's name. Entries are identified by their bytes, so wrong names are not stored."""
     name = clean_file_name(file_name)
     if not is_zip_name(name):
@@ -252,10 +252,10 @@ def record_entry_refusal(*, entry: models.LeaderboardEntry, defect: str) -> None
     waiting = models.LeaderboardEntry.objects.filter(pk=entry.pk, state=models.EntryState.QUEUED)
     message = " ".join(defect.split())[:MAX_DEFECT_LENGTH]
     if waiting.update(state=models.EntryState.REFUSED, defect=message, scored_at=timezone.now()):
-        entry_file(entry).unlink(missing_ok=True)
+        entry_zip_path(entry).unlink(missing_ok=True)
     entry.refresh_from_db()
 
 
-def entry_file(entry: models.LeaderboardEntry) -> Path:
+def entry_zip_path(entry: models.LeaderboardEntry) -> Path:
     """Return the path of an entry's zip while it is stored."""
     return Path(settings.MEDIA_ROOT) / entry.path

@@ -60,11 +60,11 @@ def board_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_not_required
 @pass_visible_board
-def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
+def board_detail(request: HttpRequest, board: Leaderboard) -> HttpResponse:
     """Show the table, the plots, and how to submit."""
     entries = board_selectors.shown_entries(board)
-    every_entry = request.GET.get("all") == "1"
-    table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=every_entry)
+    show_all = request.GET.get("all") == "1"
+    table = tables.make_table(board, entries, sort=request.GET.get("sort", ""), every_entry=show_all)
     columns = {measure.name: column for column, measure in enumerate(table.measures)}
     page = get_page(request, table.rows, ROWS_PER_PAGE)
     context = (
@@ -75,17 +75,17 @@ def board(request: HttpRequest, board: Leaderboard) -> HttpResponse:
             "page": page,
             "shown_percent": 100 - board.options.get("private_share", 0),
             "time_plot": charts.measure_over_time_plot(
-                entries, table.sort, table.references, columns.get(table.sort.name, 0)
+                entries, table.sort_by, table.references, columns.get(table.sort_by.name, 0)
             ),
             "human_plot": charts.human_agreement_plot(
                 [row.entry for row in table.rows], table.references, columns
             ),
             "files": board_selectors.public_files(board),
-            "expected": _expected_files(board),
+            "expected": _files_with_score_counts(board),
         }
     )
     if board_selectors.shows_private_figures(board):
-        final = tables.make_table(board, entries, sort=table.sort.name, every_entry=every_entry, private=True)
+        final = tables.make_table(board, entries, sort=table.sort_by.name, every_entry=show_all, private=True)
         context["final"] = _table_context(final, final.rows[:ROWS_PER_PAGE])
     return render(request, "leaderboard/board.html", context)
 
@@ -94,8 +94,8 @@ def _table_context(table: tables.Table, rows: Iterable[tables.TableRow]) -> dict
     """Return the template context of a table: its headings and rows, each figure with its measure."""
     return {
         "groups": _column_groups(table),
-        "columns": list(zip(table.measures, table.counts, strict=True)),
-        "rows": [(row, list(zip(table.measures, row.figures, row.best, strict=True))) for row in rows],
+        "columns": list(zip(table.measures, table.sample_sizes, strict=True)),
+        "rows": [(row, list(zip(table.measures, row.figures, row.is_best, strict=True))) for row in rows],
         "references": [
             (reference, list(zip(table.measures, reference.figures, strict=True)))
             for reference in table.references
@@ -116,14 +116,14 @@ def submit(request: HttpRequest, board: Leaderboard) -> HttpResponse:
         status = 400
         if form.is_valid():
             try:
-                entry = _submit(request, board, form.cleaned_data)
-                return redirect("leaderboard-entry", board.slug, receipt(entry))
+                entry = _submit_entry(request, board, form.cleaned_data)
+                return redirect("leaderboard-entry", board.slug, make_receipt(entry))
             except services.LimitReached as error:
                 status = HTTP_TOO_MANY_REQUESTS
                 form.add_error(None, error_message(error))
             except Refused as error:
                 form.add_error(_error_field(error, form), error_message(error))
-    context = _board_context(request, board) | {"form": form, "expected": _expected_files(board)}
+    context = _board_context(request, board) | {"form": form, "expected": _files_with_score_counts(board)}
     return render(request, "leaderboard/submit.html", context, status=status)
 
 
@@ -156,9 +156,9 @@ def team_submissions(request: HttpRequest, board: Leaderboard) -> HttpResponse:
 @login_not_required
 @never_cache
 @pass_visible_board
-def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
+def entry_detail(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Show the state of a submission to anybody who has its receipt. The address after submitting contains it."""
-    return _entry_page(request, board, _entry_by_receipt(board, receipt), TeamKeyForm())
+    return _render_entry(request, board, _entry_by_receipt(board, receipt), TeamKeyForm())
 
 
 @require_POST
@@ -166,7 +166,7 @@ def entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpRespons
 @never_cache
 @sensitive_post_parameters("key")
 @pass_visible_board
-def withdraw(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
+def withdraw_entry(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResponse:
     """Withdraw an entry permanently, by its team's key."""
     found = _entry_by_receipt(board, receipt)
     form = TeamKeyForm(request.POST)
@@ -180,7 +180,7 @@ def withdraw(request: HttpRequest, board: Leaderboard, receipt: str) -> HttpResp
             form.add_error(None, error_message(error))
         except Refused as error:
             form.add_error("key", error_message(error))
-    return _entry_page(request, board, found, form, status=status)
+    return _render_entry(request, board, found, form, status=status)
 
 
 def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
@@ -191,13 +191,13 @@ def _entry_by_receipt(board: Leaderboard, receipt: str) -> LeaderboardEntry:
     return get_or_404(board_selectors.board_entries(board).filter(pk=key).first())
 
 
-def _entry_page(
+def _render_entry(
     request: HttpRequest, board: Leaderboard, entry: LeaderboardEntry, form: TeamKeyForm, *, status: int = 200
 ) -> HttpResponse:
     measures = tables.board_measures(board)
     context = _board_context(request, board) | {
         "entry": entry,
-        "receipt": receipt(entry),
+        "receipt": make_receipt(entry),
         "form": form,
         "state": STATE_BADGES[EntryState(entry.state)],
         "figures": [(measure, tables.get_measure_figure(entry.figures, measure)) for measure in measures],
@@ -215,7 +215,7 @@ def _entry_page(
 @pass_visible_board
 def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileResponse:
     """Download a public file. Any other name (such as that of a key) is not found."""
-    found = get_or_404(board_selectors.public_file(board, name), "There is no such file.")
+    found = get_or_404(board_selectors.find_public_file_or_photo(board, name), "There is no such file.")
     return FileResponse(
         found.path.open("rb"),
         as_attachment=True,
@@ -224,7 +224,7 @@ def download_file(request: HttpRequest, board: Leaderboard, name: str) -> FileRe
     )
 
 
-def receipt(entry: LeaderboardEntry) -> str:
+def make_receipt(entry: LeaderboardEntry) -> str:
     """Return the receipt of an entry: its number with a signature."""
     return _receipts.sign(str(entry.pk))
 
@@ -234,10 +234,10 @@ def _authenticate(request: HttpRequest, board: Leaderboard, key: str) -> Leaderb
     return services.authenticate_team(board=board, key=key.strip(), address=address)
 
 
-def _submit(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> LeaderboardEntry:
+def _submit_entry(request: HttpRequest, board: Leaderboard, given: dict[str, Any]) -> LeaderboardEntry:
     team = _authenticate(request, board, given["key"])
     description = services.ModelDescription(given["model"], given["description"], given["url"])
-    upload = services.Upload(given["file"].chunks(), given["file"].name or "")
+    upload = services.UploadedZip(given["file"].chunks(), given["file"].name or "")
     return services.submit_entry(team=team, description=description, upload=upload)[0]
 
 
@@ -254,7 +254,7 @@ def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
         (
             entry,
             *STATE_BADGES[EntryState(entry.state)],
-            receipt(entry),
+            make_receipt(entry),
             board_selectors.is_stuck(entry),
             _describe_figures(entry, measures),
         )
@@ -266,7 +266,7 @@ def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
 def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
     return {
         "board": board,
-        "is_member": board_selectors.is_member(request.user, board),
+        "is_member": board_selectors.is_project_researcher(request.user, board),
         "rehearsal": board_selectors.is_rehearsal(board),
         "max_bytes": services.max_upload_bytes(board),
         "max_refused": services.MAX_REFUSED_PER_DAY,
@@ -282,7 +282,7 @@ def _column_groups(table: tables.Table) -> list[tuple[str, int]]:
     return list(groups.items())
 
 
-def _expected_files(board: Leaderboard) -> list[tuple[str, int]]:
+def _files_with_score_counts(board: Leaderboard) -> list[tuple[str, int]]:
     """Return the files of a submission, each with its number of scores."""
     return [(name, board.tasks[name]) for name in sort_file_names(board.tasks)]
 

@@ -71,18 +71,18 @@ def measure_over_time_plot(
 
 
 def human_agreement_plot(
-    shown: Sequence[LeaderboardEntry], references: Sequence[ReferenceFigures], columns: Mapping[str, int]
+    entries: Sequence[LeaderboardEntry], references: Sequence[ReferenceFigures], columns: Mapping[str, int]
 ) -> Chart | None:
     """Return a chart of human agreement against P@1, with a dot per entry; None if no entry has both measures.
 
     Args:
-        shown: the entries of the table. columns: each measure's index among the references' figures, by name.
+        entries: those of the table. columns: each measure's index among the references' figures, by name.
     """
     if not {P_AT_1.name, COMPARISON.name} <= set(columns):
         return None
     points: list[ScatterPoint] = []
     named_teams: set[int] = set()
-    for entry in shown:
+    for entry in entries:
         p_at_1, agreement = _value_with_interval(entry, P_AT_1), _value_with_interval(entry, COMPARISON)
         if p_at_1 is None or agreement is None:
             continue

@@ -101,13 +101,13 @@ class NewBoardForm(BoardForm):
     def __init__(
         self,
         versions: Sequence[tuple[DatasetVersion, Sequence[str]]],
-        runs: Sequence[ProposalRun],
+        proposal_runs: Sequence[ProposalRun],
         *args: Any,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.versions = {version.pk: version for version, _ in versions}
-        self.runs = {run.pk: run for run in runs}
+        self.proposal_runs = {run.pk: run for run in proposal_runs}
         self.fields["rows"].choices = [  # type: ignore[attr-defined]
             (f"{version.pk}:{split}", f"{version.name}, {split or ALL_LABEL}")
             for version, splits in versions
@@ -115,7 +115,7 @@ class NewBoardForm(BoardForm):
         ]
         self.fields["proposals"].choices = [  # type: ignore[attr-defined]
             ("", "True boxes only"),
-            *((str(run.pk), f"Run {run.pk}, {run.detector}") for run in runs),
+            *((str(run.pk), f"Run {run.pk}, {run.detector}") for run in proposal_runs),
         ]
 
     def clean(self) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class NewBoardForm(BoardForm):
         if not self.errors:
             version, _, split = given["rows"].partition(":")
             given["version"], given["split"] = self.versions[int(version)], split
-            given["run"] = self.runs[int(given["proposals"])] if given["proposals"] else None
+            given["run"] = self.proposal_runs[int(given["proposals"])] if given["proposals"] else None
         return given
 
 

@@ -12,7 +12,7 @@ from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntr
 from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import boards as services
-from curation.leaderboard.views.boards import STATE_BADGES, error_message, receipt
+from curation.leaderboard.views.boards import STATE_BADGES, error_message, make_receipt
 from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
 from curation.selectors.proposals import proposal_runs
 from curation.versions import photos
@@ -85,25 +85,25 @@ def manage_board(request: HttpRequest, project: Project, board_id: int) -> HttpR
 
 @require_POST
 @project_page()
-def set_open(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+def set_board_open(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
     """Open or close a leaderboard for submissions."""
     board = _get_board(project, board_id)
     is_open = request.POST.get("open") == "1"
     message = "Teams can submit." if is_open else "The leaderboard is closed; its submissions are kept."
     with action_messages(request, "Not opened", message):
-        services.set_open(board=board, is_open=is_open, by=signed_in_user(request))
+        services.set_board_is_open(board=board, is_open=is_open, by=signed_in_user(request))
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
 @require_POST
 @project_page(Role.ADMIN)
-def set_public(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
+def set_board_public(request: HttpRequest, project: Project, board_id: int) -> HttpResponse:
     """Make a leaderboard public, or visible to members only."""
     board = _get_board(project, board_id)
     is_public = request.POST.get("public") == "1"
     audience = "Everybody" if is_public else "Only members of the project"
     with action_messages(request, "Not published", f"{audience} can see the leaderboard now."):
-        services.set_public(board=board, is_public=is_public, by=signed_in_user(request))
+        services.set_board_is_public(board=board, is_public=is_public, by=signed_in_user(request))
     return redirect("leaderboard-manage", project.slug, board.pk)
 
 
@@ -121,7 +121,7 @@ def add_team(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
         except Refused as error:
             form.add_error("name", error_message(error))
         else:
-            return _render_key(request, team, key)
+            return _render_new_key(request, team, key)
     context = _board_context(request, board, BoardForm(BoardForm.initial_values(board)), form)
     return render(request, "leaderboard/manage_board.html", context, status=400)
 
@@ -132,8 +132,8 @@ def add_team(request: HttpRequest, project: Project, board_id: int) -> HttpRespo
 def renew_team_key(request: HttpRequest, project: Project, board_id: int, team_id: int) -> HttpResponse:
     """Give a team a new key and show it, only once; the old key stops working."""
     team = _get_team(project, board_id, team_id)
-    key = services.renew_key(team=team, by=signed_in_user(request))
-    return _render_key(request, team, key)
+    key = services.renew_team_key(team=team, by=signed_in_user(request))
+    return _render_new_key(request, team, key)
 
 
 @require_POST
@@ -178,7 +178,7 @@ def _create_board(request: HttpRequest, form: NewBoardForm) -> Leaderboard:
     )
 
 
-def _render_key(request: HttpRequest, team: LeaderboardTeam, key: str) -> HttpResponse:
+def _render_new_key(request: HttpRequest, team: LeaderboardTeam, key: str) -> HttpResponse:
     board = team.leaderboard
     context = _base_context(board.project) | {"board": board, "team": team, "key": key}
     return render(request, "leaderboard/team_key.html", context)
@@ -233,6 +233,6 @@ def _entry_row(entry: LeaderboardEntry, measures: list[tables.Measure]) -> dict[
         "style": style,
         "label": label,
         "job": entry.job if is_stuck else None,
-        "receipt": receipt(entry),
+        "receipt": make_receipt(entry),
         "figures": [(measure, tables.get_measure_figure(entry.figures, measure)) for measure in measures],
     }

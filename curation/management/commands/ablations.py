@@ -57,7 +57,7 @@ class Command(JobCommand):
             super().handle(*args, **options)
             return
         version = get_version(options["version"], find_project(options["project"]))
-        self._print(version, resolve_split(version, options["split"]), options, {})
+        self._report_tables(version, resolve_split(version, options["split"]), options, {})
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job that trains the rows."""
@@ -65,15 +65,15 @@ class Command(JobCommand):
         given = option_fields(AblationOptions, options)
         given["split"] = resolve_split(version, options["split"])
         given["recipes"] = tuple(filter(None, options["recipes"].split(",")))
-        given["batch_sizes"] = _parse_sizes(options["batch_sizes"])
+        given["batch_sizes"] = _parse_batch_sizes(options["batch_sizes"])
         return request_ablations(version=version, options=AblationOptions(**given), by=None, queue=queue)
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print both tables, and the reason for each row that was not trained."""
         version = DatasetVersion.objects.get(pk=job.args["version"])
-        self._print(version, job.args["options"]["split"], options, job_facts(job))
+        self._report_tables(version, job.args["options"]["split"], options, job_facts(job))
 
-    def _print(
+    def _report_tables(
         self, version: DatasetVersion, split: str, options: dict[str, Any], facts: dict[str, Any]
     ) -> None:
         rows = ablation_table(version, split)
@@ -83,7 +83,7 @@ class Command(JobCommand):
         self.report(options, facts, limits, *table_lines(rows), *refused)
 
 
-def _parse_sizes(given: str) -> tuple[int, ...]:
+def _parse_batch_sizes(given: str) -> tuple[int, ...]:
     try:
         return tuple(int(size) for size in given.split(",") if size)
     except ValueError as error:

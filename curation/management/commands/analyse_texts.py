@@ -43,7 +43,7 @@ class Command(JobCommand):
             raise input_error("give an analysis and a project: analyse_texts topics --project SLUG")
         kind = AnalysisKind(options["kind"])
         project = find_project(options["project"])
-        given = {name: options[name] for name in _option_names() if options.get(name) is not None}
+        given = {name: options[name] for name in _analysis_option_names() if options.get(name) is not None}
         known = {field.name for field in fields(texts.OPTION_TYPES[kind])}
         foreign = sorted(set(given) - known)
         if foreign:
@@ -55,7 +55,7 @@ class Command(JobCommand):
         return texts.request_analysis(project=project, options=chosen, by=None, queue=queue)
 
 
-def _option_names() -> list[str]:
+def _analysis_option_names() -> list[str]:
     names = [field.name for option_type in texts.OPTION_TYPES.values() for field in fields(option_type)]
     return [name for name in dict.fromkeys(names) if name not in ("file", "file_name")]
 

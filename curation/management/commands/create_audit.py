@@ -63,20 +63,20 @@ class Command(DeerstalkerCommand):
         self.report(options, facts, line)
 
 
-def _read_codebook(name: str) -> Codebook:
+def _read_codebook(name_or_path: str) -> Codebook:
     known = builtin_codebooks()
-    if name in known:
-        return known[name]
-    path = Path(name)
+    if name_or_path in known:
+        return known[name_or_path]
+    path = Path(name_or_path)
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise InvalidInput(f"--codebook {name}: over {MAX_BYTES:,} bytes; shorten the codebook")
+            raise InvalidInput(f"--codebook {name_or_path}: over {MAX_BYTES:,} bytes; shorten the codebook")
         return parse_codebook(path.read_text("utf-8-sig"), str(path))
     except OSError as error:
-        problem = f"--codebook {name}: {error.strerror}; use a file, or one of {', '.join(known)}"
+        problem = f"--codebook {name_or_path}: {error.strerror}; use a file, or one of {', '.join(known)}"
         raise InvalidInput(problem) from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"--codebook {name}: is not UTF-8 text; save it as UTF-8") from error
+        raise InvalidInput(f"--codebook {name_or_path}: is not UTF-8 text; save it as UTF-8") from error
 
 
 def _recipe(options: dict[str, Any], codebook: Codebook) -> SampleRecipe:

@@ -76,7 +76,7 @@ def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, qu
     options = evaluations.EvaluationOptions(
         sets=read_evaluation_set_options(given),
         proposals=given["proposals"],
-        region_mode=_region_mode(given["region_mode"]),
+        region_mode=_region_mode_or_given(given["region_mode"]),
         label=given["label"],
         extra_facts=_bertscore_options(given),
     )
@@ -99,7 +99,7 @@ def _request_evaluation(version: DatasetVersion, given: Mapping[str, Any], *, qu
     raise input_error("choose what to evaluate: --scorer, --predictions, --judgments or --random")
 
 
-def _region_mode(given: str) -> str:
+def _region_mode_or_given(given: str) -> str:
     """Return a mode's canonical name. An unknown mode is returned unchanged; the service refuses it."""
     try:
         return RegionMode(given).value

@@ -51,7 +51,7 @@ class Command(DeerstalkerCommand):
         family_name = options["format"]
         if family_name and family_name not in family_names():
             raise input_error(f"--format {family_name}: is not known; use {', '.join(family_names())}")
-        project, version = _find_version(options["name"], options["project"])
+        project, version = _find_project_and_version(options["name"], options["project"])
         if family_name and family_name != project.family:
             problem = f"{project.slug} holds {project.family}; use that, or leave --format out"
             raise input_error(f"--format {family_name}: {problem}")
@@ -66,7 +66,7 @@ class Command(DeerstalkerCommand):
             if version is not None and options["selection"]:
                 problem = f"version {version.name} exists already, with its own selection"
                 raise input_error(f"--selection: {problem}")
-            version = _seal(project, version, options["name"], selection)
+            version = _seal_or_create(project, version, options["name"], selection)
             chosen = {name: options[name] for name in ("real", "regions")}
             written = export_version(version, options["out"], **chosen)
             rows = family_of_version(version).check(written.folder)
@@ -86,9 +86,9 @@ def _describe(version: DatasetVersion, written: WrittenExport, rows: int) -> str
     return f"{version.name}{mark}: {counted} in {files}; seal {written.seal}"
 
 
-def _find_version(name: str, slug: str | None) -> tuple[Project, DatasetVersion | None]:
+def _find_project_and_version(name: str, project_slug: str | None) -> tuple[Project, DatasetVersion | None]:
     """Return the project, and its version with this name, if any."""
-    project = find_project(slug) if slug else None
+    project = find_project(project_slug) if project_slug else None
     found = versions_named(name, project)
     if len(found) == 1:
         return found[0].project, found[0]
@@ -99,7 +99,7 @@ def _find_version(name: str, slug: str | None) -> tuple[Project, DatasetVersion 
     return project or _only_project(name), None
 
 
-def _seal(
+def _seal_or_create(
     project: Project, version: DatasetVersion | None, name: str, selection: Selection
 ) -> DatasetVersion:
     progress = ProgressLines(f"Sealing {name}, photos checked:")

@@ -69,7 +69,7 @@ class Command(JobCommand):
         add("--recipe", default="", help=rows)
         settings = parser.add_argument_group("settings")
         for name in HELP:
-            _add_setting(settings, name)
+            _add_setting_option(settings, name)
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the scorer and the job that trains it."""
@@ -93,7 +93,7 @@ class Command(JobCommand):
         return scorer.job
 
 
-def _add_setting(group: Any, name: str) -> None:
+def _add_setting_option(group: Any, name: str) -> None:
     """Add the option of a setting; without the option, the recipe or the default applies."""
     flag, default = f"--{name.replace('_', '-')}", SETTINGS[name].default
     if isinstance(default, bool):
@@ -110,7 +110,7 @@ def _read_config(options: dict[str, Any]) -> TrainingConfig:
     given = {name: options[name] for name in HELP if options[name] is not None}
     try:
         if options["recipe"]:
-            return get_recipe(options["recipe"]).config(**given)
+            return get_recipe(options["recipe"]).to_config(**given)
         return TrainingConfig.from_json({"model": default_model()} | given)
     except InvalidInput as error:
         raise input_error(str(error)) from error

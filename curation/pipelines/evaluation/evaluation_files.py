@@ -24,7 +24,7 @@ from curation.files import file_sha256, partial_folder, rename_folder_durably
 from curation.models import Evaluation
 from curation.records import InvalidInput
 from curation.selectors import evaluations
-from curation.services.evaluations import complete_evaluation
+from curation.services.evaluations import store_evaluation_result_if_missing
 from hits.domain.hashing import content_sha256
 
 FORMAT = "deerstalker-evaluation/1"
@@ -65,7 +65,7 @@ def save_evaluation(
         raise InvalidInput(
             f"{folder}: cannot be written ({error.strerror}); check the media folder"
         ) from error
-    complete_evaluation(
+    store_evaluation_result_if_missing(
         evaluation=evaluation,
         figures=figures,
         provenance=_provenance(evaluation, sets, facts),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from curation.features.encoder import unit_float32
 from curation.pipelines.texts.texts_common import EncodedTexts, SentenceVectorMaker, make_provenance
 from curation.records import InvalidInput
-from curation.selectors.texts import TextPair, alt_texts, described_regions, image_ids_by_name, pair_boxes
+from curation.selectors.texts import TextPair, alt_texts, image_ids_by_name, pair_boxes, region_descriptions
 from curation.services.texts import AnalysisResult, CaptionOptions, stored_file_path
 from curation.texts.captions import (
     BINS,
@@ -90,7 +90,7 @@ def compare_captions(
 def _load_captions(project: Project, images: set[int], options: CaptionOptions) -> AvailableCaptions:
     if options.source == "file":
         return _read_caption_file(project, options)
-    regions = described_regions(images) if options.source in ("auto", "regions") else {}
+    regions = region_descriptions(images) if options.source in ("auto", "regions") else {}
     alts = alt_texts(images - regions.keys()) if options.source in ("auto", "alt") else {}
     return AvailableCaptions(regions, {image: [alt] for image, alt in alts.items()})
 

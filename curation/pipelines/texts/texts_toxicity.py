@@ -23,7 +23,7 @@ from curation.services.texts import (
     WORD_LIST,
     AnalysisResult,
     ToxicityOptions,
-    add_scores,
+    add_missing_scores,
     create_toxicity_analysis,
     finish_analysis,
     stored_file_path,
@@ -133,7 +133,7 @@ def score_toxicity(
     analysis, done = _resume_or_start(project, options, provenance, by, progress)
     for start in range(done, len(sample), CHUNK_SIZE):
         chunk = sample[start : start + CHUNK_SIZE]
-        add_scores(analysis=analysis, scores=_make_scores(analysis, chunk, source))
+        add_missing_scores(analysis=analysis, scores=_make_scores(analysis, chunk, source))
         if progress is not None:
             cursor = {"analysis": analysis.pk, "scored": start + len(chunk), "origin": provenance}
             progress.advance(start + len(chunk), len(sample), **cursor)

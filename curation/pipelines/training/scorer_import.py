@@ -12,7 +12,7 @@ from curation.files import partial_folder, rename_folder_durably
 from curation.models import Scorer
 from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
-from curation.scorer.model.folder import LoadedScorer, list_files, load_scorer
+from curation.scorer.model.folder import LoadedScorer, list_scorer_files, load_scorer
 from curation.scorer.training.inputs import RUN_FILE
 from curation.selectors.scorers import WEIGHTS_FOLDER, find_scorer, scorer_folder
 from curation.services.scorers import store_imported_scorer
@@ -69,7 +69,7 @@ def _import_folder(progress: Progress, source: Path, loaded: LoadedScorer) -> Sc
 
 def _copy_files(source: Path, target: Path) -> None:
     """Copy the card and the files that it names, and no other files."""
-    names = list_files(source)
+    names = list_scorer_files(source)
     try:
         target.mkdir(parents=True)
         for name in names:

@@ -20,7 +20,7 @@ from curation.records import Region
 from curation.scorer.config import TrainingConfig
 from curation.scorer.training.inputs import RUN_FILE, TRAIN_FILE, VAL_FILE, Pair, pair_line, write_settings
 from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, scorer_folder, weights_folder
-from curation.services.scorer_splits import check_batch_size, validation_images
+from curation.services.scorer_splits import check_batch_size, validation_image_hashes
 from hits.models import Image
 from hits.services.errors import Refused
 
@@ -133,7 +133,7 @@ def _validation_urls_if_split_shared(scorer: Scorer, photos: Mapping[str, Versio
         return None
     urls = {row["inputs"]["image"]["url"] for row in _rows(scorer, scorer.splits["train"])}
     available = {url: photos[url].sha256 for url in urls if url in photos and photos[url].file}
-    chosen = validation_images(available.values(), share, scorer.splits["seed"])
+    chosen = validation_image_hashes(available.values(), share, scorer.splits["seed"])
     return {url for url, sha256 in available.items() if sha256 in chosen}
 
 

@@ -80,13 +80,13 @@ def load_scorer(folder: Path) -> LoadedScorer:
     text, raw = _read_card(folder)
     try:
         card = ScorerCard.from_json(raw)
-        model = build_model(card.architecture, _load_tensors(_verified_file(folder, raw, MODEL_ROLE)))
+        model = build_model(card.architecture, _load_tensors(_verified_file_path(folder, raw, MODEL_ROLE)))
         return LoadedScorer(model, _load_tokenizer(folder, raw, card), card, hashlib.sha256(text).hexdigest())
     except InvalidInput as error:
         raise InvalidInput(f"{folder}: {error}") from error
 
 
-def list_files(folder: Path) -> tuple[str, ...]:
+def list_scorer_files(folder: Path) -> tuple[str, ...]:
     """Return the names of a scorer's files, its card last: everything that a copy needs.
 
     Raises:
@@ -155,7 +155,7 @@ def _write_into(folder: Path, loaded: LoadedScorer) -> str:
     text = (json.dumps(card, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
     partial = _partial_path(folder)
     partial.write_bytes(text)
-    _publish_file(partial, folder / CARD)
+    _sync_and_rename_file(partial, folder / CARD)
     return hashlib.sha256(text).hexdigest()
 
 
@@ -182,7 +182,7 @@ def _write_hashed_file(
         )  # the umask's permissions: the library makes its files readable for the owner only
         sha256 = file_sha256(partial)
         name = f"{role}-{sha256[:HASH_DIGITS]}{suffix}"
-        _publish_file(partial, folder / name)
+        _sync_and_rename_file(partial, folder / name)
     finally:
         partial.unlink(missing_ok=True)
     return {"file": name, "sha256": sha256}
@@ -192,7 +192,7 @@ def _partial_path(folder: Path) -> Path:
     return folder / f".{uuid.uuid4().hex}.partial"
 
 
-def _publish_file(partial: Path, path: Path) -> None:
+def _sync_and_rename_file(partial: Path, path: Path) -> None:
     """Sync a written file to disk, then give it its name."""
     sync_to_disk(partial)
     partial.replace(path)
@@ -210,7 +210,7 @@ def _remove_stale_files(folder: Path) -> None:
                     path.unlink()
 
 
-def _verified_file(folder: Path, raw: Mapping[str, Any], role: str) -> Path:
+def _verified_file_path(folder: Path, raw: Mapping[str, Any], role: str) -> Path:
     """Return the path of a file that the card names, after checking its hash."""
     name = _file_name(raw, role)
     path, sha256 = folder / name, raw["files"][role].get("sha256")
@@ -255,7 +255,7 @@ def _load_tokenizer(folder: Path, raw: Mapping[str, Any], card: ScorerCard) -> T
     if card.tokenizer is TokenizerKind.BYTES:
         tokenizer = ByteTokenizer(card.context_length)
     else:
-        text = _verified_file(folder, raw, TOKENIZER_ROLE).read_text("utf-8")
+        text = _verified_file_path(folder, raw, TOKENIZER_ROLE).read_text("utf-8")
         tokenizer = ClipTokenizer(text, card.context_length)
     check_tokenizer(tokenizer, card.architecture)
     return tokenizer

@@ -18,7 +18,7 @@ from curation.scorer.model.architecture import (
     Transformer,
     VisionTransformer,
 )
-from curation.scorer.model.towers import DualEncoder, build_empty_model, build_model, describe_names
+from curation.scorer.model.towers import DualEncoder, build_empty_model, build_model, names_with_verb
 
 NAME_PREFIXES = ("module.", "clip_model.")
 """Prefixes that the published training code and data parallelism add to each name."""
@@ -111,10 +111,10 @@ def build_from_openai(weights: Mapping[str, Tensor]) -> DualEncoder:
     names = _map_names(architecture, model)
     missing = [name for name in names if name not in weights]
     if missing:
-        raise InvalidInput(f"weights: {describe_names(missing)} missing; this is no complete CLIP of OpenAI")
+        raise InvalidInput(f"weights: {names_with_verb(missing)} missing; this is no complete CLIP of OpenAI")
     unknown = [name for name in weights if name not in names]
     if unknown:
-        raise InvalidInput(f"weights: {describe_names(unknown)} unknown; this is not a CLIP of OpenAI")
+        raise InvalidInput(f"weights: {names_with_verb(unknown)} unknown; this is not a CLIP of OpenAI")
     _check_shapes(weights, names, model)
     return build_model(architecture, dict(_rename_weights(weights, names)))
 

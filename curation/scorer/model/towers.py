@@ -99,11 +99,11 @@ def _check_weights(model: DualEncoder, weights: Mapping[str, Tensor]) -> None:
     missing = [name for name in expected if name not in weights]
     if missing:
         raise InvalidInput(
-            f"weights: {describe_names(missing)} missing; this is not a complete scorer of this architecture"
+            f"weights: {names_with_verb(missing)} missing; this is not a complete scorer of this architecture"
         )
     unknown = [name for name in weights if name not in expected]
     if unknown:
-        raise InvalidInput(f"weights: {describe_names(unknown)} unknown; this is another architecture")
+        raise InvalidInput(f"weights: {names_with_verb(unknown)} unknown; this is another architecture")
     for name, tensor in expected.items():
         if weights[name].shape != tensor.shape:
             raise InvalidInput(
@@ -112,14 +112,14 @@ def _check_weights(model: DualEncoder, weights: Mapping[str, Tensor]) -> None:
             )
 
 
-def describe_names(names: list[str]) -> str:
+def names_with_verb(names: list[str]) -> str:
     """Return the first names and how many more there are, followed by "is" or "are"."""
     listed = ", ".join(names[:MAX_NAMES_LISTED])
     more = f" and {len(names) - MAX_NAMES_LISTED} more" if len(names) > MAX_NAMES_LISTED else ""
     return f"{listed}{more} {'is' if len(names) == 1 else 'are'}"
 
 
-def clip_architecture(config: Any) -> Architecture:
+def architecture_from_clip(config: Any) -> Architecture:
     """Return the architecture of a ``transformers`` CLIPConfig.
 
     Raises:
@@ -141,11 +141,11 @@ def clip_architecture(config: Any) -> Architecture:
 
 def build_from_clip(model: Any) -> DualEncoder:
     """Return a scorer with the float32 weights of a ``transformers`` CLIPModel."""
-    weights = {_target_name(name): tensor.detach().float() for name, tensor in model.state_dict().items()}
-    return build_model(clip_architecture(model.config), weights)
+    weights = {_weight_name(name): tensor.detach().float() for name, tensor in model.state_dict().items()}
+    return build_model(architecture_from_clip(model.config), weights)
 
 
-def _target_name(name: str) -> str:
+def _weight_name(name: str) -> str:
     if name.startswith(("vision_model.", "visual_projection.")):
         return f"vision.{name}"
     return f"text.{name}" if name.startswith("text_") else name
@@ -162,7 +162,7 @@ def _transformer_shape(config: Any) -> Transformer:
     )
 
 
-def _clip_settings(shape: Transformer, dim: int) -> dict[str, Any]:
+def _clip_config_values(shape: Transformer, dim: int) -> dict[str, Any]:
     # No dropout: gradient caching encodes each chunk twice and needs equal vectors.
     return {
         "hidden_size": shape.width,
@@ -182,7 +182,7 @@ def _build_vision_tower(architecture: Architecture) -> nn.Module:
         return ModifiedResNet(vision, side=architecture.side, dim=architecture.dim)
     from transformers import CLIPVisionConfig, CLIPVisionModelWithProjection  # noqa: PLC0415 - takes seconds
 
-    settings = _clip_settings(vision.layers, architecture.dim)
+    settings = _clip_config_values(vision.layers, architecture.dim)
     config = CLIPVisionConfig(image_size=architecture.side, patch_size=vision.patch, **settings)
     return CLIPVisionModelWithProjection(config)
 
@@ -196,7 +196,7 @@ def _build_text_tower(architecture: Architecture) -> nn.Module:
             max_position_embeddings=architecture.context_length,
             eos_token_id=architecture.end,
             bos_token_id=None,  # the default is a token of CLIP's vocabulary only
-            **_clip_settings(architecture.text, architecture.dim),
+            **_clip_config_values(architecture.text, architecture.dim),
         )
     )
 

@@ -124,9 +124,9 @@ class BatchPlan:
         start = update % self.updates_per_epoch * self.size
         return _epoch_order(self, self.epoch(update))[start : start + self.size].copy()
 
-    def generator(self, stream: _RandomStream, number: int) -> np.random.Generator:
+    def generator(self, stream: _RandomStream, epoch_or_update: int) -> np.random.Generator:
         """Return the generator of one stream in one epoch or update."""
-        return np.random.default_rng((self.seed, int(stream), number))
+        return np.random.default_rng((self.seed, int(stream), epoch_or_update))
 
 
 @lru_cache(maxsize=2)  # batches are read one ahead, so two epochs may be in use

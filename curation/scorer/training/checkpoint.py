@@ -25,9 +25,9 @@ _WEIGHT_PREFIX, _MOMENT_PREFIX = "weight/", "moment/"
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The content of a checkpoint file. inputs: hash of the run's inputs. state: plain values of the loop."""
+    """The content of a checkpoint file. inputs_hash: of the run's inputs. state: plain values of the loop."""
 
-    inputs: str
+    inputs_hash: str
     state: dict[str, Any]
     tensors: dict[str, Tensor]
 
@@ -58,7 +58,7 @@ class Checkpoint:
 
 
 def save_checkpoint(
-    run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, *, inputs: str, state: dict[str, Any]
+    run: Path, model: nn.Module, optimizer: torch.optim.Optimizer, *, inputs_hash: str, state: dict[str, Any]
 ) -> None:
     """Replace a run's checkpoint; the new one survives a power failure once this returns.
 
@@ -67,12 +67,12 @@ def save_checkpoint(
     """
     folder = run / FOLDER
     partial = folder / f".{uuid.uuid4().hex[:8]}.partial"
-    metadata = {"format": FORMAT, "inputs": inputs, "state": json.dumps(state)}
+    metadata = {"format": FORMAT, "inputs": inputs_hash, "state": json.dumps(state)}
     try:
         folder.mkdir(exist_ok=True)
         for leftover in folder.glob(".*.partial"):
             leftover.unlink()
-        save_file(dict(_tensors(model, optimizer)), partial, metadata=metadata)
+        save_file(dict(_named_tensors(model, optimizer)), partial, metadata=metadata)
         sync_to_disk(partial)
         partial.replace(folder / FILE)
         sync_to_disk(folder)
@@ -109,7 +109,7 @@ def load_checkpoint(run: Path) -> Checkpoint | None:
         ) from error
 
 
-def _tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Tensor]]:
+def _named_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> Iterator[tuple[str, Tensor]]:
     for name, tensor in model.state_dict().items():
         yield _WEIGHT_PREFIX + name, _copy_to_cpu(tensor)
     for number, moments in optimizer.state_dict()["state"].items():

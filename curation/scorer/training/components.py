@@ -26,7 +26,7 @@ from curation.scorer.training.checkpoint import Checkpoint, save_checkpoint
 from curation.scorer.training.compiling import compile_function
 from curation.scorer.training.contrastive import ContrastiveObjective
 from curation.scorer.training.distributed import World
-from curation.scorer.training.environment import describe_environment, strip_paths, write_environment
+from curation.scorer.training.environment import describe_environment, shorten_paths, write_environment
 from curation.scorer.training.inputs import RunInputs
 from curation.scorer.training.journal import Journal, LossRow, ValidationRow, read_validations
 from curation.scorer.training.loop import TrainingLoop, TrainingState, Update, ValidationOutcome
@@ -193,7 +193,7 @@ class TrainingRun:
             self.run,
             self.model,
             self.optimizer,
-            inputs=self.inputs.sha256,
+            inputs_hash=self.inputs.sha256,
             state={"standing": asdict(state), "rates": rates},
         )
 
@@ -269,7 +269,7 @@ def _load_starting_scorer(config: TrainingConfig, *, rehearsal: bool) -> LoadedS
         crop=config.crop,
         seed=config.seed,
     )
-    made = {**loaded.card.made, "training": strip_paths(config.as_json())}
+    made = {**loaded.card.made, "training": shorten_paths(config.as_json())}
     if rehearsal:
         made["rehearsal"] = True
     return replace(loaded, card=replace(loaded.card, made=made))

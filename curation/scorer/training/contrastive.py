@@ -42,21 +42,21 @@ class ContrastiveObjective(Generic[Batch]):
     """Sets every parameter's gradient for one update.
 
     model: its parameters get the gradients. embed: embeds rows of a batch. scale: the logit scale, with its graph.
-    batch: returns this process's rows of an update, counted from 0. chunk_size: rows in memory at once; 0 is all.
+    load_batch: returns this process's rows of an update, from 0. chunk_size: rows in memory at once; 0 is all.
     seed: of randomness within the model, such as dropout.
     """
 
     model: nn.Module
     embed: EmbedFunction[Batch]
     scale: Callable[[], Tensor]
-    batch: Callable[[int], Batch]
+    load_batch: Callable[[int], Batch]
     chunk_size: int = 0
     world: World = SINGLE_PROCESS
     seed: int = 0
 
     def __call__(self, update: int) -> float:
         """Backpropagate one batch and return its loss. Gradients are added to existing ones."""
-        batch = self.batch(update)
+        batch = self.load_batch(update)
         chunks = _chunk_slices(len(batch), self.chunk_size)
         with torch.set_grad_enabled(
             len(chunks) == 1

@@ -29,8 +29,8 @@ def describe_environment(
     """Return plain values. step: updates done before this start."""
     return {
         "format": FORMAT,
-        "config": strip_paths(config.as_json()),
-        "command": strip_paths(sys.argv),
+        "config": shorten_paths(config.as_json()),
+        "command": shorten_paths(sys.argv),
         "from_step": step,
         "processes": world.size,
         "precision": precision.value,
@@ -43,11 +43,11 @@ def describe_environment(
         # torch reports its build, such as +cu130, which its metadata may lack
         "packages": {name: version(name) for name in _PACKAGES} | {"torch": str(torch.__version__)},
         "cuda": torch.version.cuda,
-        "commit": git_commit(),
+        "commit": current_git_commit(),
     }
 
 
-def write_environment(run: Path, record: dict[str, Any]) -> None:
+def write_environment(run: Path, environment: dict[str, Any]) -> None:
     """Write ``environment.json``; the records of earlier starts stay under ``earlier``."""
     path = run / ENVIRONMENT_FILE
     try:
@@ -55,7 +55,7 @@ def write_environment(run: Path, record: dict[str, Any]) -> None:
         earlier = [*previous.pop("earlier", []), previous]
     except (OSError, ValueError):
         earlier = []
-    write_text(path, [json.dumps({**record, "earlier": earlier}, indent=1, ensure_ascii=False) + "\n"])
+    write_text(path, [json.dumps({**environment, "earlier": earlier}, indent=1, ensure_ascii=False) + "\n"])
 
 
 def cpu_name() -> str:
@@ -65,7 +65,7 @@ def cpu_name() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
-def git_commit() -> str:
+def current_git_commit() -> str:
     """Return the commit of the code, with a plus sign if files differ from it; empty outside a repository."""
     folder = Path(__file__).parent
     try:
@@ -75,14 +75,14 @@ def git_commit() -> str:
         return ""
 
 
-def strip_paths(value: Any) -> Any:
+def shorten_paths(value: Any) -> Any:
     """Cut absolute paths to their last names in plain values: full paths may identify people and machines."""
     if isinstance(value, str):
         return _PATH.sub("", value)
     if isinstance(value, list):
-        return [strip_paths(item) for item in value]
+        return [shorten_paths(item) for item in value]
     if isinstance(value, dict):
-        return {key: strip_paths(item) for key, item in value.items()}
+        return {key: shorten_paths(item) for key, item in value.items()}
     return value
 
 

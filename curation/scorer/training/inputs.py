@@ -108,11 +108,11 @@ def read_inputs(run: Path) -> RunInputs:
         images=Path(raw["images"]),
         train=tuple(_read_pairs(run / TRAIN_FILE)),
         val=tuple(_read_pairs(run / VAL_FILE)) if (run / VAL_FILE).is_file() else (),
-        sha256=_sha256(config, run),
+        sha256=_inputs_sha256(config, run),
         rehearsal=isinstance(raw.get("provenance"), dict) and bool(raw["provenance"].get("rehearsal")),
     )
-    _check_batch(inputs)
-    _check_images(inputs)
+    _check_pairs_fill_batch(inputs)
+    _check_images_exist(inputs)
     return inputs
 
 
@@ -155,7 +155,7 @@ def _parse_pair(raw: dict[str, Any]) -> Pair:
     return Pair(pair_id, image, boxes, clue, inference)
 
 
-def _sha256(config: TrainingConfig, run: Path) -> str:
+def _inputs_sha256(config: TrainingConfig, run: Path) -> str:
     """Return one hash of everything that determines the result, which excludes the image folder."""
     digest = hashlib.sha256(json.dumps(config.as_json(), sort_keys=True).encode())
     for name in (TRAIN_FILE, VAL_FILE):
@@ -164,7 +164,7 @@ def _sha256(config: TrainingConfig, run: Path) -> str:
     return digest.hexdigest()
 
 
-def _check_batch(inputs: RunInputs) -> None:
+def _check_pairs_fill_batch(inputs: RunInputs) -> None:
     count, size = len(inputs.train), inputs.config.batch_size
     if not count:
         raise InvalidInput(f"{TRAIN_FILE}: contains no pair; choose a split with pairs to train on")
@@ -174,7 +174,7 @@ def _check_batch(inputs: RunInputs) -> None:
         raise InvalidInput(f"batch_size: {size} is more than the {count} pairs to train on; {hint}")
 
 
-def _check_images(inputs: RunInputs) -> None:
+def _check_images_exist(inputs: RunInputs) -> None:
     """Check all images before any work: a missing image would stop the preparation midway."""
     is_present: dict[str, bool] = {}
     for pairs in (inputs.train, inputs.val):

@@ -52,12 +52,12 @@ RowType = TypeVar("RowType")
 
 def read_losses(run: Path) -> list[LossRow]:
     """Return the updates of a run so far; none if nothing was written yet."""
-    return _read_rows(run / LOSSES_FILE, _parse_loss)
+    return _read_rows(run / LOSSES_FILE, _parse_loss_row)
 
 
 def read_validations(run: Path) -> list[ValidationRow]:
     """Return the validations of a run so far; none if nothing was written yet."""
-    return _read_rows(run / VALIDATIONS_FILE, _parse_validation)
+    return _read_rows(run / VALIDATIONS_FILE, _parse_validation_row)
 
 
 class Journal:
@@ -129,7 +129,7 @@ def _parse_rows(lines: Iterator[list[str]], parse: Callable[[Sequence[str]], Row
         return  # damaged by a power failure: later rows cannot be trusted
 
 
-def _parse_loss(values: Sequence[str]) -> LossRow:
+def _parse_loss_row(values: Sequence[str]) -> LossRow:
     step, epoch, *numbers = values
     loss, rate, scale, speed = (float(number) for number in numbers)
     return LossRow(
@@ -137,7 +137,7 @@ def _parse_loss(values: Sequence[str]) -> LossRow:
     )
 
 
-def _parse_validation(values: Sequence[str]) -> ValidationRow:
+def _parse_validation_row(values: Sequence[str]) -> ValidationRow:
     step, *numbers, kept = values
     loss, im2txt, txt2im, p_at_1 = (float(number) if number else None for number in numbers)
     return ValidationRow(

@@ -55,7 +55,7 @@ class ViewSettings:
 class _MarkedImage:
     """An image with the boxes to draw. Several pairs may share one."""
 
-    pair: str
+    pair_id: str
     image: str
     boxes: tuple[Region, ...]
 
@@ -194,7 +194,7 @@ def _prepare_image(marked: _MarkedImage, images: Path, view: ViewSettings) -> By
             rgb = drawn if drawn.mode == "RGB" else drawn.convert("RGB")
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
         raise InvalidInput(
-            f"pair {marked.pair}: its image {marked.image} cannot be read; restore the file"
+            f"pair {marked.pair_id}: its image {marked.image} cannot be read; restore the file"
         ) from error
     if view.crop is Crop.CENTRE:
         return _to_bytes(scale_short_side(rgb, view.norm.side))

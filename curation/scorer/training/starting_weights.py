@@ -15,7 +15,7 @@ from curation.scorer.model.architecture import Architecture, Transformer, Vision
 from curation.scorer.model.card import TokenizerKind, default_card, parse_channels
 from curation.scorer.model.folder import LoadedScorer, check_tokenizer, load_scorer
 from curation.scorer.model.tokens import ByteTokenizer, convert_tokenizer
-from curation.scorer.model.towers import DualEncoder, build_from_clip, clip_architecture
+from curation.scorer.model.towers import DualEncoder, architecture_from_clip, build_from_clip
 from hits.domain.images.region_drawing import RegionMode
 
 CLIP_PREFIX, SCORER_PREFIX = "clip:", "scorer:"
@@ -81,7 +81,7 @@ def _load_clip(source: str) -> LoadedScorer:
     from curation.features.clip import load_clip  # noqa: PLC0415 - loads transformers
 
     clip = load_clip(source)
-    architecture = clip_architecture(clip.model.config)
+    architecture = architecture_from_clip(clip.model.config)
     tokenizer = convert_tokenizer(clip.tokenizer, architecture.context_length)
     check_tokenizer(tokenizer, architecture)
     start, library = f"{CLIP_PREFIX}{clip.label}", version("transformers")

@@ -51,8 +51,8 @@ class FormattedCell:
 class FormattedRow:
     """A formatted row of a table; ``url`` is our evaluation's page, ``command`` makes a missing row.
 
-    differences: how its training differs from the recipe. known: a note if it was trained or validated on these
-    pairs.
+    differences: how its training differs from the recipe. known_pairs_warning: a note if it was trained or validated
+    on these pairs.
     """
 
     label: str
@@ -63,7 +63,7 @@ class FormattedRow:
     counts: str
     model: str
     differences: str
-    known: str
+    known_pairs_warning: str
     url: str
     command: str
 
@@ -73,7 +73,7 @@ class FormattedTable:
     """A published table with our results."""
 
     name: str
-    heads: tuple[str, ...]
+    headings: tuple[str, ...]
     rows: tuple[FormattedRow, ...]
     plots: tuple[charts.DotPlot, ...]
 
@@ -109,7 +109,7 @@ def _tables_context(version: DatasetVersion, requested_split: str | None) -> dic
         "split": split,
         "splits": [(name, split_label(name)) for name in splits],
         "tables": [_table(name, rows, version, split) for name in recipes.TABLES],
-        "curves": _curves(rows),
+        "curves": _batch_size_charts(rows),
         "models": models,
         "made": sum(row.state is RowState.MADE for row in rows),
         "missing": len(missing),
@@ -134,7 +134,7 @@ def _table(name: str, rows: Sequence[AblationRow], version: DatasetVersion, spli
     plots = [_dot_plot(name, column, members, version.project.slug) for column in drawn]
     return FormattedTable(
         name=name,
-        heads=tuple(COLUMN_MEASURES[column].short for column in columns),
+        headings=tuple(COLUMN_MEASURES[column].short for column in columns),
         rows=tuple(_row(row, columns, version, split) for row in members),
         plots=tuple(plot for plot in plots if plot is not None),
     )
@@ -149,10 +149,10 @@ def _row(row: AblationRow, columns: Sequence[str], version: DatasetVersion, spli
         badge=badge,
         state=state,
         cells=tuple(_cell(COLUMN_MEASURES[name].short, row.cells[name]) for name in columns),
-        counts=row.describe_counts(columns),
+        counts=row.describe_sample_sizes(columns),
         model=row.model if row.model != recipes.default_model() else "",
         differences=", ".join(row.differences),
-        known=row.known_pairs_warning,
+        known_pairs_warning=row.known_pairs_warning,
         url=_evaluation_url(row, version.project.slug),
         command=_row_command(row.recipe, version, split) if is_missing else "",
     )
@@ -174,35 +174,35 @@ def _cell(short: str, cell: Cell) -> FormattedCell:
         short=short,
         paper="–" if cell.paper is None else decimal_text(cell.paper, 1),
         value="–" if cell.value is None else decimal_text(cell.value, 1),
-        interval=charts.format_interval(_figure(cell)),
+        interval=charts.format_interval(_cell_figure(cell)),
     )
 
 
-def _figure(cell: Cell) -> dict[str, float | None]:
+def _cell_figure(cell: Cell) -> dict[str, float | None]:
     return {"value": cell.value, "low": cell.low, "high": cell.high}
 
 
-def _dot_plot(table: str, name: str, rows: Sequence[AblationRow], slug: str) -> charts.DotPlot | None:
+def _dot_plot(table: str, name: str, rows: Sequence[AblationRow], project_slug: str) -> charts.DotPlot | None:
     measure = COLUMN_MEASURES[name]
     named = [
         charts.DotRowData(
             row.recipe.label,
-            _evaluation_url(row, slug),
-            {"paper": {"value": row.cells[name].paper}, "ours": _figure(row.cells[name])},
+            _evaluation_url(row, project_slug),
+            {"paper": {"value": row.cells[name].paper}, "ours": _cell_figure(row.cells[name])},
         )
         for row in rows
     ]
     return charts.dot_plot(f"{table}: {measure.title}", named, unit=measure.axis)
 
 
-def _curves(rows: Sequence[AblationRow]) -> list[Chart]:
+def _batch_size_charts(rows: Sequence[AblationRow]) -> list[Chart]:
     points = batch_size_curve(rows)
     found = [
         charts.batch_size_chart(
             COLUMN_MEASURES[name].title,
             {
                 "paper": [(size, {"value": row.cells[name].paper}) for size, row in points],
-                "ours": [(size, _figure(row.cells[name])) for size, row in points],
+                "ours": [(size, _cell_figure(row.cells[name])) for size, row in points],
             },
         )
         for name in CURVE_MEASURES

@@ -35,7 +35,7 @@ class DotPlot:
     unit: str
     rows: tuple[DotRow, ...]
     axis: Chart
-    lines: Chart | None
+    line_labels: Chart | None
     note: str
     interval_label: str
 
@@ -67,7 +67,7 @@ def dot_plot(
     drawn = [row for row in rows if any(f.get("value") is not None for f in row.figures.values())]
     if not drawn:
         return None
-    values = [value for row in drawn for figure in row.figures.values() for value in _numbers(figure)]
+    values = [value for row in drawn for figure in row.figures.values() for value in _figure_numbers(figure)]
     scale = scale_over([*values, *lines.values()])
     rules = [
         ReferenceLine(x=scale.x(value), kind=f"line-{n}") for n, value in enumerate(lines.values(), start=1)
@@ -84,7 +84,7 @@ def dot_plot(
     )
 
 
-def _numbers(figure: Figure) -> list[float]:
+def _figure_numbers(figure: Figure) -> list[float]:
     return [value for name in ("value", "low", "high") if (value := figure.get(name)) is not None]
 
 
@@ -196,12 +196,12 @@ def batch_size_chart(title: str, series: Mapping[str, Sequence[tuple[int, Figure
         ],
         table=Table(
             ("Batch size", *(kind.capitalize() for kind in known)),
-            [(str(size), *(_figure_at(size, one) for one in known.values())) for size in sizes],
+            [(str(size), *(_figure_text_at(size, one) for one in known.values())) for size in sizes],
         ),
     )
 
 
-def _figure_at(size: int, points: Sequence[tuple[int, ValueWithInterval]]) -> str:
+def _figure_text_at(size: int, points: Sequence[tuple[int, ValueWithInterval]]) -> str:
     return next((_figure_text(found) for at, found in points if at == size), "–")
 
 

@@ -13,8 +13,8 @@ from curation.models import Evaluation, EvaluationSource
 from curation.scorer.recipes import BERTSCORE
 from curation.selectors.evaluations import (
     SHORTCUT_OPTION,
-    changed_options,
     has_default_options,
+    non_default_options,
     proposal_run_number,
 )
 from curation.views.evaluation import evaluation_charts as charts
@@ -74,19 +74,19 @@ def figure_cells(evaluation: Evaluation) -> list[FigureCell]:
     """
     own = {"comparison": ("comparison", "human")} if evaluation.source == EvaluationSource.JUDGMENTS else {}
     paths = ((measure, own.get(measure.name, measure.figure_path)) for measure in MEASURES.values())
-    return [_cell(evaluation.figures, measure, path) for measure, path in paths]
+    return [_figure_cell(evaluation.figures, measure, path) for measure, path in paths]
 
 
-def all_figure_cells(evaluation: Evaluation) -> list[FigureCell]:
+def figure_cells_with_bertscore(evaluation: Evaluation) -> list[FigureCell]:
     """Return an evaluation's measures, and its BERTScore if it was requested."""
-    bertscore = _cell(evaluation.figures, BERTSCORE, BERTSCORE.figure_path)
+    bertscore = _figure_cell(evaluation.figures, BERTSCORE, BERTSCORE.figure_path)
     return figure_cells(evaluation) + ([] if bertscore.count is None else [bertscore])
 
 
 TOO_FEW = "too few for an interval"
 
 
-def _cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -> FigureCell:
+def _figure_cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -> FigureCell:
     found = get_figure(figures, path)
     value = found.get("value")
     return FigureCell(
@@ -109,7 +109,7 @@ def group_evaluations(evaluations: Iterable[Evaluation]) -> list[EvaluationGroup
     found: dict[str, list[Evaluation]] = {}
     for evaluation in evaluations:
         if evaluation.figures:
-            changed = [f"{name}-{value}" for name, value in changed_options(evaluation).items()]
+            changed = [f"{name}-{value}" for name, value in non_default_options(evaluation).items()]
             key = ":".join([str(evaluation.version_id), evaluation.split, evaluation.texts, *changed])
             found.setdefault(key, []).append(evaluation)
     return [group for key, rows in found.items() for group in _group_by_boxes(key, rows)]
@@ -138,7 +138,7 @@ def default_group(groups: Sequence[EvaluationGroup]) -> EvaluationGroup | None:
 
 
 def _group_label(evaluation: Evaluation) -> str:
-    changed = [f"{name.replace('_', ' ')} {value}" for name, value in changed_options(evaluation).items()]
+    changed = [f"{name.replace('_', ' ')} {value}" for name, value in non_default_options(evaluation).items()]
     labels = [
         evaluation.version.name,
         split_label(evaluation.split),
@@ -148,7 +148,7 @@ def _group_label(evaluation: Evaluation) -> str:
     return ", ".join(labels)
 
 
-def dot_plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
+def dot_plots(rows: Sequence[Evaluation], project_slug: str) -> list[DotPlot]:
     """Return a dot plot of each measure over evaluations of one group."""
     shown = rows[:MAX_PLOTTED]
     names = _unique_labels(shown)
@@ -159,7 +159,7 @@ def dot_plots(rows: Sequence[Evaluation], slug: str) -> list[DotPlot]:
             [
                 DotRowData(
                     names[evaluation.pk],
-                    reverse("evaluation", args=[slug, evaluation.pk]),
+                    reverse("evaluation", args=[project_slug, evaluation.pk]),
                     {"ours": get_figure(evaluation.figures, measure.figure_path)},
                 )
                 for evaluation in shown
@@ -226,7 +226,7 @@ _MODELS = (EvaluationSource.SCORER, EvaluationSource.ENCODER, EvaluationSource.P
 _MODEL_SOURCES = {source.value for source in _MODELS}
 
 
-def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
+def comparison_scatter_plot(rows: Iterable[Evaluation], project_slug: str) -> Chart | None:
     """Return a plot of P@1 against comparison (Hessel et al., ECCV 2022, figure 6), if two models have both."""
     points = []
     for evaluation in rows:
@@ -238,7 +238,7 @@ def scatter_plot(rows: Iterable[Evaluation], slug: str) -> Chart | None:
             and has_default_options(evaluation)
         )
         if x is not None and y is not None and is_model:
-            url = reverse("evaluation", args=[slug, evaluation.pk])
+            url = reverse("evaluation", args=[project_slug, evaluation.pk])
             label = _plot_label(evaluation)
             points.append({"x": x, "y": y, "label": label, "url": url, "kind": evaluation.source})
     if len(points) < 2:  # noqa: PLR2004 - a dot alone shows nothing

@@ -70,7 +70,7 @@ class EvaluationForm(PageForm):
         super().__init__(*args, **kwargs)
         scorers = [(scorer.encoder_name, scorer.name) for scorer in ready_scorers(project)]
         encoders = [(name, label) for name, label in ENCODER_LABELS.items() if name != "efficientnet-lite0"]
-        self.by_number = {version.pk: version for version in versions}
+        self.versions_by_pk = {version.pk: version for version in versions}
         splits = dict.fromkeys(split for version in versions for split in version_splits(version))
         named = [("Scorers of this project", scorers)] if scorers else []
         choices: dict[str, Any] = {
@@ -107,7 +107,7 @@ def _start_evaluation(request: HttpRequest, project: Project, form: EvaluationFo
         request_evaluation(
             project=project,
             by=signed_in_user(request),
-            **given | {"version": form.by_number[given["version"]]},
+            **given | {"version": form.versions_by_pk[given["version"]]},
         )
     except Refused as error:
         form.add_error(None, f"Not started: {error}.")
@@ -123,7 +123,7 @@ def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) 
     page = get_page(request, rows, PER_PAGE)
     return tab_context(project, "evaluations", "scorers") | {
         "form": form,
-        "versions": form.by_number,
+        "versions": form.versions_by_pk,
         "page": page,
         "rows": [(row, parts.evaluation_state(row), parts.figure_cells(row)) for row in page],
         "jobs": [row.job for row in rows if job_if_open(row.job)],
@@ -133,7 +133,7 @@ def _list_context(request: HttpRequest, project: Project, form: EvaluationForm) 
         "plots": parts.dot_plots(chosen.rows, project.slug) if chosen else [],
         "plotted": parts.MAX_PLOTTED,
         "more": max(0, len(chosen.rows) - parts.MAX_PLOTTED) if chosen else 0,
-        "scatter": parts.scatter_plot(chosen.rows, project.slug) if chosen else None,
+        "scatter": parts.comparison_scatter_plot(chosen.rows, project.slug) if chosen else None,
     }
 
 
@@ -152,7 +152,7 @@ def evaluation(request: HttpRequest, project: Project, evaluation_id: int) -> Ht
         "source": parts.SOURCE_LABELS.get(found.source, found.source),
         "split": parts.split_label(found.split),
         "texts": parts.TEXT_LABELS.get(found.texts, found.texts),
-        "cells": parts.all_figure_cells(found),
+        "cells": parts.figure_cells_with_bertscore(found),
         "compared": parts.comparison_plot(found),
         "meaning": parts.baseline_meaning(found),
         "provenance": parts.fact_rows(found.provenance, without=SHOWN_FACTS),
@@ -178,7 +178,7 @@ def download_predictions(request: HttpRequest, project: Project, evaluation_id: 
 
 @require_POST
 @project_page()
-def analyse_errors(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
+def start_error_analysis(request: HttpRequest, project: Project, evaluation_id: int) -> HttpResponse:
     """Queue an analysis of an evaluation's errors."""
     found = _get_evaluation(project, evaluation_id)
     try:
@@ -202,7 +202,7 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
         "split": parts.split_label(found.evaluation.split),
         "jobs": [job] if job_if_open(job) else [],
         "failed": job_if_failed(job),
-        "plot": _area_plot(found),
+        "plot": _predictor_auc_plot(found),
         "predictors": _predictor_rows(found),
         "galleries": [
             (name, title, description, error_analysis_selectors.gallery(found, name))
@@ -213,11 +213,11 @@ def error_analysis(request: HttpRequest, project: Project, analysis_id: int) -> 
     return render(request, "curation/scorers/errors.html", context)
 
 
-def _area_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
+def _predictor_auc_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
     predictors = found.figures.get("predictors", {})
     rows = [
         charts.DotRowData(
-            label, "", {"ours": _area_figure(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
+            label, "", {"ours": _auc_figure(predictors[name]), "paper": {"value": predictors[name]["paper"]}}
         )
         for name, label in PREDICTOR_LABELS.items()
         if name in predictors
@@ -226,10 +226,10 @@ def _area_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
     return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_label="95 % by chance")
 
 
-def _area_figure(area: Mapping[str, Any]) -> dict[str, float | None]:
+def _auc_figure(predictor: Mapping[str, Any]) -> dict[str, float | None]:
     """Return an AUC with its 95 % band by chance; analyses of earlier releases have no band."""
-    chance = area.get("chance", {})
-    return {"value": area["value"], "low": chance.get("low"), "high": chance.get("high")}
+    chance = predictor.get("chance", {})
+    return {"value": predictor["value"], "low": chance.get("low"), "high": chance.get("high")}
 
 
 def _predictor_rows(found: ErrorAnalysis) -> list[tuple[str, dict[str, Any], str]]:

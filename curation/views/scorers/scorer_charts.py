@@ -18,44 +18,44 @@ TABLE_ROWS = 20
 
 def training_panels(losses: Sequence[LossRow], validations: Sequence[ValidationRow]) -> tuple[Chart, ...]:
     """Return the plots of loss, validation P@1 and learning rate, without those that have no values."""
-    last = max([row["step"] for row in (*losses, *validations)], default=0)
-    if not last:
+    end_step = max([row["step"] for row in (*losses, *validations)], default=0)
+    if not end_step:
         return ()
     panels = []
     if losses:
-        panels.append(_loss_panel([(row["step"], row["loss"]) for row in losses], last))
+        panels.append(_loss_panel([(row["step"], row["loss"]) for row in losses], end_step))
     ranked = [row for row in validations if row["p_at_1"] is not None]
     if ranked:
-        panels.append(_validation_panel(ranked, last))
+        panels.append(_validation_panel(ranked, end_step))
     if losses:
-        panels.append(_learning_rate_panel([(row["step"], row["learning_rate"]) for row in losses], last))
+        panels.append(_learning_rate_panel([(row["step"], row["learning_rate"]) for row in losses], end_step))
     return tuple(panels)
 
 
-def _loss_panel(points: Sequence[Point], last: int) -> Chart:
+def _loss_panel(points: Sequence[Point], end_step: int) -> Chart:
     window = max(1, len(points) // WINDOWS_PER_RUN)
-    smooth = smoothed(points, window)
+    smoothed = smooth(points, window)
     smoothing = f"; the dark line is smoothed over {window:,} steps" if window > 1 else ""
-    plot = _plot_area(last, [value for _, value in points])
+    plot = _plot_area(end_step, [value for _, value in points])
     return Chart(
         title="Loss",
         note=f"Loss of each step’s batch{smoothing}.",
-        summary=f"Loss by step, from {points[0][1]:.3f} to {smooth[-1][1]:.3f} at step {last:,}",
+        summary=f"Loss by step, from {points[0][1]:.3f} to {smoothed[-1][1]:.3f} at step {end_step:,}",
         height=HEIGHT,
         kind="line",
         x_label="step",
-        curves=[plot.curve("light", envelope_points(points)), plot.curve("strong", thin_points(smooth))],
-        table=_table("Loss", smooth),
+        curves=[plot.curve("light", envelope_points(points)), plot.curve("strong", thin_points(smoothed))],
+        table=_step_table("Loss", smoothed),
         x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
         y_ticks=plot.y_ticks(Y_TICKS),
-        labels=plot.end_labels([(smooth[-1][1], f"{smooth[-1][1]:.3f}")]),
+        labels=plot.end_labels([(smoothed[-1][1], f"{smoothed[-1][1]:.3f}")]),
     )
 
 
-def _validation_panel(rows: Sequence[ValidationRow], last: int) -> Chart:
+def _validation_panel(rows: Sequence[ValidationRow], end_step: int) -> Chart:
     points = [(row["step"], row["p_at_1"] or 0.0) for row in rows]
     best = max(range(len(rows)), key=lambda index: (rows[index]["kept"], rows[index]["step"]))
-    plot = _plot_area(last, [value for _, value in points])
+    plot = _plot_area(end_step, [value for _, value in points])
     step, value = points[best]
     return Chart(
         title="Validation P@1",
@@ -78,13 +78,13 @@ def _validation_panel(rows: Sequence[ValidationRow], last: int) -> Chart:
         x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
         y_ticks=plot.y_ticks(Y_TICKS),
         labels=plot.end_labels([(points[-1][1], f"{points[-1][1]:.1f}")]),
-        table=_table("P@1, %", points, "{:.1f}".format),
+        table=_step_table("P@1, %", points, "{:.1f}".format),
     )
 
 
-def _learning_rate_panel(points: Sequence[Point], last: int) -> Chart:
+def _learning_rate_panel(points: Sequence[Point], end_step: int) -> Chart:
     most = max(value for _, value in points)
-    plot = _plot_area(last, [0.0, most])
+    plot = _plot_area(end_step, [0.0, most])
     return Chart(
         title="Learning rate",
         note="The learning rate of AdamW.",
@@ -96,17 +96,17 @@ def _learning_rate_panel(points: Sequence[Point], last: int) -> Chart:
         x_ticks=plot.x_ticks(min_step=1, format_value=lambda step: f"{step:,.0f}"),
         y_ticks=plot.y_ticks(Y_TICKS, _format_scientific),
         labels=plot.end_labels([(points[-1][1], _format_scientific(points[-1][1]))]),
-        table=_table("Learning rate", points, _format_scientific),
+        table=_step_table("Learning rate", points, _format_scientific),
     )
 
 
-def _table(title: str, points: Sequence[Point], text: Callable[[float], str] = "{:.3f}".format) -> Table:
+def _step_table(title: str, points: Sequence[Point], text: Callable[[float], str] = "{:.3f}".format) -> Table:
     """Return about ``TABLE_ROWS`` of the points as a table."""
     rows = thin_points(points, TABLE_ROWS)
     return Table(("Step", title), [(f"{step:,.0f}", text(value)) for step, value in rows])
 
 
-def smoothed(points: Sequence[Point], window: int) -> list[Point]:
+def smooth(points: Sequence[Point], window: int) -> list[Point]:
     """Return the bias-corrected exponential moving average of the values over about ``window`` points."""
     decay = 1 - 2 / (window + 1)
     total = weight = 0.0
@@ -137,12 +137,12 @@ def envelope_points(points: Sequence[Point], limit: int = MAX_POINTS) -> list[Po
     return found
 
 
-def _plot_area(last: int, values: Sequence[float]) -> PlotArea:
+def _plot_area(end_step: int, values: Sequence[float]) -> PlotArea:
     """Return axes for steps (horizontal) and values (vertical, between round numbers with two grid lines or more)."""
     low, high = min(values), max(values)
     step = next_round_number((high - low or abs(high) or 1.0) / (Y_TICKS - 1))
     bottom, top = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return PlotArea(Scale(0, last), Scale(step * bottom, step * max(top, bottom + 1)), HEIGHT)
+    return PlotArea(Scale(0, end_step), Scale(step * bottom, step * max(top, bottom + 1)), HEIGHT)
 
 
 def _format_scientific(value: float) -> str:

@@ -149,21 +149,21 @@ class TrainingForm(PageForm):
             self.fields[name].initial = value
 
     @property
-    def advanced(self) -> list[forms.BoundField]:
+    def advanced_fields(self) -> list[forms.BoundField]:
         """The collapsed settings."""
         steps = ("val_share", "warmup_steps", "checkpoint_every", "chunk_size", "max_steps", "patience")
         names = (*steps, "weight_decay", "grayscale", "precision", "processes", "seed")
         return [self[name] for name in names]
 
     @property
-    def switches(self) -> list[forms.BoundField]:
+    def advanced_checkboxes(self) -> list[forms.BoundField]:
         """The collapsed checkboxes."""
         return [self[name] for name in SWITCHES]
 
     @property
     def shows_advanced(self) -> bool:
         """Whether a collapsed setting has an error."""
-        return any(field.name in self.errors for field in (*self.advanced, *self.switches))
+        return any(field.name in self.errors for field in (*self.advanced_fields, *self.advanced_checkboxes))
 
     @property
     def config(self) -> TrainingConfig:

@@ -14,7 +14,7 @@ from curation.models import DatasetVersion, Scorer
 from curation.records import InvalidInput
 from curation.scorer.training import journal
 from curation.selectors import scorers as scorer_selectors
-from curation.selectors.rounds import rated_split
+from curation.selectors.rounds import rated_split_or_empty
 from curation.selectors.versions import sealed_versions
 from curation.services import scorers as services
 from curation.services.evaluations import request_evaluation
@@ -58,7 +58,7 @@ def scorer_page(view: View) -> View:
 def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the project's scorers."""
     rows = list(scorer_selectors.scorers(project))
-    import_job = scorer_selectors.unfinished_import(project)
+    import_job = scorer_selectors.newest_import_if_unfinished(project)
     context = tab_context(project, "scorers", "scorers") | {
         "jobs": [job for job in (import_job, *(row.job for row in rows)) if job_if_open(job)],
         "failed": job_if_failed(import_job),
@@ -83,7 +83,7 @@ def scorer_list(request: HttpRequest, project: Project) -> HttpResponse:
 def scorer_train(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the training form; queue a training run."""
     versions = {version: scorer_selectors.split_counts(version) for version in _trainable_versions(project)}
-    form = _form(request, project, versions)
+    form = _make_form(request, project, versions)
     if request.method == "POST" and form.is_valid():
         try:
             arguments = form.training_arguments
@@ -107,7 +107,7 @@ def _trainable_versions(project: Project) -> list[DatasetVersion]:
     return sealed_versions(project) if family_of(project).can_evaluate else []
 
 
-def _form(request: HttpRequest, project: Project, versions: dict[DatasetVersion, Any]) -> TrainingForm:
+def _make_form(request: HttpRequest, project: Project, versions: dict[DatasetVersion, Any]) -> TrainingForm:
     ready = scorer_selectors.ready_scorers(project)
     start = request.GET.get("model", "")
     newest = next(iter(versions), None)
@@ -140,7 +140,7 @@ def scorer_detail(request: HttpRequest, project: Project, scorer: Scorer) -> Htt
         "open_job": job_if_open(job),
         "stopped_job": job if job is not None and can_resume(job) else None,
         "rehearsal": services.is_from_rehearsal(scorer),
-        "ancestry": scorer_selectors.ancestry(scorer)[1:],
+        "ancestry": scorer_selectors.scorer_and_ancestors(scorer)[1:],
         "children": list(scorer.children.all()),
         "rounds": scorer_selectors.scorer_rounds(scorer),
         "evaluations": [(row, labels.describe_evaluation(row)) for row in evaluations[:MAX_LISTED]],
@@ -166,7 +166,7 @@ def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> H
             project=project,
             by=signed_in_user(request),
             version=version,
-            split=rated_split(chosen, version),
+            split=rated_split_or_empty(chosen, version),
             encoder=scorer.encoder_name,
         )
     except Refused as error:
@@ -178,7 +178,7 @@ def scorer_evaluate(request: HttpRequest, project: Project, scorer: Scorer) -> H
 
 @require_safe
 @scorer_page
-def scorer_losses(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
+def scorer_training_plots(request: HttpRequest, project: Project, scorer: Scorer) -> HttpResponse:
     """Return only the plots, with which the page of an unfinished scorer updates itself."""
     reply = render(request, "curation/scorers/_losses.html", _training_context(scorer))
     add_never_cache_headers(reply)

@@ -176,8 +176,8 @@ class SherlockQualification(HitKind):
     ) -> tuple[dict[str, Any], list[FieldError]]:
         """Check photos, texts and questions; return the normalized answer, in the unit's order, and its problems."""
         assert isinstance(answer, Answer)
-        photos, errors = _check_photos(unit["images"], answer.images)
-        exam, more = _check_exam(unit["questions"], answer.exam)
+        photos, errors = _clean_photos(unit["images"], answer.images)
+        exam, more = _clean_exam(unit["questions"], answer.exam)
         return {"images": photos, "exam": exam}, errors + more
 
     def gradable_items(self, unit: Payload, answer: Payload) -> list[GradableItem]:
@@ -217,7 +217,7 @@ def count_sentences(text: str) -> int:
     return len(_SENTENCE_END.findall(text)) + 1 if text else 0
 
 
-def _check_photos(
+def _clean_photos(
     image_ids: Sequence[int], photos: Sequence[PhotoAnswer]
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []
@@ -229,7 +229,7 @@ def _check_photos(
         elif photo.image in checked:
             errors.append(FieldError(f"{path}.image", "occurs twice: write about each photo once"))
         else:
-            checked[photo.image], found = _check_photo(photo, path, image_ids.index(photo.image) + 1)
+            checked[photo.image], found = _clean_photo(photo, path, image_ids.index(photo.image) + 1)
             errors += found
     missing = [str(number) for number, image in enumerate(image_ids, start=1) if image not in checked]
     if missing:
@@ -239,7 +239,7 @@ def _check_photos(
     return [checked[image] for image in image_ids if image in checked], errors
 
 
-def _check_photo(photo: PhotoAnswer, path: str, number: int) -> tuple[dict[str, Any], list[FieldError]]:
+def _clean_photo(photo: PhotoAnswer, path: str, number: int) -> tuple[dict[str, Any], list[FieldError]]:
     description, errors = observing.clean_required_line(
         photo.description,
         maximum=MAX_DESCRIPTION,
@@ -267,7 +267,7 @@ def _check_photo(photo: PhotoAnswer, path: str, number: int) -> tuple[dict[str, 
     return {"image": photo.image, "description": description, "pairs": pairs}, errors
 
 
-def _check_exam(
+def _clean_exam(
     questions: Sequence[Payload], given: Sequence[ExamAnswer]
 ) -> tuple[list[dict[str, Any]], list[FieldError]]:
     errors = []

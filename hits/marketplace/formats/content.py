@@ -184,14 +184,14 @@ def sanitise_html(html: str) -> str:
     return clean
 
 
-def check_https(url: str, name: str) -> str:
+def require_https_url(url: str, label: str) -> str:
     """Return a URL that browsers may load from this site. Raises QuestionInvalid unless it is https."""
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise QuestionInvalid(f"{name} {url[:80]!r} is not a URL.") from None
+        raise QuestionInvalid(f"{label} {url[:80]!r} is not a URL.") from None
     if parts.scheme != "https" or not parts.hostname or parts.username is not None:
-        raise QuestionInvalid(f"{name} must be an https address, got {url[:80]!r}.")
+        raise QuestionInvalid(f"{label} must be an https address, got {url[:80]!r}.")
     return url
 
 
@@ -212,7 +212,7 @@ def _read_media(element: Element) -> Media:
         raise QuestionInvalid(f"{wrapper}/Type must be image, audio or video, got {kind[:40]!r}.")
     return Media(
         media=MediaKind(kind),
-        url=check_https(required_text(element, "DataURL"), "DataURL"),
+        url=require_https_url(required_text(element, "DataURL"), "DataURL"),
         alt=optional_text(element, "AltText"),
         width=_read_pixels(element, "Width"),
         height=_read_pixels(element, "Height"),
@@ -234,4 +234,4 @@ class _ForbiddenTagFinder(HTMLParser):
                 f"FormattedContent cannot hold <{short_tag(tag)}>. Use an HTMLQuestion for interactive content."
             )
         if tag == "img":
-            check_https((dict(attrs).get("src") or "").strip(), "The src of <img> in FormattedContent")
+            require_https_url((dict(attrs).get("src") or "").strip(), "The src of <img> in FormattedContent")

@@ -171,10 +171,10 @@ def _bind_question(question: Question, posted: Fields | None, problem: FieldProb
     return BoundQuestion(question, text, options, "" in sent, problem)
 
 
-def _build_option(question: Question, number: int, selection: Selection, sent: Collection[str]) -> Option:
+def _build_option(question: Question, number: int, selection: Selection, chosen: Collection[str]) -> Option:
     # The first option has the field's own id, the target of the links in the error summary.
     element_id = question.field if number == 1 else f"{question.field}-{number}"
-    return Option(element_id, selection.identifier, selection.label, selection.identifier in sent)
+    return Option(element_id, selection.identifier, selection.label, selection.identifier in chosen)
 
 
 def _posted_text(posted: Fields, field: str) -> str:
@@ -194,12 +194,12 @@ def _read_posted_answer(question: Question, posted: Fields, budget: MatchBudget)
     problem = None
     if question.is_required and not text.strip():
         problem = FieldProblem(question, ProblemKind.MISSING)
-    return _check_text(
+    return _answer_or_problem(
         FormAnswer(question.identifier, text) if text else None, question, text, problem, budget
     )
 
 
-def _check_text(
+def _answer_or_problem(
     answer: FormAnswer | None,
     question: Question,
     text: str,
@@ -214,10 +214,10 @@ def _check_text(
 
 def _find_problem(question: Question, rules: FreeText, text: str, budget: MatchBudget) -> FieldProblem | None:
     if text:
-        for kind, bound in (*_check_length(rules, text), *_check_number(rules, text)):
+        for kind, bound in (*_length_problems(rules, text), *_number_problems(rules, text)):
             return FieldProblem(question, kind, bound)
     # Patterns apply to an empty text too: in Amazon's reference, "^$" allows it.
-    limit = budget.budget_for(text)
+    limit = budget.budget_unless_short(text)
     for rule in rules.rules:
         try:
             found = rule.pattern.search(text, limit)
@@ -228,13 +228,13 @@ def _find_problem(question: Question, rules: FreeText, text: str, budget: MatchB
     return None
 
 
-def _check_length(rules: FreeText, text: str) -> list[tuple[ProblemKind, int]]:
+def _length_problems(rules: FreeText, text: str) -> list[tuple[ProblemKind, int]]:
     if rules.min_length is not None and len(text) < rules.min_length:
         return [(ProblemKind.TOO_SHORT, rules.min_length)]
     return [(ProblemKind.TOO_LONG, max_text_length(rules))] if len(text) > max_text_length(rules) else []
 
 
-def _check_number(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | None]]:
+def _number_problems(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | None]]:
     if not rules.is_numeric:
         return []
     if not _NUMBER.fullmatch(text.strip()):
@@ -266,4 +266,4 @@ def _read_posted_choice(
     answer = FormAnswer(question.identifier, None, chosen, other or None) if count else None
     if not other:
         return (None, problem) if problem else (answer, None)
-    return _check_text(answer, question, other, problem, budget)
+    return _answer_or_problem(answer, question, other, problem, budget)

@@ -4,7 +4,7 @@ The root has HTMLContent, usually as CDATA, and FrameHeight. The page is shown a
 with Amazon's submit URL submits here and sends the assignment id (``prepare_page``), and our own script comes
 first, because a sandboxed frame shows no dialogs.
 
-A page from Amazon's editor, as used for layouts, has no form: Amazon's site put one around it (``wrap_in_form``).
+A page from Amazon's editor, used for layouts, has no form: Amazon's site added one (``add_form_if_missing``).
 """
 
 import re
@@ -78,7 +78,7 @@ def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
         if not _is_submit_form(form.attributes):
             continue
         target = f"{submit_to.rstrip('/')}{SUBMIT_PATH}"
-        hidden = "" if form.has_assignment_field else _hidden_field(assignment_id)
+        hidden = "" if form.has_assignment_field else _assignment_id_field(assignment_id)
         changes.append((form.start, form.end, _set_attribute(form.text, "action", target) + hidden))
     changes.extend(
         (tag.start, tag.end, _set_attribute(tag.text, "value", assignment_id))
@@ -87,7 +87,7 @@ def prepare_page(html: str, *, submit_to: str, assignment_id: str) -> str:
     return _apply_changes(html, sorted(changes))
 
 
-def wrap_in_form(html: str) -> str:
+def add_form_if_missing(html: str) -> str:
     """Return a page that has no way to submit with a form around its body, and with a button if it has none.
 
     A page with its own form, with Amazon's ``crowd-form``, or with a script that names externalSubmit stays
@@ -215,7 +215,7 @@ def _set_attribute(tag: str, name: str, value: str) -> str:
     return f"{tag[: opening.end()]} {written}{tag[opening.end() :]}"
 
 
-def _hidden_field(assignment_id: str) -> str:
+def _assignment_id_field(assignment_id: str) -> str:
     return f'<input type="hidden" name="{ASSIGNMENT_FIELD}" value="{escape(assignment_id)}">'
 
 

@@ -7,14 +7,14 @@ from .pattern_steps import (
     CharacterTest,
     Fragment,
     PatternError,
-    alternation,
-    anchor_step,
-    character_step,
+    alternation_fragment,
+    anchor_fragment,
+    character_fragment,
     is_digit,
     is_word_character,
-    repetition,
-    sequence,
-    to_upper,
+    repetition_fragment,
+    sequence_fragment,
+    to_upper_if_one_character,
 )
 
 MAX_REPEATS = 500
@@ -52,18 +52,18 @@ class PatternReader:
         self.position = 0
         self.depth = 0
 
-    def remaining(self) -> str:
+    def unread_text(self) -> str:
         """Return the text that is not read yet."""
         return self.source[self.position :]
 
     def read_alternatives(self) -> Fragment:
         """Read up to the end or the closing parenthesis."""
         fragments = [self._read_sequence()]
-        while self._consume("|"):
+        while self._consume_if_next("|"):
             fragments.append(self._read_sequence())
-        return alternation(fragments)
+        return alternation_fragment(fragments)
 
-    def _consume(self, text: str) -> bool:
+    def _consume_if_next(self, text: str) -> bool:
         is_next = self.source.startswith(text, self.position)
         self.position += len(text) if is_next else 0
         return is_next
@@ -78,26 +78,26 @@ class PatternReader:
         fragments = []
         while self.position < len(self.source) and self.source[self.position] not in "|)":
             fragments.append(self._apply_quantifiers(self._read_atom()))
-        return sequence(fragments)
+        return sequence_fragment(fragments)
 
     def _read_atom(self) -> Fragment:
         symbol = self._read_character("a term")
         if symbol == "(":
             return self._read_group()
         if symbol == "[":
-            return character_step(self._read_class())
+            return character_fragment(self._read_character_class())
         if symbol == "\\":
             return self._read_escape()
         if symbol in "^$":
-            return anchor_step(symbol)
+            return anchor_fragment(symbol)
         if symbol == ".":
-            return character_step(lambda character: character not in _LINE_ENDS)
+            return character_fragment(lambda character: character not in _LINE_ENDS)
         if symbol in "*+?":
             raise PatternError(f"“{symbol}” at character {self.position} repeats nothing")
-        return character_step(self._make_literal_test(symbol))
+        return character_fragment(self._make_literal_test(symbol))
 
     def _read_group(self) -> Fragment:
-        if not self._consume("?:") and self.source.startswith("?", self.position):
+        if not self._consume_if_next("?:") and self.source.startswith("?", self.position):
             raise PatternError(
                 "look-ahead, look-behind and named groups (“(?…”) are not supported; “(?:…)” and “(…)” are"
             )
@@ -106,7 +106,7 @@ class PatternReader:
             raise PatternError("its groups are nested too deeply")
         fragment = self.read_alternatives()
         self.depth -= 1
-        if not self._consume(")"):
+        if not self._consume_if_next(")"):
             raise PatternError("a “(” is never closed")
         return fragment
 
@@ -115,14 +115,14 @@ class PatternReader:
             bounds = self._read_quantifier()
             if bounds is None:
                 return fragment
-            fragment = repetition(fragment, *bounds)
+            fragment = repetition_fragment(fragment, *bounds)
 
     def _read_quantifier(self) -> tuple[int, int] | None:
         simple = {"*": (0, UNBOUNDED), "+": (1, UNBOUNDED), "?": (0, 1)}
         symbol = self.source[self.position : self.position + 1]
         if symbol in simple and symbol:
             self.position += 1
-            self._consume("?")  # a lazy quantifier matches the same texts
+            self._consume_if_next("?")  # a lazy quantifier matches the same texts
             return simple[symbol]
         end = self.source.find("}", self.position)
         low, comma, high = self.source[self.position + 1 : end].partition(",")
@@ -130,7 +130,7 @@ class PatternReader:
         if not is_count:
             return None  # JavaScript reads such a brace literally
         self.position = end + 1
-        self._consume("?")
+        self._consume_if_next("?")
         least = int(low[:6])
         most = least if not comma else int(high[:6]) if high else UNBOUNDED
         if max(least, most) > MAX_REPEATS or (comma and high and most < least):
@@ -140,12 +140,12 @@ class PatternReader:
     def _read_escape(self) -> Fragment:
         symbol = self._read_character("an escape")
         if symbol in "bB":
-            return anchor_step(symbol)
+            return anchor_fragment(symbol)
         if (symbol.isdigit() and symbol != "0") or symbol == "k":
             raise PatternError(f"back-references (“\\{symbol}”) are not supported")
         if symbol in _CHARACTER_CLASSES:
-            return character_step(_CHARACTER_CLASSES[symbol])
-        return character_step(self._make_literal_test(self._read_escaped_character(symbol)))
+            return character_fragment(_CHARACTER_CLASSES[symbol])
+        return character_fragment(self._make_literal_test(self._read_escaped_character(symbol)))
 
     def _read_escaped_character(self, symbol: str) -> str:
         lengths = {"x": 2, "u": 4}
@@ -160,16 +160,16 @@ class PatternReader:
                 return chr(code)
         return _CONTROL_CHARACTERS.get(symbol, symbol)
 
-    def _read_class(self) -> CharacterTest:
-        is_negated = self._consume("^")
+    def _read_character_class(self) -> CharacterTest:
+        is_negated = self._consume_if_next("^")
         ranges: list[tuple[str, str]] = []
         tests: list[CharacterTest] = []
-        while not self._consume("]"):
-            first = self._read_class_member()
+        while not self._consume_if_next("]"):
+            first = self._read_character_class_member()
             if not isinstance(first, str):
                 tests.append(first)
-            elif not self.source.startswith("-]", self.position) and self._consume("-"):
-                last = self._read_class_member()
+            elif not self.source.startswith("-]", self.position) and self._consume_if_next("-"):
+                last = self._read_character_class_member()
                 if not isinstance(last, str) or last < first:
                     raise PatternError("a range in brackets is out of order")
                 ranges.append((first, last))
@@ -181,7 +181,7 @@ class PatternReader:
         # The text is in capitals here: a class accepts a letter if it accepts either case.
         return lambda c: any(test(c) or test(c.lower()) for test in tests) is not is_negated
 
-    def _read_class_member(self) -> str | CharacterTest:
+    def _read_character_class_member(self) -> str | CharacterTest:
         symbol = self._read_character("brackets")
         if symbol != "\\":
             return symbol
@@ -192,7 +192,7 @@ class PatternReader:
 
     def _make_literal_test(self, expected: str) -> CharacterTest:
         if self.ignores_case:
-            expected = to_upper(expected)
+            expected = to_upper_if_one_character(expected)
         return lambda character: character == expected
 
 

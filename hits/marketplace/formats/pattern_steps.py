@@ -36,28 +36,28 @@ Fragment = Callable[[list[PatternStep]], None]
 CharacterTest = Callable[[str], bool]
 
 
-def append_step(program: list[PatternStep], instruction: PatternStep) -> None:
+def append_step(program: list[PatternStep], step: PatternStep) -> None:
     """Add a step. Raises PatternError when the program is too long."""
     if len(program) >= MAX_STEPS:
         raise PatternError("its repetitions make it too long; use fewer or smaller ones")
-    program.append(instruction)
+    program.append(step)
 
 
-def character_step(test: CharacterTest) -> Fragment:
+def character_fragment(test: CharacterTest) -> Fragment:
     """Return a fragment that matches one character accepted by the test."""
     return lambda program: append_step(
         program, PatternStep(StepKind.CHARACTER, accepts=test, next_steps=(len(program) + 1,))
     )
 
 
-def anchor_step(anchor: str) -> Fragment:
+def anchor_fragment(anchor: str) -> Fragment:
     """Return a fragment that matches an anchor: ``^``, ``$``, ``b`` or ``B``."""
     return lambda program: append_step(
         program, PatternStep(StepKind.CHECK, anchor=anchor, next_steps=(len(program) + 1,))
     )
 
 
-def sequence(fragments: list[Fragment]) -> Fragment:
+def sequence_fragment(fragments: list[Fragment]) -> Fragment:
     """Return a fragment that matches the fragments in sequence."""
 
     def append_fragment(program: list[PatternStep]) -> None:
@@ -67,7 +67,7 @@ def sequence(fragments: list[Fragment]) -> Fragment:
     return append_fragment
 
 
-def alternation(fragments: list[Fragment]) -> Fragment:
+def alternation_fragment(fragments: list[Fragment]) -> Fragment:
     """Return a fragment that matches any of the fragments."""
     if len(fragments) == 1:
         return fragments[0]
@@ -88,7 +88,7 @@ def alternation(fragments: list[Fragment]) -> Fragment:
     return append_fragment
 
 
-def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
+def repetition_fragment(repeated: Fragment, low: int, high: int) -> Fragment:
     """Return a fragment repeated ``low`` to ``high`` times, or without upper limit for UNBOUNDED."""
 
     def append_fragment(program: list[PatternStep]) -> None:
@@ -115,7 +115,7 @@ def repetition(repeated: Fragment, low: int, high: int) -> Fragment:
     return append_fragment
 
 
-def to_upper(character: str) -> str:
+def to_upper_if_one_character(character: str) -> str:
     """Return a character in upper case, if that is one character."""
     capital = character.upper()
     return capital if len(capital) == 1 else character  # "ß" stays one character

@@ -12,7 +12,7 @@ Many patterns over long texts would still add up, so all patterns of a form shar
 from dataclasses import dataclass
 
 from .pattern_reader import PatternReader
-from .pattern_steps import PatternError, PatternStep, StepKind, is_word_character, to_upper
+from .pattern_steps import PatternError, PatternStep, StepKind, is_word_character, to_upper_if_one_character
 
 __all__ = ["BudgetExceeded", "MatchBudget", "Pattern", "PatternError", "compile_pattern"]
 MAX_PATTERN_LENGTH = 500
@@ -36,7 +36,7 @@ class MatchBudget:
         self.guaranteed_length = MAX_WORK // max(steps, 1)
         self.remaining = MAX_WORK
 
-    def budget_for(self, text: str) -> "MatchBudget | None":
+    def budget_unless_short(self, text: str) -> "MatchBudget | None":
         """Return the budget for a text, or None for a short text, which is always matched."""
         return None if len(text) <= self.guaranteed_length else self
 
@@ -64,7 +64,7 @@ class Pattern:
         if self.ignores_case:
             if budget is not None:
                 budget.spend(len(text))
-            text = "".join(to_upper(character) for character in text)
+            text = "".join(to_upper_if_one_character(character) for character in text)
         threads: set[int] = set()
         for index in range(len(text) + 1):
             threads = self._epsilon_closure({0, *threads}, text, index)
@@ -104,7 +104,7 @@ def compile_pattern(source: str, *, ignores_case: bool = False) -> Pattern:
         raise PatternError(f"it has {len(source)} characters; at most {MAX_PATTERN_LENGTH} are allowed")
     reader = PatternReader(source, ignores_case)
     fragment = reader.read_alternatives()
-    if reader.remaining():
+    if reader.unread_text():
         raise PatternError(f"“)” at character {reader.position + 1} closes nothing")
     program: list[PatternStep] = []
     fragment(program)

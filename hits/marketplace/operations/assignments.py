@@ -11,7 +11,7 @@ from hits.marketplace.services import decisions
 
 from .limits import check_length
 from .lookup import find_hit, find_submission
-from .paging import build_page_reply, page_size, read_page_token
+from .paging import build_page_reply, page_size, read_page_key
 from .registry import Call, operation
 from .render import API_STATUS, render_assignment, render_hits
 
@@ -26,7 +26,7 @@ def list_assignments(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     hit = find_hit(call, params["HITId"])
     statuses = params.get("AssignmentStatuses") or list(_STATE_BY_STATUS)
     slots = Assignment.objects.filter(hit=hit, state__in=[_STATE_BY_STATUS[name] for name in statuses])
-    after = read_page_token(call, params, length=2)
+    after = read_page_key(call, params, key_length=2)
     if after is not None:
         slots = slots.filter(_after_key_condition(after))
     rows = list(slots.select_related("hit", "worker").order_by("submitted_at", "pk")[: page_size(params)])

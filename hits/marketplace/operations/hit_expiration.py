@@ -10,7 +10,7 @@ from hits.marketplace.services import events
 from hits.marketplace.services import hits as hit_services
 
 from .limits import check_range
-from .lookup import check_not_disposed, get_hit_status, lock_hit
+from .lookup import check_not_disposed, get_status_and_counts, lock_hit
 from .registry import Call, operation
 
 MIN_INCREMENT = 60
@@ -45,7 +45,7 @@ def delete_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     status of: Reviewing, Reviewable"). It is Amazon's own wording, which requesters' scripts expect.
     """
     hit = lock_hit(call, params["HITId"])
-    status, counts = get_hit_status(call, hit)
+    status, counts = get_status_and_counts(call, hit)
     if status not in _DISPOSABLE or counts.submitted:
         raise ApiError(
             "InvalidHITState",

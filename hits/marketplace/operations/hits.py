@@ -13,7 +13,7 @@ from .lookup import check_not_disposed, claim_token, find_hit_type, lock_hit
 from .questions import resolve_question
 from .registry import Call, operation
 from .render import render_hits
-from .requirements import check_qualification_types_active, read_requirements
+from .requirements import check_qualification_types_active, read_canonical_requirements
 
 YEAR_SECONDS = 31_536_000
 MONTH_SECONDS = 2_592_000
@@ -82,7 +82,7 @@ def _register_hit_type(call: Call, params: dict[str, Any]) -> HITType:
     check_range("AssignmentDurationInSeconds", params["AssignmentDurationInSeconds"], 30, YEAR_SECONDS)
     approval_delay = params.get("AutoApprovalDelayInSeconds", MONTH_SECONDS)
     check_range("AutoApprovalDelayInSeconds", approval_delay, 0, MONTH_SECONDS)
-    requirements = read_requirements(call, params.get("QualificationRequirements", []))
+    requirements = read_canonical_requirements(call, params.get("QualificationRequirements", []))
     check_qualification_types_active(call, requirements)
     return hit_services.register_hit_type(
         requester=call.requester,

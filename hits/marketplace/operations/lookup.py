@@ -88,7 +88,7 @@ def find_submission(call: Call, assignment_id: str, *, lock_hit: bool = False) -
     return slot
 
 
-def get_hit_status(call: Call, hit: HIT) -> tuple[HITStatus, SlotCounts]:
+def get_status_and_counts(call: Call, hit: HIT) -> tuple[HITStatus, SlotCounts]:
     """Return a HIT's current status and its slot counts."""
     counts = count_slots([hit])[hit.pk]
     return hit_status(hit, counts, call.now), counts

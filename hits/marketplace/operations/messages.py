@@ -3,7 +3,7 @@
 from typing import Any
 
 from hits.marketplace.models import Worker
-from hits.marketplace.selectors.messages import find_known_workers
+from hits.marketplace.selectors.messages import find_past_worker_pks
 from hits.marketplace.services import messages
 
 from .limits import check_length, check_range
@@ -27,7 +27,7 @@ def notify_workers(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     check_length("Subject", params["Subject"], 1, MAX_SUBJECT_LENGTH)
     check_length("MessageText", params["MessageText"], 1, MAX_TEXT_LENGTH)
     workers = {worker.worker_id: worker for worker in Worker.objects.filter(worker_id__in=ids)}
-    known = find_known_workers(call.requester, workers.values(), call.now)
+    known = find_past_worker_pks(call.requester, workers.values(), call.now)
     messages.send_messages(
         requester=call.requester,
         workers=[workers[name] for name in ids if name in workers and workers[name].pk in known],

@@ -25,7 +25,7 @@ def page_size(params: dict[str, Any]) -> int:
     return int(params.get("MaxResults", DEFAULT_PAGE_SIZE))
 
 
-def read_page_token(call: Call, params: dict[str, Any], length: int) -> PageKey | None:
+def read_page_key(call: Call, params: dict[str, Any], key_length: int) -> PageKey | None:
     """Return the key after which the page starts, or None for the first page.
 
     A token is valid for one operation and one set of filters. Raises ApiError for any other call.
@@ -38,7 +38,7 @@ def read_page_token(call: Call, params: dict[str, Any], length: int) -> PageKey 
     except (ValueError, TypeError):
         raise validation_error("Invalid NextToken.", "InvalidParameterValue") from None
     are_integers = all(isinstance(part, int) and not isinstance(part, bool) for part in key)
-    if digest != _call_digest(call, params) or len(key) != length or not are_integers:
+    if digest != _call_digest(call, params) or len(key) != key_length or not are_integers:
         raise validation_error("NextToken belongs to another call.", "InvalidParameterValue")
     return key
 
@@ -53,7 +53,7 @@ def list_page_by_pk(
     newest_first: bool = False,
 ) -> dict[str, Any]:
     """Return the reply for the next page of ``rows`` by primary key."""
-    after = read_page_token(call, params, length=1)
+    after = read_page_key(call, params, key_length=1)
     if after is not None:
         rows = rows.filter(pk__lt=after[0]) if newest_first else rows.filter(pk__gt=after[0])
     page = list(rows.order_by("-pk" if newest_first else "pk")[: page_size(params)])

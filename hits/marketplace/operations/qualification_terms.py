@@ -20,7 +20,7 @@ _RETRY, _DURATION = "RetryDelayInSeconds", "TestDurationInSeconds"
 
 def read_terms(call: Call, params: dict[str, Any]) -> QualificationTerms:
     """Return the terms of a new type. Raises ApiError for a test that cannot be shown or scored."""
-    return _apply_params(QualificationTerms(is_decided_by_hand=_is_decided_by_hand(call)), params)
+    return _apply_params(QualificationTerms(is_decided_by_hand=_decides_requests_by_hand(call)), params)
 
 
 def read_changed_terms(
@@ -34,12 +34,12 @@ def read_changed_terms(
         retry_delay_seconds=qualification_type.retry_delay_seconds,
         is_auto_granted=qualification_type.is_auto_granted,
         auto_granted_value=qualification_type.auto_granted_value,
-        is_decided_by_hand=_is_decided_by_hand(call),
+        is_decided_by_hand=_decides_requests_by_hand(call),
     )
     return _apply_params(current, params)
 
 
-def _is_decided_by_hand(call: Call) -> bool:
+def _decides_requests_by_hand(call: Call) -> bool:
     # As on Amazon, workers may request any type. But the platform's own qualifications are granted in rounds and
     # reviews: nobody would read a request for one of them.
     return call.requester.name != PLATFORM_NAME

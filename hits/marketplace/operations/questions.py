@@ -29,7 +29,7 @@ def resolve_question(call: Call, params: dict[str, Any]) -> tuple[str, Question]
     if not xml and not layout_id:
         raise ApiError("MissingParameter", "Either a Question or a HITLayoutId must be provided.")
     try:
-        return _build_from_layout(call, params) if layout_id else (xml, _read_question(xml))
+        return _build_question_from_layout(call, params) if layout_id else (xml, _read_question(xml))
     except xq.QuestionError as error:
         raise validation_error(str(error), error.api_code) from None
 
@@ -48,20 +48,20 @@ def _read_question(xml: str) -> Question:
     return question
 
 
-def _build_from_layout(call: Call, params: dict[str, Any]) -> tuple[str, HostedPage]:
+def _build_question_from_layout(call: Call, params: dict[str, Any]) -> tuple[str, HostedPage]:
     layout_id = params["HITLayoutId"]
     hit_layout = HITLayout.objects.filter(requester=call.requester, layout_id=layout_id).first()
     if hit_layout is None:
         raise ApiError("HITLayoutDoesNotExist", f"HITLayout {layout_id} does not exist.")
     try:
-        html = layout.fill_layout(hit_layout.html, _read_values(params.get("HITLayoutParameters", [])))
+        html = layout.fill_layout(hit_layout.html, _read_layout_values(params.get("HITLayoutParameters", [])))
     except layout.LayoutError as error:
         raise validation_error(str(error), "InvalidParameterValue") from None
-    xml = html_question.build_html_question(html_question.wrap_in_form(html), hit_layout.frame_height)
+    xml = html_question.build_html_question(html_question.add_form_if_missing(html), hit_layout.frame_height)
     return xml, HostedPage(QuestionKind.HTML, hit_layout.frame_height, hit_layout)
 
 
-def _read_values(rows: list[dict[str, str]]) -> dict[str, str]:
+def _read_layout_values(rows: list[dict[str, str]]) -> dict[str, str]:
     values: dict[str, str] = {}
     for row in rows:
         if row["Name"] in values:

@@ -24,7 +24,7 @@ from .registry import Call
 _BUILT_IN = {LOCALE, *COMPUTED, *SYSTEM_HELD}
 
 
-def read_requirements(call: Call, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def read_canonical_requirements(call: Call, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the requirements in canonical form, so that equal ones in any order make one HIT type.
 
     Raises ApiError for a requirement that the API forbids, or for a type that the caller does not own.

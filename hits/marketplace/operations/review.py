@@ -6,7 +6,7 @@ from hits.marketplace.errors import ApiError
 from hits.marketplace.selectors.lifecycle import HITStatus
 from hits.marketplace.services import hits as hit_services
 
-from .lookup import find_hit, get_hit_status
+from .lookup import find_hit, get_status_and_counts
 from .registry import Call, operation
 
 
@@ -15,7 +15,7 @@ def update_review_status(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """Move a HIT from Reviewable to Reviewing, or back with Revert."""
     revert = params.get("Revert", False)
     hit = find_hit(call, params["HITId"])
-    status, _ = get_hit_status(call, hit)
+    status, _ = get_status_and_counts(call, hit)
     required = HITStatus.REVIEWING if revert else HITStatus.REVIEWABLE
     if status != required:
         raise ApiError(

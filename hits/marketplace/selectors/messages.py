@@ -23,7 +23,7 @@ def count_unread(worker: Worker) -> int:
     return Message.objects.filter(worker=worker, read_at=None).count()
 
 
-def find_known_workers(requester: Requester, workers: Collection[Worker], now: datetime) -> set[int]:
+def find_past_worker_pks(requester: Requester, workers: Collection[Worker], now: datetime) -> set[int]:
     """Return the pks of those workers who have worked for the requester.
 
     A worker has worked for a requester who decided a submission of theirs (due auto-approvals count), or who ever

@@ -44,7 +44,7 @@ class TypeAvailability:
     opens_at: datetime | None = None  # the end of the retry delay
 
     @property
-    def has_timed_out(self) -> bool:
+    def has_test_timed_out(self) -> bool:
         """True if the latest test was not submitted in time."""
         unfinished = self.request is not None and self.request.submitted_at is None
         return unfinished and self.availability is not Availability.TAKING

@@ -110,17 +110,17 @@ def list_months(worker: Worker) -> list[MonthSummary]:
     ]
 
 
-def list_worker_rows(worker: Worker, date_range: DateRange) -> tuple[int, Iterator[WorkerStatementRow]]:
+def worker_owed_and_rows(worker: Worker, date_range: DateRange) -> tuple[int, Iterator[WorkerStatementRow]]:
     """Return the amount owed before the range, and the rows in it, oldest first."""
     rows = _worker_entries(worker)
     earlier = rows.filter(created_at__lt=date_range.starts_at) if date_range.starts_at else rows.none()
     opening = int(earlier.aggregate(sum=Sum("worker_cents", default=0))["sum"])
     inside = rows.filter(date_range.condition).order_by("created_at", "pk")
     related = inside.select_related("hit__hit_type", "assignment", "bonus", "payout")
-    return opening, _add_running_balance(related, opening)
+    return opening, _worker_balance_rows(related, opening)
 
 
-def _add_running_balance(rows: QuerySet[LedgerEntry], owed: int) -> Iterator[WorkerStatementRow]:
+def _worker_balance_rows(rows: QuerySet[LedgerEntry], owed: int) -> Iterator[WorkerStatementRow]:
     for entry in rows.iterator(chunk_size=CHUNK_SIZE):
         owed += entry.worker_cents
         yield WorkerStatementRow(entry, owed)
@@ -153,7 +153,7 @@ def total_owed_cents() -> int:
     return int(LedgerEntry.objects.aggregate(sum=Sum("worker_cents", default=0))["sum"])
 
 
-def list_requester_rows(
+def requester_balances_and_rows(
     requester: Requester, date_range: DateRange
 ) -> tuple[tuple[int, int], Iterator[RequesterStatementRow]]:
     """Return the available and held balances before the range, and the rows in it, oldest first."""
@@ -162,10 +162,10 @@ def list_requester_rows(
     sums = earlier.aggregate(available=Sum("available_cents", default=0), held=Sum("held_cents", default=0))
     opening = (int(sums["available"]), int(sums["held"]))
     inside = rows.filter(date_range.condition).order_by("created_at", "pk")
-    return opening, _add_running_balances(inside.select_related("hit", "assignment", "worker"), *opening)
+    return opening, _requester_balance_rows(inside.select_related("hit", "assignment", "worker"), *opening)
 
 
-def _add_running_balances(
+def _requester_balance_rows(
     rows: QuerySet[LedgerEntry], available: int, held: int
 ) -> Iterator[RequesterStatementRow]:
     for entry in rows.iterator(chunk_size=CHUNK_SIZE):
@@ -176,19 +176,19 @@ def _add_running_balances(
 
 def list_requester_entries(requester: Requester, date_range: DateRange) -> QuerySet[LedgerEntry]:
     """Return a requester's entries in the range, newest first, with ``available_after`` and ``held_after``."""
-    (available, held), _ = list_requester_rows(requester, date_range)
+    (available, held), _ = requester_balances_and_rows(requester, date_range)
     return (
         LedgerEntry.objects.filter(date_range.condition, requester=requester)
         .select_related("hit__hit_type", "assignment", "worker")
         .annotate(
-            available_after=_running_balance("available_cents", available),
-            held_after=_running_balance("held_cents", held),
+            available_after=_running_balance_expression("available_cents", available),
+            held_after=_running_balance_expression("held_cents", held),
         )
         .order_by("-created_at", "-pk")
     )
 
 
-def _running_balance(column: str, opening: int) -> ExpressionWrapper:
+def _running_balance_expression(column: str, opening: int) -> ExpressionWrapper:
     running = Window(Sum(column), order_by=[F("created_at").asc(), F("pk").asc()])
     return ExpressionWrapper(running + Value(opening), output_field=BigIntegerField())
 

@@ -69,7 +69,7 @@ def list_open_and_closed_groups(worker: Worker, now: datetime) -> tuple[list[Wor
         HITType.objects.filter(pk__in=tasks_left).select_related("requester").order_by("-reward_cents", "pk")
     )
     closed = find_closures(load_worker_profile(worker, now), types)
-    medians = median_seconds(types)
+    medians = median_seconds_by_type(types)
     groups = [WorkGroup(row, tasks_left[row.pk], medians.get(row.pk), closed.get(row.pk)) for row in types]
     return (
         [group for group in groups if group.closure is None],
@@ -81,7 +81,7 @@ def get_group(worker: Worker, hit_type: HITType, now: datetime) -> WorkGroup:
     """Return one group, even if it has no tasks left or is closed to the worker."""
     tasks_left = find_open_hits(worker, now).filter(hit_type=hit_type).count()
     closure = find_closures(load_worker_profile(worker, now), [hit_type]).get(hit_type.pk)
-    return WorkGroup(hit_type, tasks_left, median_seconds([hit_type]).get(hit_type.pk), closure)
+    return WorkGroup(hit_type, tasks_left, median_seconds_by_type([hit_type]).get(hit_type.pk), closure)
 
 
 def find_preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | None:
@@ -89,7 +89,7 @@ def find_preview_hit(worker: Worker, hit_type: HITType, now: datetime) -> HIT | 
     return find_open_hits(worker, now).filter(hit_type=hit_type).order_by("pk").first()
 
 
-def median_seconds(hit_types: Iterable[HITType]) -> dict[int, int]:
+def median_seconds_by_type(hit_types: Iterable[HITType]) -> dict[int, int]:
     """Return by pk the median seconds from accept to submit of each type's latest 25 submissions (at least 3).
 
     Results are cached for a minute, even for types without a median.

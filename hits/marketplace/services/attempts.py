@@ -58,7 +58,7 @@ def attempt_secret(attempt: Attempt) -> str:
     return hmac.new(settings.MTURK_KEYS_SECRET.encode(), message, hashlib.sha256).hexdigest()
 
 
-def accept_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> Assignment:
+def accept_or_resume_from_group(*, worker: Worker, hit_type: HITType, now: datetime) -> Assignment:
     """Accept a free task of a group, or return the task that this worker already has open there.
 
     Raises CountryRequired before a country is declared, and ActionRefused if the group is closed to this worker or
@@ -94,7 +94,7 @@ def return_task(*, worker: Worker, assignment_id: str, now: datetime) -> Assignm
     )
     if slot is None or slot.deadline is None:
         raise ActionRefused("This task is not open, so there is nothing to return.")
-    lifecycle.end_attempt(slot_pk=slot.pk, outcome=Outcome.RETURNED, at=now, deadline=slot.deadline)
+    lifecycle.end_attempt_if_open(slot_pk=slot.pk, outcome=Outcome.RETURNED, at=now, deadline=slot.deadline)
     return slot
 
 
@@ -127,7 +127,7 @@ def submit_form(
     attempt = _find_own_attempt(worker, assignment_id)
     if attempt.assignment.hit.question_kind != QuestionKind.FORM:
         raise ActionRefused(NOT_PENDING)
-    return _submit(attempt, lambda: _check_answer_size(build_form_answer(answers)), now)
+    return _submit(attempt, lambda: _answer_within_limit(build_form_answer(answers)), now)
 
 
 def _find_own_attempt(worker: Worker, assignment_id: str) -> Attempt:
@@ -179,9 +179,9 @@ def _claim_first_free_slot(worker: Worker, slots: QuerySet[Assignment], now: dat
             slot = _find_free_slot(worker, candidates.exclude(hit__in=skipped), now)
             if slot is None:
                 break
-            reasons, closes_group = _check_requester_rules(worker, slot)
+            reasons, closes_group = _apply_requester_rules(worker, slot)
             if not reasons:
-                if _claim_slot(slot, worker, now):
+                if _claim_slot_if_open(slot, worker, now):
                     return slot
                 break
             if closes_group:
@@ -191,7 +191,7 @@ def _claim_first_free_slot(worker: Worker, slots: QuerySet[Assignment], now: dat
     raise ActionRefused(" ".join(first_reasons) or "No task of this kind is left for you right now.")
 
 
-def _check_requester_rules(worker: Worker, slot: Assignment) -> tuple[list[str], bool]:
+def _apply_requester_rules(worker: Worker, slot: Assignment) -> tuple[list[str], bool]:
     """Apply the requester's own rules in the accepting transaction, so that concurrent accepts see each other."""
     own_slots = Assignment.objects.filter(worker=worker, state__in=[SlotState.PENDING, SlotState.SUBMITTED])
     taken_hit_ids = list(own_slots.values_list("hit__hit_id", flat=True))
@@ -219,7 +219,7 @@ def _find_free_slot(worker: Worker, slots: QuerySet[Assignment], now: datetime) 
     )
 
 
-def _claim_slot(slot: Assignment, worker: Worker, now: datetime) -> bool:
+def _claim_slot_if_open(slot: Assignment, worker: Worker, now: datetime) -> bool:
     deadline = now + timedelta(seconds=slot.hit.hit_type.assignment_seconds)
     changes = {"state": SlotState.PENDING, "worker": worker, "accepted_at": now, "deadline": deadline}
     if not Assignment.objects.filter(pk=slot.pk, state=SlotState.OPEN).update(**changes):
@@ -227,7 +227,7 @@ def _claim_slot(slot: Assignment, worker: Worker, now: datetime) -> bool:
     for name, value in changes.items():
         setattr(slot, name, value)
     _create_attempt(slot, worker, now, deadline)
-    events.queue_event_notifications(EventType.ASSIGNMENT_ACCEPTED, hit=slot.hit, at=now, assignment=slot)
+    events.queue_event_if_subscribed(EventType.ASSIGNMENT_ACCEPTED, hit=slot.hit, at=now, assignment=slot)
     return True
 
 
@@ -261,7 +261,7 @@ def _submit(attempt: Attempt, read_answer: Callable[[], str], now: datetime) -> 
         slot.refresh_from_db()
         return SubmissionReceipt(assignment=slot, is_repeated=True)
     Attempt.objects.filter(pk=attempt.pk).update(outcome=Outcome.SUBMITTED, ended_at=now)
-    events.queue_event_notifications(EventType.ASSIGNMENT_SUBMITTED, hit=slot.hit, at=now, assignment=slot)
+    events.queue_event_if_subscribed(EventType.ASSIGNMENT_SUBMITTED, hit=slot.hit, at=now, assignment=slot)
     slot.refresh_from_db()
     return SubmissionReceipt(assignment=slot, is_repeated=False)
 
@@ -270,12 +270,12 @@ def _build_fields_answer(attempt: Attempt, fields: list[tuple[str, str]]) -> str
     if attempt.assignment.hit.question_kind == QuestionKind.FORM:
         raise ActionRefused(FORM_ONLY)  # the form's checks must not be bypassed
     try:
-        return _check_answer_size(build_answer(fields))
+        return _answer_within_limit(build_answer(fields))
     except AnswerError as error:
         raise ActionRefused(f"There was a problem submitting your results: {error}") from None
 
 
-def _check_answer_size(answer: str) -> str:
+def _answer_within_limit(answer: str) -> str:
     if len(answer.encode()) > MAX_ANSWER_BYTES:
         raise ActionRefused(ANSWER_TOO_LONG)
     return answer

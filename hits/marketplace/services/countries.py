@@ -27,7 +27,7 @@ def declare_country(*, worker: Worker, country: str, now: datetime, subdivision:
     locked_worker = Worker.objects.select_for_update().get(pk=worker.pk)
     if locked_worker.country == country and state in {"", locked_worker.subdivision}:
         return False
-    changeable_at = next_change_at(locked_worker)
+    changeable_at = next_country_change_at(locked_worker)
     only_adds_state = locked_worker.country == country and not locked_worker.subdivision
     if changeable_at is not None and now < changeable_at and not only_adds_state:
         place = place_name_or_code(join_place(locked_worker.country, locked_worker.subdivision))
@@ -41,6 +41,6 @@ def declare_country(*, worker: Worker, country: str, now: datetime, subdivision:
     return True
 
 
-def next_change_at(worker: Worker) -> datetime | None:
+def next_country_change_at(worker: Worker) -> datetime | None:
     """Return when the declared country may next be changed; None before the first declaration."""
     return worker.country_declared_at and worker.country_declared_at + CHANGE_INTERVAL

@@ -9,7 +9,7 @@ from hits.marketplace.models import Assignment, BonusPayment, SlotState
 
 from . import events, ledger, lifecycle
 from .events import EventType
-from .hits import current_fees, lock_hit_row
+from .hits import current_fee_schedule, lock_hit_row
 
 OVERRIDE_WINDOW = timedelta(days=30)
 BONUS_WINDOW = timedelta(days=183)  # six months
@@ -29,7 +29,7 @@ def approve_assignment(
     """Approve and pay a submission once. Raises WrongState, ledger.InsufficientFunds (overrides only)."""
     if slot.state == SlotState.REJECTED and override_rejection:
         _reopen_rejected(slot, now)
-    if not lifecycle.approve_slot(slot=slot, at=now, feedback=feedback):
+    if not lifecycle.approve_slot_if_submitted(slot=slot, at=now, feedback=feedback):
         raise WrongState
 
 
@@ -42,7 +42,7 @@ def reject_assignment(*, slot: Assignment, now: datetime, feedback: str) -> None
     if not claimed:
         raise WrongState
     ledger.release(hit=slot.hit, cents=slot.hit.slot_cents, at=now, assignment=slot)
-    events.queue_event_notifications(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
+    events.queue_event_if_subscribed(EventType.ASSIGNMENT_REJECTED, hit=slot.hit, at=now, assignment=slot)
 
 
 @transaction.atomic
@@ -64,7 +64,7 @@ def send_bonus(*, slot: Assignment, cents: int, reason: str, now: datetime) -> B
         assignment=slot,
         worker=slot.worker,
         amount_cents=cents,
-        fee_cents=current_fees().bonus_fee_cents(cents),
+        fee_cents=current_fee_schedule().bonus_fee_cents(cents),
         reason=reason,
         granted_at=now,
     )

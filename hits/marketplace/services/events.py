@@ -59,7 +59,7 @@ _MAY_MAKE_REVIEWABLE = frozenset(
 _EXPIRY_EVENTS = frozenset({EventType.HIT_EXPIRED, EventType.HIT_REVIEWABLE})
 
 
-def queue_event_notifications(
+def queue_event_if_subscribed(
     kind: EventType, *, hit: HIT, at: datetime, assignment: Assignment | None = None
 ) -> None:
     """Queue a notification if the HIT type's setting includes this event. Needs a transaction.
@@ -72,7 +72,7 @@ def queue_event_notifications(
     if kind in setting.events:
         _queue_event(setting, kind, hit, at, assignment)
     if kind in _MAY_MAKE_REVIEWABLE and EventType.HIT_REVIEWABLE in setting.events:
-        _record_reviewable_hit(setting, hit, at)
+        _record_if_newly_reviewable(setting, hit, at)
 
 
 def record_extension(*, hit: HIT, at: datetime) -> None:
@@ -80,7 +80,7 @@ def record_extension(*, hit: HIT, at: datetime) -> None:
     HIT.objects.filter(Q(expired_recorded=True) | Q(reviewable_recorded=True), pk=hit.pk).update(
         expired_recorded=False, reviewable_recorded=False
     )
-    queue_event_notifications(EventType.HIT_EXTENDED, hit=hit, at=at)
+    queue_event_if_subscribed(EventType.HIT_EXTENDED, hit=hit, at=at)
 
 
 def record_expiries(*, now: datetime, hit_type_pk: int | None = None, limit: int = 10_000) -> int:
@@ -91,7 +91,7 @@ def record_expiries(*, now: datetime, hit_type_pk: int | None = None, limit: int
         if not due:
             break
         for hit in due:
-            _record_expired_hit(hit)
+            _record_expiry_if_unrecorded(hit)
         recorded += len(due)
     return recorded
 
@@ -102,7 +102,7 @@ def record_expired_before_disposal(*, hit: HIT, now: datetime) -> None:
     No call may have read the HIT between its expiry and its disposal. Needs a transaction.
     """
     if hit.expires_at <= now:
-        _record_expired_hit(hit)
+        _record_expiry_if_unrecorded(hit)
 
 
 def skip_past_expiries(*, hit_type_pk: int, now: datetime) -> None:
@@ -138,7 +138,7 @@ def queue_notification(
     )
 
 
-def customer_id(requester: Requester) -> str:
+def notification_customer_id(requester: Requester) -> str:
     """Return the id that stands for the requester in notifications: it looks like Amazon's, and is no access key."""
     digest = hmac.new(
         settings.MTURK_KEYS_SECRET.encode(), f"customer:{requester.pk}".encode(), hashlib.sha256
@@ -161,12 +161,12 @@ def _find_unrecorded_expiries(now: datetime, hit_type_pk: int | None) -> Any:
 
 
 @transaction.atomic
-def _record_expired_hit(hit: HIT) -> None:
+def _record_expiry_if_unrecorded(hit: HIT) -> None:
     if HIT.objects.filter(pk=hit.pk, expired_recorded=False).update(expired_recorded=True):
-        queue_event_notifications(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
+        queue_event_if_subscribed(EventType.HIT_EXPIRED, hit=hit, at=hit.expires_at)
 
 
-def _record_reviewable_hit(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
+def _record_if_newly_reviewable(setting: NotificationSetting, hit: HIT, at: datetime) -> None:
     # Locked (PostgreSQL), so that two concurrent submissions of the last two slots see each other.
     locked_hit = HIT.objects.select_for_update(no_key=True).get(pk=hit.pk)
     if hit_status(locked_hit, count_slots([locked_hit])[locked_hit.pk], at) is not HITStatus.REVIEWABLE:
@@ -202,6 +202,6 @@ def _build_document(
     return {
         "EventDocVersion": DOCUMENT_VERSION,
         "EventDocId": str(uuid.uuid4()),
-        "CustomerId": customer_id(requester),
+        "CustomerId": notification_customer_id(requester),
         "Events": [event],
     }

@@ -72,7 +72,7 @@ class HITParams:
     annotation: str | None
 
 
-def current_fees() -> FeeSchedule:
+def current_fee_schedule() -> FeeSchedule:
     """Return the fee schedule that settings name."""
     return fee_schedule(settings.MARKETPLACE_FEE_SCHEDULE)
 
@@ -94,7 +94,7 @@ def create_hit(*, hit_type: HITType, params: HITParams, now: datetime) -> HIT:
         hit_type=hit_type,
         question=params.question_xml,
         frame_height=params.question.frame_height,
-        **_page_fields(params.question),
+        **_question_fields(params.question),
         annotation=params.annotation,
         max_assignments=params.max_assignments,
         reward_cents=hit_type.reward_cents,
@@ -104,11 +104,11 @@ def create_hit(*, hit_type: HITType, params: HITParams, now: datetime) -> HIT:
     )
     ledger.hold(hit=hit, cents=hit.slot_cents * params.max_assignments, at=now)
     Assignment.objects.bulk_create(Assignment(hit=hit) for _ in range(params.max_assignments))
-    events.queue_event_notifications(EventType.HIT_CREATED, hit=hit, at=now)
+    events.queue_event_if_subscribed(EventType.HIT_CREATED, hit=hit, at=now)
     return hit
 
 
-def _page_fields(page: ExternalQuestion | HostedPage) -> dict[str, Any]:
+def _question_fields(page: ExternalQuestion | HostedPage) -> dict[str, Any]:
     if isinstance(page, HostedPage):
         return {"question_kind": page.kind, "layout": page.layout}
     return {"question_kind": QuestionKind.EXTERNAL, "question_url": page.url}
@@ -160,7 +160,7 @@ def slot_fee_cents(hit_type: HITType, max_assignments: int) -> int:
         row["QualificationTypeId"] in MASTERS_IDS and row["Comparator"] != Comparator.DOES_NOT_EXIST
         for row in hit_type.qualification_requirements
     )
-    return current_fees().fee_cents(hit_type.reward_cents, max_assignments, masters=requires_masters)
+    return current_fee_schedule().fee_cents(hit_type.reward_cents, max_assignments, masters=requires_masters)
 
 
 @transaction.atomic
@@ -191,7 +191,7 @@ def dispose_hit(*, hit: HIT, now: datetime) -> None:
         return
     open_count = Assignment.objects.filter(hit=hit, state=SlotState.OPEN).count()
     ledger.release(hit=hit, cents=hit.slot_cents * open_count, at=now)
-    events.queue_event_notifications(EventType.HIT_DISPOSED, hit=hit, at=now)
+    events.queue_event_if_subscribed(EventType.HIT_DISPOSED, hit=hit, at=now)
 
 
 def dispose_stale_hits(*, now: datetime, limit: int = DISPOSE_BATCH_SIZE) -> int:

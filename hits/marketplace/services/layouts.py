@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 
 from hits.domain.mturk_formats.external_question import QuestionError
 from hits.marketplace.errors import ActionRefused
-from hits.marketplace.formats.html_question import build_html_question, wrap_in_form
+from hits.marketplace.formats.html_question import add_form_if_missing, build_html_question
 from hits.marketplace.models import HITLayout, Requester
 
 MAX_NAME_LENGTH = 120
@@ -21,7 +21,7 @@ def create_layout(
     if not clean_name or len(clean_name) > MAX_NAME_LENGTH or not clean_name.isprintable():
         raise ActionRefused(f"A layout's name has 1 to {MAX_NAME_LENGTH} printable characters.")
     try:
-        build_html_question(wrap_in_form(html), frame_height)
+        build_html_question(add_form_if_missing(html), frame_height)
     except QuestionError as error:
         raise ActionRefused(f"The page cannot be shown: {error}") from None
     try:

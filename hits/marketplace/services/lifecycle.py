@@ -71,7 +71,7 @@ def _abandon_overdue_slots(where: Q, now: datetime) -> int:
         return 0
     with transaction.atomic():
         return sum(
-            end_attempt(slot_pk=pk, outcome=Outcome.ABANDONED, at=deadline, deadline=deadline)
+            end_attempt_if_open(slot_pk=pk, outcome=Outcome.ABANDONED, at=deadline, deadline=deadline)
             for pk, deadline in due
             if deadline is not None
         )
@@ -86,10 +86,10 @@ def _approve_due_slots(where: Q, now: datetime) -> int:
     if not due:
         return 0
     with transaction.atomic():
-        return sum(approve_slot(slot=slot, at=slot.auto_approval_at or now) for slot in due)
+        return sum(approve_slot_if_submitted(slot=slot, at=slot.auto_approval_at or now) for slot in due)
 
 
-def end_attempt(*, slot_pk: int, outcome: Outcome, at: datetime, deadline: datetime) -> int:
+def end_attempt_if_open(*, slot_pk: int, outcome: Outcome, at: datetime, deadline: datetime) -> int:
     """Offer a pending slot again and close its current attempt; return 0 if another call was faster.
 
     ``deadline`` identifies the attempt: a slot taken again has another one. The caller holds a transaction.
@@ -102,11 +102,11 @@ def end_attempt(*, slot_pk: int, outcome: Outcome, at: datetime, deadline: datet
             outcome=outcome, ended_at=at
         )
         slot = Assignment.objects.select_related("hit__hit_type", "hit__requester").get(pk=slot_pk)
-        events.queue_event_notifications(_END_EVENTS[outcome], hit=slot.hit, at=at, assignment=slot)
+        events.queue_event_if_subscribed(_END_EVENTS[outcome], hit=slot.hit, at=at, assignment=slot)
     return claimed
 
 
-def approve_slot(*, slot: Assignment, at: datetime, feedback: str | None = None) -> int:
+def approve_slot_if_submitted(*, slot: Assignment, at: datetime, feedback: str | None = None) -> int:
     """Approve and pay a submitted slot; return 0 if it was decided meanwhile. Needs a transaction."""
     changes = {"state": SlotState.APPROVED, "approved_at": at}
     if feedback is not None:
@@ -114,5 +114,5 @@ def approve_slot(*, slot: Assignment, at: datetime, feedback: str | None = None)
     claimed = Assignment.objects.filter(pk=slot.pk, state=SlotState.SUBMITTED).update(**changes)
     if claimed:
         ledger.pay_reward(assignment=slot, at=at)
-        events.queue_event_notifications(EventType.ASSIGNMENT_APPROVED, hit=slot.hit, at=at, assignment=slot)
+        events.queue_event_if_subscribed(EventType.ASSIGNMENT_APPROVED, hit=slot.hit, at=at, assignment=slot)
     return claimed

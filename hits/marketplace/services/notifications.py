@@ -99,10 +99,10 @@ def deliver_due_notifications(*, now: datetime, pass_seconds: float = PASS_SECON
         row = _find_next_due(now)
         if row is None:
             break
-        if not _claim(row, now):
+        if not _claim_if_unchanged(row, now):
             continue  # another process claimed it
         crash_point("marketplace.deliver.after_claim")
-        error = _send(row)
+        error = _send_and_return_error(row)
         crash_point("marketplace.deliver.after_send")
         if error:
             _postpone_destination(row, error, now)
@@ -124,7 +124,7 @@ def _find_next_due(now: datetime) -> Notification | None:
     return waiting.order_by("next_attempt_at", "pk").first()
 
 
-def _claim(row: Notification, now: datetime) -> int:
+def _claim_if_unchanged(row: Notification, now: datetime) -> int:
     """Claim a row by postponing its next attempt before sending; return 0 if another process was faster."""
     unchanged = Notification.objects.filter(
         pk=row.pk, state=NotificationState.QUEUED, attempts=row.attempts, next_attempt_at=row.next_attempt_at
@@ -137,7 +137,7 @@ def _retry_delay(attempts: int) -> timedelta:
     return min(MIN_RETRY_DELAY * 2 ** min(attempts, 10), MAX_RETRY_DELAY)
 
 
-def _send(row: Notification) -> str:
+def _send_and_return_error(row: Notification) -> str:
     """Send one row; return the error, or an empty string."""
     with transaction.atomic(durable=True):
         pass  # raises inside an open transaction, whose rollback could not undo a sent message

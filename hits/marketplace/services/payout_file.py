@@ -9,7 +9,7 @@ from hits.domain.money.usd import parse_typed_usd
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Worker
 
-from .payouts import PayoutFieldError, PayoutRowError, Transfer, validate_transfer
+from .payouts import PayoutFieldError, PayoutRowError, Transfer, clean_transfer
 
 COLUMNS = ("worker_id", "amount", "date", "means", "reference")
 MAX_BYTES = 1_000_000
@@ -76,7 +76,7 @@ def read_payout_rows(text: str) -> list[PayoutRow]:
     return _parse_rows(header, data_rows)
 
 
-def locate_error(rows: list[PayoutRow], problem: PayoutRowError) -> PayoutFileError:
+def to_file_error(rows: list[PayoutRow], problem: PayoutRowError) -> PayoutFileError:
     """Return the service's error with the line and field of the file."""
     return PayoutFileError([f"Line {rows[problem.number - 1].line}, {problem.field}: {problem}"])
 
@@ -103,7 +103,7 @@ def _parse_transfer(cells: dict[str, str], workers: dict[str, Worker]) -> Transf
     worker = workers.get(cells["worker_id"].strip())
     if worker is None:
         raise PayoutFieldError("worker_id", "There is no such worker.")
-    return validate_transfer(
+    return clean_transfer(
         Transfer(
             worker=worker,
             cents=parse_amount(cells["amount"]),

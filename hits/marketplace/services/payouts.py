@@ -54,25 +54,25 @@ def today() -> date:
     return Clock.now().astimezone(ZoneInfo(settings.TIME_ZONE)).date()
 
 
-def validate_transfer(transfer: Transfer) -> Transfer:
+def clean_transfer(transfer: Transfer) -> Transfer:
     """Return the transfer with normalized white space, or raise PayoutFieldError for an invalid field."""
     return Transfer(
         worker=transfer.worker,
-        cents=validate_cents(transfer.cents),
-        paid_on=validate_day(transfer.paid_on),
-        means=validate_payment_means(transfer.means),
-        reference=validate_reference(transfer.reference),
+        cents=clean_cents(transfer.cents),
+        paid_on=clean_day(transfer.paid_on),
+        means=clean_payment_means(transfer.means),
+        reference=clean_reference(transfer.reference),
     )
 
 
-def validate_cents(cents: int) -> int:
+def clean_cents(cents: int) -> int:
     """Return the cents of a payout, or raise PayoutFieldError for an invalid amount."""
     if not 1 <= cents <= MAX_CENTS:
         raise PayoutFieldError("amount", f"Enter 0.01 to {format_dollars(MAX_CENTS).removeprefix('$')}.")
     return cents
 
 
-def validate_day(paid_on: date) -> date:
+def clean_day(paid_on: date) -> date:
     """Return the day of a payout, or raise PayoutFieldError for a future or very old one."""
     if paid_on > today():
         raise PayoutFieldError("date", f"{paid_on} is in the future; record a payout after it was made.")
@@ -81,12 +81,12 @@ def validate_day(paid_on: date) -> date:
     return paid_on
 
 
-def validate_payment_means(typed: str) -> str:
+def clean_payment_means(typed: str) -> str:
     """Return the payment method with single spaces, or raise PayoutFieldError."""
     return _clean_text("means", typed, MAX_MEANS_LENGTH)
 
 
-def validate_reference(typed: str) -> str:
+def clean_reference(typed: str) -> str:
     """Return the payment reference with single spaces, or raise PayoutFieldError."""
     return _clean_text("reference", typed, MAX_REFERENCE_LENGTH)
 
@@ -103,7 +103,7 @@ def record_payout(*, transfer: Transfer, idempotency_key: str, by: AbstractBaseU
     Raises:
         PayoutFieldError: a field is invalid, the amount exceeds the amount owed, or the payout is recorded already.
     """
-    validated = validate_transfer(transfer)
+    validated = clean_transfer(transfer)
     # The worker's row is locked first: a second press waits here and then finds the first payout.
     Worker.objects.select_for_update().get(pk=validated.worker.pk)
     existing = Payout.objects.filter(idempotency_key=idempotency_key[:MAX_IDEMPOTENCY_KEY_LENGTH]).first()
@@ -131,7 +131,7 @@ def record_payouts(
     recorded = []
     for number, transfer in enumerate(transfers, start=1):
         try:
-            recorded.append(_post_payout(validate_transfer(transfer), f"{idempotency_key}:{number}", now, by))
+            recorded.append(_post_payout(clean_transfer(transfer), f"{idempotency_key}:{number}", now, by))
         except PayoutFieldError as problem:
             raise PayoutRowError(number, problem) from None
     return recorded

@@ -38,7 +38,7 @@ def request_qualification(
         return current.request
     if current.availability is not Availability.OPEN:
         raise ActionRefused(NOT_REQUESTABLE)
-    _expire_test(locked_worker, requestable_type)
+    _close_expired_test(locked_worker, requestable_type)
     request = QualificationRequest(qualification_type=requestable_type, worker=locked_worker, started_at=now)
     if requestable_type.test:
         request.state, request.test = RequestState.TAKING, requestable_type.test
@@ -113,7 +113,7 @@ def _has_current_test(request: QualificationRequest) -> bool:
     return request.test == request.qualification_type.test
 
 
-def _expire_test(worker: Worker, qualification_type: QualificationType) -> None:
+def _close_expired_test(worker: Worker, qualification_type: QualificationType) -> None:
     """Close an expired test, so that another request can be open."""
     QualificationRequest.objects.filter(
         worker=worker, qualification_type=qualification_type, state=RequestState.TAKING

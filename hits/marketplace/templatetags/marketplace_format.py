@@ -37,7 +37,7 @@ def amount(cents: int | None) -> str:
 
 
 @register.filter
-def negated(cents: int | None) -> int:
+def negate(cents: int | None) -> int:
     """``-110 -> 110``: a payout is stored as a negative change of the amount owed and shown as a positive sum."""
     return -(cents or 0)
 

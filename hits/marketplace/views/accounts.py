@@ -36,19 +36,19 @@ def deposit(request: HttpRequest, requester_pk: int) -> HttpResponse:
         cents = parse_usd(typed)
         services.deposit(requester=requester, cents=cents, note=note)
     except (ValueError, ActionRefused) as error:
-        failed = {"requester_pk": requester.pk, "message": str(error), "amount": typed, "note": note}
-        return _render_page(request, failed=failed, status=400)
+        failed_deposit = {"requester_pk": requester.pk, "message": str(error), "amount": typed, "note": note}
+        return _render_page(request, failed_deposit=failed_deposit, status=400)
     messages.success(request, f"{format_dollars(cents)} deposited for {requester.name}.")
     return redirect("marketplace:accounts")
 
 
 def _render_page(
-    request: HttpRequest, *, failed: dict[str, object] | None = None, status: int = 200
+    request: HttpRequest, *, failed_deposit: dict[str, object] | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
         "accounts": selectors.list_accounts(),
         "entries": selectors.list_latest_entries(),
         "unbalanced": selectors.find_unbalanced_requesters(),
-        "failed": failed,
+        "failed": failed_deposit,
     }
     return render(request, "marketplace/requesters/accounts.html", context, status=status)

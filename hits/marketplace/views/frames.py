@@ -9,10 +9,10 @@ from hits.marketplace.models import HIT, Attempt, QuestionKind, Worker
 from hits.marketplace.selectors.questions import create_preview_token, create_task_token
 from hits.marketplace.services import attempts
 
-from .language import add_chosen_language
+from .language import add_language_if_chosen
 
 
-def submit_url(attempt: Attempt | None) -> str:
+def turk_submit_to_url(attempt: Attempt | None) -> str:
     """Return turkSubmitTo: the attempt's own URL; for a preview the site itself, which accepts no submission."""
     if attempt is None:
         return settings.PUBLIC_URL
@@ -23,27 +23,27 @@ def task_frame_url(request: HttpRequest, attempt: Attempt, worker: Worker) -> st
     """Return the URL of an open task, with MTurk's four parameters."""
     slot = attempt.assignment
     return frame_url(
-        _page_url(request, slot.hit, attempt),
+        _question_page_url(request, slot.hit, attempt),
         assignment_id=slot.assignment_id,
         hit_id=slot.hit.hit_id,
         worker_id=worker.worker_id,
-        submit_to=submit_url(attempt),
+        submit_to=turk_submit_to_url(attempt),
     )
 
 
 def preview_frame_url(request: HttpRequest, hit: HIT, worker: Worker) -> str:
     """Return the URL of a preview; the caller has checked that the worker may see it."""
     return frame_url(
-        _page_url(request, hit, None),
+        _question_page_url(request, hit, None),
         assignment_id=NO_ASSIGNMENT,
         hit_id=hit.hit_id,
         worker_id=worker.worker_id,
-        submit_to=submit_url(None),
+        submit_to=turk_submit_to_url(None),
     )
 
 
-def _page_url(request: HttpRequest, hit: HIT, attempt: Attempt | None) -> str:
+def _question_page_url(request: HttpRequest, hit: HIT, attempt: Attempt | None) -> str:
     if hit.question_kind == QuestionKind.EXTERNAL:
-        return add_chosen_language(request, hit.question_url)
+        return add_language_if_chosen(request, hit.question_url)
     token = create_task_token(attempt) if attempt else create_preview_token(hit)
     return settings.HIT_ORIGIN + reverse("marketplace:question", args=[token])

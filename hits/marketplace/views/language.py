@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.utils.translation import get_language
 
 
-def add_chosen_language(request: HttpRequest, question_url: str) -> str:
+def add_language_if_chosen(request: HttpRequest, question_url: str) -> str:
     """Return the URL of a HIT page with the language chosen on the worker site, ``lang=de``.
 
     Only for pages of the platform's own origin, and only if the worker chose a language: otherwise the browser's

@@ -70,7 +70,7 @@ class PayoutForm(_PayoutFormBase):
     def clean_amount(self) -> int:
         """Return the cents; at most the amount owed."""
         with _as_validation_error():
-            cents = payouts.validate_cents(payout_file.parse_amount(self.cleaned_data["amount"]))
+            cents = payouts.clean_cents(payout_file.parse_amount(self.cleaned_data["amount"]))
         if cents > self.owed_cents:
             raise forms.ValidationError(f"{format_bare_usd(self.owed_cents)} is owed; pay that or less.")
         return cents
@@ -78,17 +78,17 @@ class PayoutForm(_PayoutFormBase):
     def clean_paid_on(self) -> date:
         """Return the day."""
         with _as_validation_error():
-            return payouts.validate_day(self.cleaned_data["paid_on"])
+            return payouts.clean_day(self.cleaned_data["paid_on"])
 
     def clean_means(self) -> str:
         """Return the normalized payment method."""
         with _as_validation_error():
-            return payouts.validate_payment_means(self.cleaned_data["means"])
+            return payouts.clean_payment_means(self.cleaned_data["means"])
 
     def clean_reference(self) -> str:
         """Return the normalized payment reference."""
         with _as_validation_error():
-            return payouts.validate_reference(self.cleaned_data["reference"])
+            return payouts.clean_reference(self.cleaned_data["reference"])
 
     @property
     def transfer(self) -> Transfer:

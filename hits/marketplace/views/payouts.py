@@ -42,10 +42,10 @@ def payout_list(request: HttpRequest) -> HttpResponse:
 @platform_admin_required
 def owed_csv(request: HttpRequest) -> StreamingHttpResponse:
     """Download the amounts owed in the columns of an import; the admin fills in day, method and reference."""
-    return csv_response(name="owed.csv", columns=COLUMNS, rows=_owed_rows())
+    return csv_response(name="owed.csv", columns=COLUMNS, rows=_owed_csv_rows())
 
 
-def _owed_rows() -> Iterator[tuple[str, ...]]:
+def _owed_csv_rows() -> Iterator[tuple[str, ...]]:
     for worker in statements.list_payees().filter(owed__gt=0).iterator(chunk_size=statements.CHUNK_SIZE):
         yield worker.worker_id, format_bare_usd(worker.owed), "", "", ""
 
@@ -58,7 +58,7 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
     worker = _get_payee_or_404(worker_pk)
     form = PayoutForm(worker, worker.owed, request.POST or None)
     step = request.POST.get("step")
-    if step == "record" and payouts.is_payout_recorded(idempotency_key=_read_idempotency_key(request)):
+    if step == "record" and payouts.is_payout_recorded(idempotency_key=_idempotency_key_or_new(request)):
         return redirect("marketplace:worker-payouts", worker.pk)  # a second press of the button
     if request.method != "POST" or step == "change" or not form.is_valid():
         status = 400 if form.is_bound and form.errors else 200
@@ -67,7 +67,7 @@ def worker_payouts(request: HttpRequest, worker_pk: int) -> HttpResponse:
         return _render_worker_page(request, worker, form, idempotency_key=uuid.uuid4().hex)
     try:
         payout = payouts.record_payout(
-            transfer=form.transfer, idempotency_key=_read_idempotency_key(request), by=_acting_user(request)
+            transfer=form.transfer, idempotency_key=_idempotency_key_or_new(request), by=_acting_user(request)
         )
     except PayoutFieldError as error:
         form.add_payout_error(error)
@@ -116,11 +116,11 @@ def import_payouts(request: HttpRequest) -> HttpResponse:
         try:
             recorded = payouts.record_payouts(
                 transfers=[row.transfer for row in rows],
-                idempotency_key=_read_idempotency_key(request),
+                idempotency_key=_idempotency_key_or_new(request),
                 by=_acting_user(request),
             )
         except PayoutRowError as error:
-            raise payout_file.locate_error(rows, error) from None
+            raise payout_file.to_file_error(rows, error) from None
     except PayoutFileError as error:
         return _render_import_page(request, error=error, status=400)
     messages.success(request, f"{len(recorded)} payouts are recorded, {format_dollars(total)} in total.")
@@ -142,7 +142,7 @@ def _get_payee_or_404(pk: int) -> Any:
     return get_object_or_404(statements.list_payees(include_all=True), pk=pk)
 
 
-def _read_idempotency_key(request: HttpRequest) -> str:
+def _idempotency_key_or_new(request: HttpRequest) -> str:
     """Return the idempotency key that the confirmation page issued; a second press repeats it."""
     return str(request.POST.get("idempotency_key", ""))[:32] or uuid.uuid4().hex
 

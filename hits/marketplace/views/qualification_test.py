@@ -29,7 +29,7 @@ from .access import worker_required
 @worker_required
 def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show a qualification, how to get it, and the state of the worker's request."""
-    qualification_type = _find_type(worker, type_id)
+    qualification_type = _find_type_or_404(worker, type_id)
     test = qualification_type.test
     context = {
         "worker": worker,
@@ -44,7 +44,7 @@ def qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpRes
 @worker_required
 def request_qualification(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Request a qualification or start its test; a second press changes nothing."""
-    qualification_type = _find_type(worker, type_id)
+    qualification_type = _find_type_or_404(worker, type_id)
     try:
         own_request = qualification_requests.request_qualification(
             worker=worker, qualification_type=qualification_type, now=Clock.now()
@@ -63,7 +63,7 @@ def request_qualification(request: HttpRequest, type_id: str, worker: Worker) ->
 @worker_required
 def take_test(request: HttpRequest, type_id: str, worker: Worker) -> HttpResponse:
     """Show the worker's running test, or submit its answers."""
-    qualification_type = _find_type(worker, type_id)
+    qualification_type = _find_type_or_404(worker, type_id)
     row = get_type_availability(worker, qualification_type, Clock.now())
     if request.method == "POST":
         return _submit_test(request, worker, row)
@@ -120,7 +120,7 @@ def _render_test(
     return render(request, "marketplace/qualifications/qualification_test.html", context, status=status)
 
 
-def _find_type(worker: Worker, type_id: str) -> QualificationType:
+def _find_type_or_404(worker: Worker, type_id: str) -> QualificationType:
     qualification_type = find_visible_type(worker, type_id)
     if qualification_type is None:
         raise Http404("There is no such qualification to request.")

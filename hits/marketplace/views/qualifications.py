@@ -52,7 +52,7 @@ def _render_page(
     request: HttpRequest, worker: Worker, *, problem: str = "", selected_country: str = "", status: int = 200
 ) -> HttpResponse:
     now = Clock.now()
-    changeable_at = countries.next_change_at(worker)
+    changeable_at = countries.next_country_change_at(worker)
     query = request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
     page = Paginator(search_types_to_request(worker, query), PER_PAGE).get_page(request.GET.get("page"))
     context = {

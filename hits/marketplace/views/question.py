@@ -19,7 +19,7 @@ from hits.marketplace.formats.html_question import insert_first_script, parse_ht
 from hits.marketplace.models import Clock
 from hits.marketplace.selectors.questions import find_frame_page
 
-from .frames import submit_url
+from .frames import turk_submit_to_url
 
 
 @login_not_required
@@ -35,7 +35,7 @@ def show_question(request: HttpRequest, token: str) -> HttpResponse:
     attempt = page.attempt
     html = prepare_page(
         parse_html_question(page.hit.question).html,
-        submit_to=submit_url(attempt),
+        submit_to=turk_submit_to_url(attempt),
         assignment_id=attempt.assignment.assignment_id if attempt else NO_ASSIGNMENT,
     )
     for name in ("marketplace/page-dialogs.js", "js/hit/forgotten-storage.js"):

@@ -43,8 +43,8 @@ REQUESTER_COLUMNS = (
 def worker_statement(request: HttpRequest, year: int, month: int, worker: Worker) -> HttpResponse:
     """Show the ledger entries of a worker in one month, with the amount owed after each."""
     lifecycle.sweep_worker_slots(worker_pk=worker.pk, now=Clock.now())
-    first = _first_day(year, month)
-    opening, rows_iterator = statements.list_worker_rows(worker, DateRange.for_month(first))
+    first = _first_day_or_404(year, month)
+    opening, rows_iterator = statements.worker_owed_and_rows(worker, DateRange.for_month(first))
     rows = list(rows_iterator)
     context = {
         "worker": worker,
@@ -62,12 +62,12 @@ def worker_statement_csv(
     request: HttpRequest, year: int, month: int, worker: Worker
 ) -> StreamingHttpResponse:
     """Download the rows of ``worker_statement`` as CSV."""
-    _, rows = statements.list_worker_rows(worker, DateRange.for_month(_first_day(year, month)))
+    _, rows = statements.worker_owed_and_rows(worker, DateRange.for_month(_first_day_or_404(year, month)))
     name = f"statement-{year}-{month:02d}.csv"
-    return csv_response(name=name, columns=WORKER_COLUMNS, rows=_worker_rows(rows))
+    return csv_response(name=name, columns=WORKER_COLUMNS, rows=_worker_csv_rows(rows))
 
 
-def _worker_rows(rows: Iterator[statements.WorkerStatementRow]) -> Iterator[tuple[str, ...]]:
+def _worker_csv_rows(rows: Iterator[statements.WorkerStatementRow]) -> Iterator[tuple[str, ...]]:
     for row in rows:
         entry = row.entry
         yield (
@@ -114,14 +114,14 @@ def requester_statement_csv(request: HttpRequest, requester_pk: int) -> HttpResp
     date_range, error = _parse_date_range(request)
     if error:
         return requester_statement(request, requester_pk)  # the page shows the error
-    _, rows = statements.list_requester_rows(owner, date_range)
+    _, rows = statements.requester_balances_and_rows(owner, date_range)
     days = "".join(f"-{day:%Y%m%d}" for day in (date_range.first, date_range.last) if day)
     return csv_response(
-        name=f"ledger-{owner.pk}{days}.csv", columns=REQUESTER_COLUMNS, rows=_requester_rows(rows)
+        name=f"ledger-{owner.pk}{days}.csv", columns=REQUESTER_COLUMNS, rows=_requester_csv_rows(rows)
     )
 
 
-def _requester_rows(rows: Iterator[statements.RequesterStatementRow]) -> Iterator[tuple[str, ...]]:
+def _requester_csv_rows(rows: Iterator[statements.RequesterStatementRow]) -> Iterator[tuple[str, ...]]:
     for row in rows:
         entry = row.entry
         yield (
@@ -138,7 +138,7 @@ def _requester_rows(rows: Iterator[statements.RequesterStatementRow]) -> Iterato
         )
 
 
-def _first_day(year: int, month: int) -> date:
+def _first_day_or_404(year: int, month: int) -> date:
     try:
         first = date(year, month, 1)
     except ValueError:

@@ -29,7 +29,7 @@ from .work import FRAME_SOURCES
 @worker_required
 def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
     """Show the worker's open task, or the outcome of the attempt."""
-    attempt = _find_attempt(worker, assignment_id)
+    attempt = _find_attempt_or_404(worker, assignment_id)
     if attempt.outcome != Outcome.WORKING or attempt.deadline <= Clock.now():
         return _render_ended_task(request, attempt, worker)
     if attempt.assignment.hit.question_kind == QuestionKind.FORM:
@@ -45,7 +45,7 @@ def task(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpRespon
 @worker_required
 def submit_form(request: HttpRequest, assignment_id: str, worker: Worker) -> HttpResponse:
     """Submit a QuestionForm; after an error the page keeps everything that was typed."""
-    attempt = _find_attempt(worker, assignment_id)
+    attempt = _find_attempt_or_404(worker, assignment_id)
     if attempt.assignment.hit.question_kind != QuestionKind.FORM:
         raise Http404("This task has no form.")
     if attempt.outcome == Outcome.WORKING:
@@ -75,7 +75,7 @@ def return_task(request: HttpRequest, assignment_id: str, worker: Worker) -> Htt
     return redirect("marketplace:work")
 
 
-def _find_attempt(worker: Worker, assignment_id: str) -> Attempt:
+def _find_attempt_or_404(worker: Worker, assignment_id: str) -> Attempt:
     attempt = worker_selectors.find_latest_attempt(worker, assignment_id)
     if attempt is None:
         raise Http404("You have no such task.")

@@ -79,7 +79,7 @@ def accept(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespon
     """Accept a free task of the group and open it; a second press opens the same task."""
     hit_type = get_object_or_404(HITType, hit_type_id=hit_type_id)
     try:
-        slot = attempts.accept_from_group(worker=worker, hit_type=hit_type, now=Clock.now())
+        slot = attempts.accept_or_resume_from_group(worker=worker, hit_type=hit_type, now=Clock.now())
     except attempts.CountryRequired as refusal:
         messages.warning(request, gettext(str(refusal)))
         return redirect(f"{reverse('marketplace:qualifications')}#country")

@@ -16,7 +16,7 @@ from PIL import ImageCms, UnidentifiedImageError
 from hits.models import Image, Project
 from hits.services import audit
 from hits.services.errors import BadFile, StorageFull
-from hits.storage import has_content, save_content
+from hits.storage import has_content, save_if_changed
 
 _SUFFIXES = {"JPEG": {".jpg", ".jpeg"}, "PNG": {".png"}, "WEBP": {".webp"}}
 _MODES = {"RGB", "L", "P", "RGBA", "LA"}
@@ -332,7 +332,7 @@ def _store_file(name: str, digest: str, reencoded: ReencodedImage) -> str:
     """
     storage = Image._meta.get_field("file").storage
     try:
-        return save_content(storage, f"images/{digest[:2]}/{digest}{reencoded.suffix}", reencoded.data)
+        return save_if_changed(storage, f"images/{digest[:2]}/{digest}{reencoded.suffix}", reencoded.data)
     except OSError as error:
         raise StorageFull.from_os_error(error, f"{name}: was not stored") from error
 

@@ -24,20 +24,20 @@ def post_reward(assignment: Assignment) -> None:
     references = {"batch": batch, "assignment": assignment}
     held_cents = batch.slot_cents(assignment.hit.max_assignments)
     if LedgerEntry.objects.filter(key=f"release:{key}").exists():
-        ledger.write_entry(
+        ledger.post_if_new(
             entry=EntryType.HOLD, amount_cents=held_cents, key=f"hold:override:{key}", **references
         )
     fee = held_cents - batch.reward_cents
-    ledger.write_entry(
+    ledger.post_if_new(
         entry=EntryType.REWARD, amount_cents=batch.reward_cents, key=f"reward:{key}", **references
     )
-    ledger.write_entry(entry=EntryType.FEE, amount_cents=fee, key=f"fee:reward:{key}", **references)
+    ledger.post_if_new(entry=EntryType.FEE, amount_cents=fee, key=f"fee:reward:{key}", **references)
 
 
 def post_rejection(assignment: Assignment) -> None:
     """Post a rejection: the hold of the assignment is released."""
     batch = assignment.hit.unit.batch
-    ledger.write_entry(
+    ledger.post_if_new(
         entry=EntryType.RELEASE,
         amount_cents=batch.slot_cents(assignment.hit.max_assignments),
         key=f"release:{assignment_ledger_key(assignment)}",
@@ -53,10 +53,10 @@ def post_bonus(call: OutgoingCall) -> None:
     if call.top_up_id is not None:
         key = f"{key}:top-up:{call.top_up_id}"
     references = {"batch": call.batch, "assignment": call.assignment}
-    ledger.write_entry(
+    ledger.post_if_new(
         entry=EntryType.BONUS, amount_cents=call.amount_cents, key=f"bonus:{key}", **references
     )
-    ledger.write_entry(entry=EntryType.FEE, amount_cents=call.fee_cents, key=f"fee:bonus:{key}", **references)
+    ledger.post_if_new(entry=EntryType.FEE, amount_cents=call.fee_cents, key=f"fee:bonus:{key}", **references)
 
 
 def post_disposal(hit: Hit) -> None:
@@ -72,7 +72,7 @@ def post_release_of_unused_assignments(hit: Hit) -> None:
     """Post the release of the hold of an expired HIT's unused assignments."""
     batch = hit.unit.batch
     unused = hit.max_assignments - hit.assignments.count()
-    ledger.write_entry(
+    ledger.post_if_new(
         entry=EntryType.RELEASE,
         amount_cents=unused * batch.slot_cents(hit.max_assignments),
         key=f"release:dispose:{hit.pk}",
@@ -84,6 +84,6 @@ def post_added_assignments(call: OutgoingCall) -> None:
     """Post the hold for the assignments that were added to a HIT."""
     assert call.hit is not None
     held_cents = call.args["more"] * call.batch.slot_cents(call.args["total"])
-    ledger.write_entry(
+    ledger.post_if_new(
         entry=EntryType.HOLD, amount_cents=held_cents, key=f"hold:extend:{call.pk}", batch=call.batch
     )

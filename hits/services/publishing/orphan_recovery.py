@@ -41,7 +41,7 @@ def mark_hit_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
         if changed:
             Batch.objects.filter(pk=batch.pk, state=BatchState.CLOSED).update(state=BatchState.CLOSING)
             hold_cents = batch.slot_cents(hit.max_assignments) * hit.max_assignments
-            ledger.write_entry(
+            ledger.post_if_new(
                 entry=EntryType.HOLD, amount_cents=hold_cents, key=f"hold:{hit.pk}", batch=batch
             )
     return bool(changed)

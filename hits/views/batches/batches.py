@@ -66,7 +66,7 @@ def project_batches(request: HttpRequest, project: Project) -> HttpResponse:
 def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Show one batch."""
     progress = console.progress_by_batch([batch])[batch.pk]
-    jobs = list(Job.objects.filter(exclusive_key__in=_job_keys(batch)).order_by("-id")[:6])
+    jobs = list(Job.objects.filter(exclusive_key__in=_exclusive_job_keys(batch)).order_by("-id")[:6])
     state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
     context = batch_context(batch) | {
         "kind_title": kind_title_or_name(batch.kind),
@@ -115,7 +115,7 @@ def _own_queue_link(batch: Batch) -> tuple[str, str] | None:
         return None
 
 
-def _job_keys(batch: Batch) -> list[str]:
+def _exclusive_job_keys(batch: Batch) -> list[str]:
     return [
         f"{job_name}:{batch.pk}" for job_name in ("publish", "sync", "approve", "close", "top-up", "extend")
     ]
@@ -209,7 +209,7 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
 
 @require_POST
 @batch_page()
-def batch_read_records(request: HttpRequest, batch: Batch) -> HttpResponse:
+def batch_reread_records(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Retry the records that could not be read."""
     result = reread_records(batch=batch, by=signed_in_user(request))
     if result.unreadable:

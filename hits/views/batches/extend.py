@@ -39,7 +39,7 @@ class ExtendForm(PageForm):
     days = forms.IntegerField(label="Additional days", min_value=0, max_value=MAX_DAYS, required=False)
 
     @property
-    def requested(self) -> tuple[int, int]:
+    def redundancy_and_days(self) -> tuple[int, int]:
         """Return additional redundancy and days; 0 for an empty field."""
         return self.cleaned_data.get("redundancy") or 0, self.cleaned_data.get("days") or 0
 
@@ -70,8 +70,8 @@ def _render_page(
         }
         | _blocker_context(batch)
     )
-    if form.is_bound and form.is_valid() and any(form.requested):
-        context |= _confirmation_context(batch, *form.requested)
+    if form.is_bound and form.is_valid() and any(form.redundancy_and_days):
+        context |= _confirmation_context(batch, *form.redundancy_and_days)
         context["is_blocked"] = context["is_blocked"] or bool(context["busy"] or context["unpublished"])
         context["idempotency_key"] = read_idempotency_key(request.POST) or uuid.uuid4().hex
     if refusal is not None:
@@ -111,9 +111,9 @@ def _confirmation_context(batch: Batch, redundancy: int, days: int) -> dict[str,
 
 def _extend(request: HttpRequest, batch: Batch) -> HttpResponse:
     form = _bind_form(request.POST)
-    if not form.is_valid() or not any(form.requested):
+    if not form.is_valid() or not any(form.redundancy_and_days):
         return _render_page(request, batch, form, status=400)
-    redundancy, days = form.requested
+    redundancy, days = form.redundancy_and_days
     clear_cached_balance()
     funds = account_balance() if redundancy else None
     try:

@@ -133,9 +133,9 @@ def find_repeated_launch(request: HttpRequest, project: Project) -> Batch | None
     return launch.find_launched_batch(project=project, idempotency_key=key)
 
 
-def report_launch(request: HttpRequest, batch: Batch, tasks: str = "its tasks are") -> None:
-    """Show the message that a batch is launched; ``tasks`` may say how many tasks it has."""
-    messages.success(request, f"{batch.name} is launched; {tasks} being published.")
+def report_launch(request: HttpRequest, batch: Batch, tasks_phrase: str = "its tasks are") -> None:
+    """Show the message that a batch is launched; ``tasks_phrase`` may say how many tasks it has."""
+    messages.success(request, f"{batch.name} is launched; {tasks_phrase} being published.")
 
 
 def redirect_to_launched_batch(request: HttpRequest, batch: Batch, units: int) -> HttpResponse:

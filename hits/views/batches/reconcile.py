@@ -82,7 +82,7 @@ def reconcile_assignment(request: HttpRequest, batch: Batch, assignment_id: int)
         try:
             return _resolve_assignment(request, batch, row.assignment)
         except Refused as error:
-            refused = _refusal_page_context(request, error)
+            refused = _refusal_context_with_note(request, error)
     context = batch_context(batch) | {
         "row": row,
         "open": reconciliation.undecided_unmatched_assignments(batch).filter(pk=assignment_id).exists(),
@@ -106,8 +106,8 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
         try:
             return _resolve_submission(request, batch, submission)
         except Refused as error:
-            refused = _refusal_page_context(request, error)
-    context = batch_context(batch) | _compensation_cost(batch, submission)
+            refused = _refusal_context_with_note(request, error)
+    context = batch_context(batch) | _compensation_cost_context(batch, submission)
     context |= {
         "submission": submission,
         "answer_rows": reconciliation.submission_answer_rows(submission),
@@ -119,7 +119,7 @@ def reconcile_submission(request: HttpRequest, batch: Batch, submission_id: uuid
     )
 
 
-def _compensation_cost(batch: Batch, submission: Submission) -> dict[str, Any]:
+def _compensation_cost_context(batch: Batch, submission: Submission) -> dict[str, Any]:
     owed = reconciliation.owed_cents(submission)
     fee = current_environment().fees.fee_cents(owed, 1)  # a launch of today, with today's fees
     cost = (CostRow("Reward", owed, 1, owed), CostRow("Fee on the reward", fee))
@@ -129,7 +129,7 @@ def _compensation_cost(batch: Batch, submission: Submission) -> dict[str, Any]:
     }
 
 
-def _refusal_page_context(request: HttpRequest, error: Refused) -> dict[str, Any]:
+def _refusal_context_with_note(request: HttpRequest, error: Refused) -> dict[str, Any]:
     """Return the context of a page after a refusal, with the typed reason and amount."""
     return refusal_context(request.POST, error) | {"note": request.POST.get("note", "")}
 
@@ -138,30 +138,30 @@ def _refusal_page_context(request: HttpRequest, error: Refused) -> dict[str, Any
 @batch_page()
 def reconcile_hit(request: HttpRequest, batch: Batch) -> HttpResponse:
     """Apply the chosen repair to one HIT that differs from the marketplace."""
-    act, hit_id = request.POST.get("act", ""), request.POST.get("hit_id", "")
+    action, hit_id = request.POST.get("act", ""), request.POST.get("hit_id", "")
     with action_messages(request, level=messages.WARNING):
-        messages.success(request, _repair_hit(request, batch, act, hit_id))
+        messages.success(request, _repair_hit(request, batch, action, hit_id))
     return redirect("batch-reconcile", batch.pk)
 
 
-def _repair_hit(request: HttpRequest, batch: Batch, act: str, hit_id: str) -> str:
+def _repair_hit(request: HttpRequest, batch: Batch, action: str, hit_id: str) -> str:
     by = signed_in_user(request)
-    if act == "adopt" and batch.state == BatchState.CLOSING:
+    if action == "adopt" and batch.state == BatchState.CLOSING:
         batch_services.request_sync(batch=batch, by=by)
         return "The HIT is added to the batch and will not be offered again."
-    if act == "adopt":
+    if action == "adopt":
         batch_services.request_publication(batch=batch, by=by)
         return "Publishing continues and adds the HIT to the batch."
-    if act == "expire":
+    if action == "expire":
         remedies.expire_surplus_hit(batch=batch, hit_id=hit_id, marketplace=marketplace(), by=by)
         return f"HIT {hit_id} is no longer offered."
     hit = Hit.objects.filter(unit__batch=batch, hit_id=hit_id).select_related("unit__batch__project").first()
     if hit is None:
         raise Conflict("This task was repaired already. Compare again.")
-    if act == "anew":
+    if action == "anew":
         remedies.republish_hit(hit=hit, by=by)
         return "The task is published again."
-    if act == "give-up":
+    if action == "give-up":
         remedies.write_off_hit(hit=hit, by=by)
         return "The task is given up, and its hold in our ledger is released."
     raise Refused("Choose an action for the task.")
@@ -180,12 +180,12 @@ def _resolve_assignment(request: HttpRequest, batch: Batch, assignment: Assignme
     note, by = request.POST.get("note", ""), signed_in_user(request)
     _, decision = remedies.resolve_assignment(assignment=assignment, remedy=remedy, note=note, by=by)
     if decision is not None:
-        _settle(request, decision)
+        _settle_decision(request, decision)
     messages.success(request, _REMEDY_MESSAGES[remedy])
     return redirect("batch-reconcile", batch.pk)
 
 
-def _settle(request: HttpRequest, decision: Decision) -> None:
+def _settle_decision(request: HttpRequest, decision: Decision) -> None:
     """Carry the decision out now; a failed call is stored and retried."""
     with action_messages(request, "The decision is stored but not carried out yet", level=messages.WARNING):
         review.settle_decision(decision=decision, marketplace=marketplace())

@@ -61,13 +61,13 @@ def project_templates(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def template_detail(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
     """Check a page with its rows, then launch over them; nothing is published before the confirmation."""
-    template = _get_template(project, template_id)
+    template = _get_template_or_404(project, template_id)
     launched_batch = find_repeated_launch(request, project)
     if launched_batch is not None:
         return redirect("batch-detail", launched_batch.pk)
     context: dict[str, Any] = {"project": project, "section": "batches", "template": template}
     rows_form = TemplateRowsForm(request.POST or None, request.FILES or None)
-    table, text = _read_rows(request, rows_form, template)
+    table, text = _read_posted_rows(request, rows_form, template)
     context |= {"rows_form": rows_form, "table": table, "rows": text}
     if table is None:
         context["report"] = check_template(template.html)
@@ -82,7 +82,7 @@ def template_detail(request: HttpRequest, project: Project, template_id: int) ->
 @project_page()
 def template_document(request: HttpRequest, project: Project, template_id: int) -> HttpResponse:
     """Show a page in a sandboxed frame: unchanged, or with a row of the posted CSV filled in."""
-    template = _get_template(project, template_id)
+    template = _get_template_or_404(project, template_id)
     values: dict[str, str] = {}
     try:
         table = parse_rows(request.POST.get("rows", ""))
@@ -92,7 +92,7 @@ def template_document(request: HttpRequest, project: Project, template_id: int) 
         typed = request.POST.get("row", "").strip() or "1"
         row_index = parse_digits(typed)
         if row_index is None or not 1 <= row_index <= len(table.rows):
-            return _row_error(typed, len(table.rows))
+            return _missing_row_response(typed, len(table.rows))
         values = table.row_values(row_index - 1)
     html = fill_variables(template.html, values)
     return framed_document_response(
@@ -100,9 +100,9 @@ def template_document(request: HttpRequest, project: Project, template_id: int) 
     )
 
 
-def _row_error(typed: str, rows: int) -> HttpResponse:
+def _missing_row_response(typed_row: str, row_count: int) -> HttpResponse:
     """Return the frame's error message for a row that the CSV does not have."""
-    message = f"There is no row {typed[:20]}: the CSV has {rows} row{'' if rows == 1 else 's'}."
+    message = f"There is no row {typed_row[:20]}: the CSV has {row_count} row{'' if row_count == 1 else 's'}."
     reply = HttpResponse(format_html("<!doctype html><title>Preview</title><p>{}</p>", message), status=400)
     reply["Content-Security-Policy"] = frame_policy(
         origin=settings.PUBLIC_URL, hosts=(), framed_by=(settings.PUBLIC_URL,)
@@ -110,11 +110,11 @@ def _row_error(typed: str, rows: int) -> HttpResponse:
     return reply
 
 
-def _get_template(project: Project, pk: int) -> TaskTemplate:
-    return get_or_404(find_template(project, pk))
+def _get_template_or_404(project: Project, template_id: int) -> TaskTemplate:
+    return get_or_404(find_template(project, template_id))
 
 
-def _read_rows(
+def _read_posted_rows(
     request: HttpRequest, form: TemplateRowsForm, template: TaskTemplate
 ) -> tuple[Table | None, str]:
     """Return the posted rows and their text for the next step; errors are added to their fields."""

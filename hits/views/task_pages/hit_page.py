@@ -61,18 +61,18 @@ def hit_page(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     assignment_id = _query_parameter(request, "assignmentId")
     preview = assignment_id in {"", NO_ASSIGNMENT}
     if preview:
-        if _is_taken_down(unit):
+        if _has_taken_down_image(unit):
             return _render_refusal(request, PHOTO_TAKEN_DOWN)
         return _render_task(request, unit, preview=True, submit_to="")
-    return _accepted_page(request, unit, assignment_id, _query_parameter(request, "workerId"))
+    return _task_or_refusal(request, unit, assignment_id, _query_parameter(request, "workerId"))
 
 
-def _accepted_page(request: HttpRequest, unit: Unit, assignment_id: str, worker_id: str) -> HttpResponse:
+def _task_or_refusal(request: HttpRequest, unit: Unit, assignment_id: str, worker_id: str) -> HttpResponse:
     """Show the task to the worker who accepted it; refuse all others."""
     hit = pages.find_unit_hit(unit, _query_parameter(request, "hitId"))
     if hit is None or unit.batch.state == BatchState.CLOSED or not worker_id:
         return _render_refusal(request, "This task is not open.")
-    submit_to = _submit_url(_query_parameter(request, "turkSubmitTo"))
+    submit_to = _submit_url_if_allowed(_query_parameter(request, "turkSubmitTo"))
     if not submit_to:
         return _render_refusal(request, "This page was opened from a marketplace that is not on our list.")
     if has_attempt_proof(unit.batch.environment) and not is_attempt_proven(
@@ -87,7 +87,7 @@ def _accepted_page(request: HttpRequest, unit: Unit, assignment_id: str, worker_
 
 
 def _render_task(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> HttpResponse:
-    context = _context(request, unit, preview=preview, submit_to=submit_to)
+    context = _task_context(request, unit, preview=preview, submit_to=submit_to)
     return render(request, registry.get_kind(unit.batch.kind).template, context)
 
 
@@ -98,7 +98,7 @@ def _query_parameter(request: HttpRequest, name: str) -> str:
     return value if name == "turkSubmitTo" or len(value) <= MAX_ID_LENGTH else ""
 
 
-def _submit_url(turk_submit_to: str) -> str:
+def _submit_url_if_allowed(turk_submit_to: str) -> str:
     """Return the URL of the form's action, or an empty string if the origin is not allowed.
 
     Only the origin is compared, because the built-in marketplace puts the attempt's secret into the path. A query, a
@@ -117,8 +117,8 @@ def _submit_url(turk_submit_to: str) -> str:
 
 def _refusal_reasons(worker: Worker | None, hit: Hit, assignment_id: str) -> list[str]:
     """Return why this worker may not start; a started attempt stays open. A foreign page shows no reason."""
-    if _is_taken_down(hit.unit):
-        return _take_down_reasons(worker, hit.unit)
+    if _has_taken_down_image(hit.unit):
+        return _take_down_messages(worker, hit.unit)
     if is_excluded(worker, hit.unit):
         reasons = [OWN_WORK_REASON]
     else:
@@ -129,11 +129,11 @@ def _refusal_reasons(worker: Worker | None, hit: Hit, assignment_id: str) -> lis
     return reasons if has_attempt_proof(hit.environment) else [NOT_ELIGIBLE_MESSAGE][: len(reasons)]
 
 
-def _is_taken_down(unit: Unit) -> bool:
+def _has_taken_down_image(unit: Unit) -> bool:
     return unit.images.filter(taken_down_at__isnull=False).exists()
 
 
-def _take_down_reasons(worker: Worker | None, unit: Unit) -> list[str]:
+def _take_down_messages(worker: Worker | None, unit: Unit) -> list[str]:
     """Return the messages of a photo that was taken down; workers who had started get advice."""
     reasons = [PHOTO_TAKEN_DOWN]
     begun = worker is not None and unit.hits.filter(attempts__worker=worker).exists()
@@ -151,7 +151,7 @@ def _render_refusal(request: HttpRequest, *reasons: str) -> HttpResponse:
     return render(request, "hits/task/task_refused.html", context, status=403)
 
 
-def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> dict[str, Any]:
+def _task_context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str) -> dict[str, Any]:
     batch = unit.batch
     kind = registry.get_kind(batch.kind)
     assignment_id = _query_parameter(request, "assignmentId")
@@ -194,7 +194,7 @@ def _context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to: str)
         # Its bar also has the language links.
         "host_counts_down": batch.environment == "local",
         "instructions": render_batch_instructions(batch),
-        "catalog": language.catalog(),
+        "catalog": language.script_catalog(),
         "languages": language.language_links(request),
     }
 

@@ -14,24 +14,24 @@ from django.utils.translation import get_language, get_language_info, gettext, t
 _PLURALS = 200
 
 
-def catalog() -> dict[str, Any] | None:
+def script_catalog() -> dict[str, Any] | None:
     """Return the catalogue for static/js/ui/i18n.js in the page's language; ``None`` in English."""
     language = get_language()
     if language in {None, settings.LANGUAGE_CODE}:
         return None
-    return _catalog(str(language))
+    return _load_script_catalog(str(language))
 
 
 @cache
-def _catalog(language: str) -> dict[str, Any] | None:
+def _load_script_catalog(language: str) -> dict[str, Any] | None:
     locale, folder = to_locale(language), settings.LOCALE_PATHS[0]
     # Only our own folder: Django's catalogue would add the admin's messages.
     found = translation("djangojs", folder, [locale, locale.partition("_")[0]], fallback=True)
     entries: dict[Any, str] = getattr(found, "_catalog", {})  # as in Django: gettext has no public list
-    return {"messages": _messages(entries), "plurals": _plural_form_digits(found)} if entries else None
+    return {"messages": _group_plurals(entries), "plurals": _plural_form_digits(found)} if entries else None
 
 
-def _messages(entries: dict[Any, str]) -> dict[str, str | list[str]]:
+def _group_plurals(entries: dict[Any, str]) -> dict[str, str | list[str]]:
     messages: dict[str, str | list[str]] = {}
     for key in sorted(entries, key=str):
         if isinstance(key, tuple):  # (English singular, number of the form), in the order of the forms

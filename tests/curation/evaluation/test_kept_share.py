@@ -13,7 +13,7 @@ from curation.evaluation.answer_keys import (
     make_subsets,
     select_all_instances,
 )
-from curation.leaderboard.selectors.tables import round_figures
+from curation.leaderboard.selectors.tables import round_public_figures
 
 PHOTOS, EACH = 40, 10
 SUBMISSIONS = 50
@@ -71,7 +71,7 @@ def test_shown_and_held_out_shares_are_scored_separately() -> None:
 
 def test_shown_figures_have_one_decimal_and_no_kept_share() -> None:
     figures = {"a": {"value": 44.784647517045826, "low": -0.01, "high": None}, "n": 3, "kept": {"a": 1.25}}
-    assert round_figures(figures) == {"a": {"value": 44.8, "low": 0.0, "high": None}, "n": 3}
+    assert round_public_figures(figures) == {"a": {"value": 44.8, "low": 0.0, "high": None}, "n": 3}
 
 
 def test_fifty_random_submissions_learn_nothing_of_kept_photos() -> None:
@@ -82,7 +82,7 @@ def test_fifty_random_submissions_learn_nothing_of_kept_photos() -> None:
     tries, seen = rng.random((SUBMISSIONS, PHOTOS, EACH)), []
     for scores in tries:
         figures = compute_subset_figures({"comparison": scores.ravel()}, keys, rng=rng, subsets=shares)
-        seen.append(round_figures(figures[0])["comparison"]["model"]["value"])
+        seen.append(round_public_figures(figures[0])["comparison"]["model"]["value"])
     weights = np.array(seen) - np.mean(seen)
     learned = np.einsum("s,spc->pc", weights, tries)
     found = shares_in_order(ratings, learned)

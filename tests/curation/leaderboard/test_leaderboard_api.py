@@ -12,7 +12,7 @@ from curation.leaderboard.models import EntryWithdrawal, Leaderboard, Leaderboar
 from curation.leaderboard.selectors.boards import board_folder
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
-from curation.leaderboard.views.boards import receipt
+from curation.leaderboard.views.boards import make_receipt
 from hits.models import Project
 from hits.models.base import AppendOnlyError
 from hits.services.jobs import jobs
@@ -122,7 +122,7 @@ def test_errors_have_the_same_shape_as_in_other_apis(
     assert send(client, board, team[1], model="").json()["errors"][0]["field"] == "model"
     settings.LEADERBOARD_MAX_BYTES = 100
     assert send(client, board, team[1]).status_code == 413
-    services.set_open(board=board, is_open=False, by=None)
+    services.set_board_is_open(board=board, is_open=False, by=None)
     settings.LEADERBOARD_MAX_BYTES = 10_000
     closed = send(client, board, team[1])
     assert (closed.status_code, "closed" in closed.json()["error"]) == (400, True)
@@ -240,7 +240,7 @@ def test_files_are_for_whom_the_page_is_and_for_the_boards_own_teams(
     services.set_team_is_active(team=team[0], is_active=False, by=None)
     for place in file_places(board):
         assert client.get(place, headers=bearer(team[1])).status_code == 404
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     for place in file_places(board):
         assert client.get(place).status_code == 200
 
@@ -327,7 +327,7 @@ def test_an_entry_is_withdrawn_on_its_page_with_its_teams_key_alone(
     entry = scored(team[0], predictions())
     _, other = services.add_team(board=board, name="Lestrade", by=None)
     client.force_login(researcher)
-    place = reverse("leaderboard-withdraw", args=[board.slug, receipt(entry)])
+    place = reverse("leaderboard-withdraw", args=[board.slug, make_receipt(entry)])
     for key, words in (("wrong", "not valid here"), (other, "not your team’s")):
         refused = client.post(place, {"key": key})
         assert refused.status_code == 400

@@ -145,7 +145,7 @@ def test_a_lost_or_broken_key_is_never_charged_to_the_team(
     entry = scored(team, data)
     assert entry.job is not None
     assert (entry.state, entry.defect) == (EntryState.QUEUED, "")
-    assert entries.entry_file(entry).read_bytes() == data, "the zip is kept"
+    assert entries.entry_zip_path(entry).read_bytes() == data, "the zip is kept"
     assert entry.job.state == JobState.FAILED
     message = entry.job.error
     assert message.startswith(f"the answer key of {name} "), message

@@ -15,7 +15,7 @@ from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntr
 from curation.leaderboard.selectors.boards import board_folder
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
-from curation.leaderboard.views.boards import receipt
+from curation.leaderboard.views.boards import make_receipt
 from curation.models import VersionImage
 from hits.domain.states import JobState
 from hits.models import AuditEvent, Image, Job, Project
@@ -111,7 +111,7 @@ def public_places(board: Leaderboard, entry: LeaderboardEntry) -> dict[str, str]
         "board": reverse("leaderboard", args=[board.slug]),
         "submit": reverse("leaderboard-submit", args=[board.slug]),
         "mine": reverse("leaderboard-team-submissions", args=[board.slug]),
-        "entry": reverse("leaderboard-entry", args=[board.slug, receipt(entry)]),
+        "entry": reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)]),
         "file": reverse("leaderboard-file", args=[board.slug, "instances.zip"]),
         "table": reverse("api-leaderboard", args=[board.slug]),
         "files by script": reverse("api-leaderboard-files", args=[board.slug]),
@@ -135,7 +135,7 @@ def test_members_alone_see_a_board_until_it_is_public(
             assert visitor.get(path).status_code == 404, name
     assert board.title not in client.get(reverse("leaderboard-list")).text
     assert board.title in signed_in(researcher).get(reverse("leaderboard-list")).text
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     for name, path in places.items():
         assert client.get(path).status_code == 200, name
     assert board.title in client.get(reverse("leaderboard-list")).text
@@ -231,7 +231,7 @@ def test_rehearsal_board_is_labelled_and_members_only(rehearsal: Project, admin:
 def test_the_table_has_figures_intervals_n_and_references(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     scored(team[0], predictions(HALF), model="Half right")
     text = squeezed(client.get(reverse("leaderboard", args=[board.slug])))
     assert "Half right" in text
@@ -251,7 +251,7 @@ def test_a_long_table_has_pages_and_places_go_on(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("curation.leaderboard.views.boards.ROWS_PER_PAGE", 1)
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     scored(team[0], predictions(), model="Better")
     scored(team[0], predictions(HALF), model="Worse")
     place = reverse("leaderboard", args=[board.slug])
@@ -264,11 +264,11 @@ def test_a_long_table_has_pages_and_places_go_on(
 
 
 def test_empty_board_explains_what_will_appear(board: Leaderboard, client: Client) -> None:
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     text = client.get(reverse("leaderboard", args=[board.slug])).text
     assert "No submissions yet" in text
     assert "retrieval_0.npy" in text
-    services.set_open(board=board, is_open=False, by=None)
+    services.set_board_is_open(board=board, is_open=False, by=None)
     assert "Teams cannot submit: the leaderboard is closed." in squeezed(
         client.get(reverse("leaderboard", args=[board.slug]))
     )
@@ -278,7 +278,7 @@ def test_empty_board_explains_what_will_appear(board: Leaderboard, client: Clien
 @pytest.fixture
 def submit(board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client) -> Callable[..., Any]:
     """Return a function that submits on the page of the board, which is public."""
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
 
     def send(data: bytes = b"", **more: Any) -> Any:
         form = {"key": team[1], "model": "ViT-B/16", "file": SimpleUploadedFile(ZIP, data or predictions())}
@@ -358,11 +358,11 @@ def test_stuck_entry_shows_cause(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], researcher: User
 ) -> None:
     entry = submitted_entry(team[0], predictions())
-    entries.entry_file(entry).unlink()
+    entries.entry_zip_path(entry).unlink()
     assert entry.job is not None
     jobs.run_in_process(job=entry.job)
     browser = signed_in(researcher)
-    page = browser.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
+    page = browser.get(reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)])).text
     assert "stopped because of a server problem" in page
     text = browser.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
     assert "Scoring failed" in text
@@ -376,7 +376,7 @@ def test_a_cancelled_entry_waits_for_the_organisers(
     assert entry.job is not None
     jobs.cancel_job(job=entry.job)
     browser = signed_in(researcher)
-    page = squeezed(browser.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])))
+    page = squeezed(browser.get(reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)])))
     assert "Waiting for the organisers" in page
     assert "refresh" not in page
     text = browser.get(reverse("leaderboard-manage", args=[board.project.slug, board.pk])).text
@@ -395,7 +395,7 @@ def test_organisers_see_key_fault_in_one_line(
     assert f"restore {board.path}/held in the media folder, then resume this job" in text
     Leaderboard.objects.update(is_public=True)
     for reader in (client, browser):
-        page = reader.get(reverse("leaderboard-entry", args=[board.slug, receipt(entry)])).text
+        page = reader.get(reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)])).text
         assert "stopped because of a server problem" in page
         assert "/held" not in page, "where keys lie is no business of teams"
 
@@ -435,7 +435,7 @@ def test_organisers_see_photos_taken_down(board: Leaderboard, researcher: User) 
 def test_hidden_entries_leave_the_table_and_the_api(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], researcher: User, client: Client
 ) -> None:
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     entry = scored(team[0], predictions(), model="Suspicious")
     page, api = reverse("leaderboard", args=[board.slug]), reverse("api-leaderboard", args=[board.slug])
     assert "Suspicious" in client.get(page).text
@@ -461,7 +461,7 @@ def test_public_files_are_sent_by_their_exact_name(board: Leaderboard, researche
 def test_the_state_of_an_entry_is_never_another_teams(
     board: Leaderboard, team: tuple[LeaderboardTeam, str], client: Client
 ) -> None:
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     entry = scored(team[0], b"broken")
     assert entry.state == EntryState.REFUSED
     other, key = services.add_team(board=board, name="Scotland Yard", by=None)

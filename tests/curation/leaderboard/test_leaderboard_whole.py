@@ -102,7 +102,7 @@ def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Pair], capsys:
     assert board.tasks == {"comparison": 3, "localization": 3 * (3 * 3 + 3 * 4), "retrieval_0": 81}
     assert (home / "held").stat().st_mode & 0o777 == 0o700
     assert not list(home.parent.glob(".*")), "nothing half-way is left"
-    services.set_open(board=board, is_open=True, by=None)
+    services.set_board_is_open(board=board, is_open=True, by=None)
     team, _ = services.add_team(board=board, name="Baker Street", by=None)
     entry = scored(team, predictions(best_scores(home)))
     assert (entry.state, entry.defect) == (EntryState.SCORED, "")
@@ -131,7 +131,7 @@ def test_from_a_sealed_version_to_figures(work: Work, pairs: list[Pair], capsys:
 
 def test_chance_level_matches_random_scores(work: Work, pairs: list[Pair], capsys: Any) -> None:
     board = made(work, capsys, "--total", "400", "--daily", "100")
-    services.set_open(board=board, is_open=True, by=None)
+    services.set_board_is_open(board=board, is_open=True, by=None)
     team, _ = services.add_team(board=board, name="Lots", by=None)
     rng = np.random.default_rng(1)
     names = ("p_at_1", "im2txt", "gt_accuracy", "auto_accuracy")
@@ -163,7 +163,7 @@ def test_public_files_hold_no_answer(work: Work, pairs: list[Pair], capsys: Any)
     assert names == {
         path.relative_to(home / "public").as_posix() for path in (home / "public").rglob("*.json")
     }
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     for path in (home / "held").rglob("*.json"):
         for name in (path.name, path.relative_to(home).as_posix(), f"../{path.relative_to(home).as_posix()}"):
             place = reverse("leaderboard-file", args=[board.slug, "x"]).removesuffix("x") + name
@@ -336,7 +336,7 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
     board = made(work, capsys, "--private-share", "34")
     kept = json.loads((board_folder(board) / "held" / "kept.json").read_text())
     assert len([name for name in kept["names"] if "/" in name]) == 1  # of three photos
-    services.set_open(board=board, is_open=True, by=None)
+    services.set_board_is_open(board=board, is_open=True, by=None)
     team, key = services.add_team(board=board, name="Baker Street", by=None)
     entry = scored(team, predictions(best_scores(board_folder(board))))
     assert (entry.state, entry.defect) == (EntryState.SCORED, "")
@@ -347,16 +347,16 @@ def test_figures_over_the_kept_photos_are_shown_once_it_is_closed(
     submission = reverse("api-leaderboard-submission", args=[board.slug, entry.pk])
     assert "kept" not in client.get(place, headers=headers).json()
     assert "kept" not in client.get(submission, headers=headers).json()["figures"]
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     page = reverse("leaderboard", args=[board.slug])
     assert "shown when the leaderboard is closed" in squeezed(client.get(page))
-    services.set_open(board=board, is_open=False, by=None)
+    services.set_board_is_open(board=board, is_open=False, by=None)
     found = client.get(place, headers=headers).json()
     assert found["kept"]["entries"][0]["figures"]["p_at_1"]["value"] == 100.0
     assert "random" in [row["name"] for row in found["kept"]["references"]]
     assert "Results on the private photos" in client.get(page).text
     with pytest.raises(Conflict, match="were shown when it was closed"):
-        services.set_open(board=board, is_open=True, by=None)
+        services.set_board_is_open(board=board, is_open=True, by=None)
 
 
 def test_a_share_that_leaves_nothing_is_refused(work: Work, pairs: list[Pair], capsys: Any) -> None:

@@ -60,7 +60,7 @@ def test_a_submission_is_scored_by_the_held_keys(team: LeaderboardTeam) -> None:
     assert entry.figures["retrieval"]["im2txt"]["value"] == 1.0
     # one judge's order is kept and the other's is not: pairs 12 and 13 are right for both, 23 for one
     assert entry.figures["comparison"]["model"]["value"] == pytest.approx(100 * (1 + 1 / 3) / 2)
-    assert entries.entry_file(entry).is_file(), "what was scored is kept"
+    assert entries.entry_zip_path(entry).is_file(), "what was scored is kept"
     half = scored(team, predictions(HALF))
     assert half.figures["retrieval"]["p_at_1"]["value"] == 50.0
 
@@ -93,7 +93,7 @@ def test_unscorable_submission_is_refused_in_one_line(
     assert str(board_selectors.board_folder(team.leaderboard)) not in entry.defect, (
         "where things lie is our business"
     )
-    assert not entries.entry_file(entry).exists(), "a refused zip is removed"
+    assert not entries.entry_zip_path(entry).exists(), "a refused zip is removed"
     assert entry.job is not None
     assert entry.job.state == JobState.DONE, "a defect is no fault of the job"
     assert board_selectors.team_usage(team).total == 0
@@ -194,7 +194,7 @@ def test_a_fault_of_ours_fails_the_job_and_the_entry_waits(board: Leaderboard, t
 
 def test_a_zip_that_we_spoiled_is_no_defect_of_the_team_s(team: LeaderboardTeam) -> None:
     entry = submitted_entry(team, predictions())
-    kept = entries.entry_file(entry)
+    kept = entries.entry_zip_path(entry)
     whole = kept.read_bytes()
     assert entry.job is not None
     for data, message in ((None, "is missing"), (whole[:-9], "has changed since submission")):
@@ -219,7 +219,7 @@ def test_scoring_again_changes_nothing(team: LeaderboardTeam) -> None:
     entries.record_entry_refusal(entry=entry, defect="too late")
     entries.record_entry_figures(entry=entry, figures={})
     assert (entry.state, entry.defect, (entry.figures, entry.scored_at)) == (EntryState.SCORED, "", before)
-    assert entries.entry_file(entry).exists()
+    assert entries.entry_zip_path(entry).exists()
 
 
 def test_equal_scores_have_equal_intervals(board: Leaderboard, team: LeaderboardTeam) -> None:
@@ -245,7 +245,7 @@ def test_closed_board_and_inactive_team_refuse_submissions(board: Leaderboard, t
     with pytest.raises(Refused, match="cannot submit"):
         submitted_entry(team, predictions())
     services.set_team_is_active(team=team, is_active=True, by=None)
-    services.set_open(board=board, is_open=False, by=None)
+    services.set_board_is_open(board=board, is_open=False, by=None)
     with pytest.raises(Refused, match="is closed"):
         submitted_entry(team, predictions())
     assert not LeaderboardEntry.objects.exists()
@@ -256,7 +256,7 @@ def test_a_key_is_kept_as_a_hash_and_a_new_one_ends_the_old(board: Leaderboard) 
     assert key not in json.dumps(list(LeaderboardTeam.objects.values("token_sha256", "name")))
     assert key not in json.dumps(list(AuditEvent.objects.values("action", "subject", "data")))
     assert services.find_team_by_key(board=board, key=key) == team
-    new = services.renew_key(team=team, by=None)
+    new = services.renew_team_key(team=team, by=None)
     assert services.find_team_by_key(board=board, key=key) is None
     assert services.find_team_by_key(board=board, key=new) == team
     other = made_board(board.project, title="Another")
@@ -319,9 +319,9 @@ def test_addresses_are_of_the_title_and_never_taken_twice(project: Project) -> N
 
 def test_a_rehearsal_can_never_be_public(rehearsal: Project, project: Project) -> None:
     with pytest.raises(Conflict, match="rehearsal"):
-        services.set_public(board=made_board(rehearsal), is_public=True, by=None)
+        services.set_board_is_public(board=made_board(rehearsal), is_public=True, by=None)
     real = made_board(project)
-    services.set_public(board=real, is_public=True, by=None)
+    services.set_board_is_public(board=real, is_public=True, by=None)
     assert Leaderboard.objects.filter(is_public=True).get() == real
 
 
@@ -330,8 +330,8 @@ def test_unbuilt_board_cannot_be_opened_or_published(project: Project) -> None:
         version=sealed_version(project), split="", wording=services.Wording("Title"), by=None, queue=False
     )
     for act in (
-        lambda: services.set_open(board=board, is_open=True, by=None),
-        lambda: services.set_public(board=board, is_public=True, by=None),
+        lambda: services.set_board_is_open(board=board, is_open=True, by=None),
+        lambda: services.set_board_is_public(board=board, is_public=True, by=None),
     ):
         with pytest.raises(Conflict, match="not built yet"):
             act()
@@ -347,7 +347,7 @@ def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
     rows = board_selectors.shown_entries(board)
     best = tables.make_table(board, rows)
     assert [row.entry for row in best.rows] == [good, late], "of two that are equal the older stands above"
-    assert best.sort.name == "p_at_1"
+    assert best.sort_by.name == "p_at_1"
     every = tables.make_table(board, rows, every_entry=True)
     assert [row.entry for row in every.rows] == [good, late, weak]
     assert [row.rank for row in every.rows] == [1, 2, 3]
@@ -356,13 +356,13 @@ def test_the_table_has_the_best_of_each_team_by_the_measure_it_is_sorted_by(
     services.set_entry_is_hidden(entry=good, is_hidden=True, by=None)
     hidden = tables.make_table(board, board_selectors.shown_entries(board))
     assert [row.entry for row in hidden.rows] == [late, weak]
-    assert tables.make_table(board, rows, sort="no such").sort.name == "p_at_1"
+    assert tables.make_table(board, rows, sort="no such").sort_by.name == "p_at_1"
 
 
 def test_references_and_counts_are_the_boards_own(board: Leaderboard, team: LeaderboardTeam) -> None:
     table = tables.make_table(board, [])
     assert [one.name for one in table.measures] == ["p_at_1", "im2txt", "txt2im", "comparison"]
-    assert table.counts == [2, 2, 2, 1]
+    assert table.sample_sizes == [2, 2, 2, 1]
     human, chance = table.references
     assert (human.name, human.figures[3].value) == ("human", 33.3)
     assert (chance.name, chance.figures[0].value) == ("random", 50.0)

@@ -37,7 +37,7 @@ class TestOverlaps:
             project=work.project, detector="classical", is_complete=True, options={"limit": 100}
         )
         images = Image.objects.filter(project=work.project)
-        services.store_boxes(run=run, found={image.pk: boxes for image in images})
+        services.store_missing_boxes(run=run, found={image.pk: boxes for image in images})
         return run
 
     def test_only_accepted_pairs_are_measured(self, work: Work) -> None:
@@ -103,7 +103,7 @@ class TestOverlaps:
             project=work.project, detector="classical", is_complete=True, options={"limit": 100}
         )
         boxes = {far.pk: [[40, 30, 5, 5, 1]], near.pk: [[2, 5, 10, 12, 1]], bare.pk: [[0, 0, 9, 9, 1]]}
-        services.store_boxes(run=run, found=boxes)
+        services.store_missing_boxes(run=run, found=boxes)
         pipeline.measure_run_recall(run=run)
         assert [
             found.image for found in proposal_selectors.proposals_by_coverage(run, proposal_selectors.WORST)

@@ -140,8 +140,8 @@ class TestRuns:
     def test_storing_twice_is_idempotent(self, project: Project, make_image: Callable[..., Image]) -> None:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical")
-        assert services.store_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]}) == 1
-        assert services.store_boxes(run=run, found={image.pk: [[9, 9, 9, 9, 0.9]]}) == 0
+        assert services.store_missing_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]}) == 1
+        assert services.store_missing_boxes(run=run, found={image.pk: [[9, 9, 9, 9, 0.9]]}) == 0
         run.refresh_from_db()
         assert (run.images, run.boxes) == (1, 1)
         assert run.image_proposals.get().boxes == [[1, 2, 3, 4, 0.5]]
@@ -326,7 +326,7 @@ class TestParts:
         run = ProposalRun.objects.create(project=project, detector="classical", revision="1")
         services.store_run_facts(run=ProposalRun.objects.get(), revision="2")  # it had no boxes, so it may
         with pytest.raises(Refused, match="its boxes are from classical 2, not 1; start a new run"):
-            services.store_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]})
+            services.store_missing_boxes(run=run, found={image.pk: [[1, 2, 3, 4, 0.5]]})
         assert not ImageProposals.objects.exists()
 
     def test_long_revision_can_be_stored_twice(
@@ -335,7 +335,7 @@ class TestParts:
         image = make_image(1)
         run = ProposalRun.objects.create(project=project, detector="classical")
         services.store_run_facts(run=run, revision="r" * 200)
-        services.store_boxes(run=run, found={image.pk: []})
+        services.store_missing_boxes(run=run, found={image.pk: []})
         services.store_run_facts(run=run, revision="r" * 200)
 
     def test_thread_safe_detector_runs_batches_in_threads(

@@ -13,7 +13,7 @@ from django.urls import reverse
 from curation.models import ComparisonRound, DatasetVersion, Evaluation, FeatureSet, Pair, Scorer
 from curation.pipelines.comparison import build_comparison_round
 from curation.pipelines.encoders import get_feature_encoder
-from curation.selectors.rounds import rated_split
+from curation.selectors.rounds import rated_split_or_empty
 from curation.selectors.scorers import judged_rounds
 from curation.services.comparison import RoundOptions, launch_comparison_batch, request_comparison_round
 from curation.services.features import FeatureOptions, request_features
@@ -222,7 +222,7 @@ def test_rated_split_is_the_split_of_the_round(
     key = "comparison_rounds" if recorded else "comparison_round"
     known = {"id": found.pk, **recorded}
     sealed.provenance = {key: [known] if recorded else known}
-    assert rated_split(found, sealed) == split
+    assert rated_split_or_empty(found, sealed) == split
 
 
 def test_judgments_of_a_round_measure_its_scorer(

@@ -232,7 +232,7 @@ def test_newest_reading_is_valid_and_all_are_stored(work: Work, admin: Any, rese
     assert queue[0].review == again
     assert first.observation.text_reviews.count() == 2, "all are kept, the same one once"
     counts = count_reviews(queue)
-    assert (counts.total, counts.read, counts.remaining, counts.concerns, counts.harmless_share) == (
+    assert (counts.total, counts.reviewed, counts.remaining, counts.concerns, counts.harmless_share) == (
         3,
         1,
         2,

@@ -50,8 +50,8 @@ def test_every_paper_row_has_known_columns() -> None:
     ],
 )
 def test_recipe_changes_one_setting_of_the_paper_model(name: str, changed: dict[str, object]) -> None:
-    plain = recipes.get_recipe("vit-b-16").config()
-    made = recipes.get_recipe(name).config()
+    plain = recipes.get_recipe("vit-b-16").to_config()
+    made = recipes.get_recipe(name).to_config()
     differing = {
         setting: getattr(made, setting)
         for setting in plain.as_json()
@@ -64,7 +64,7 @@ def test_recipe_changes_one_setting_of_the_paper_model(name: str, changed: dict[
 
 def test_trained_recipes_build_a_configuration_for_a_model() -> None:
     for name in recipes.trainable_names():
-        made = recipes.get_recipe(name).config(model="tiny", max_steps=3)
+        made = recipes.get_recipe(name).to_config(model="tiny", max_steps=3)
         assert (made.model, made.max_steps) == ("tiny", 3)
 
 
@@ -72,19 +72,19 @@ def test_large_models_need_explicit_weights() -> None:
     with pytest.raises(
         InvalidInput, match=r"^model: rn50x64 starts from CLIP RN50x64, .*--model scorer:NAME"
     ):
-        recipes.get_recipe("rn50x64").config()
-    made = recipes.get_recipe("rn50x64-multitask").config(model="scorer:/weights")
+        recipes.get_recipe("rn50x64").to_config()
+    made = recipes.get_recipe("rn50x64-multitask").to_config(model="scorer:/weights")
     assert (made.batch_size, made.warmup_steps, made.text_mode) == (64, 1000, TextMode.MULTITASK)
 
 
 def test_explicit_setting_overrides_the_recipe() -> None:
-    assert recipes.get_recipe("batch-4").config(model="tiny", batch_size=2).batch_size == 2
+    assert recipes.get_recipe("batch-4").to_config(model="tiny", batch_size=2).batch_size == 2
 
 
 @pytest.mark.parametrize("name", ["random", "zero-shot", "human", "lxmert", "clues-inference"])
 def test_config_of_untrained_recipe_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^recipe: {name} trains nothing; use position-only"):
-        recipes.get_recipe(name).config(model="tiny")
+        recipes.get_recipe(name).to_config(model="tiny")
 
 
 def test_unknown_recipe_is_refused_in_one_line() -> None:
@@ -151,7 +151,7 @@ def test_paper_figure_is_of_the_requested_split() -> None:
 def test_unpublished_batch_size_has_no_paper_figures() -> None:
     made = recipes.batch_size_recipe(24)
     assert (made.name, made.trains_as, dict(made.paper)) == ("batch-24", "batch-24", {})
-    assert made.config(model="tiny").batch_size == 24
+    assert made.to_config(model="tiny").batch_size == 24
     assert recipes.batch_size_recipe(8) is recipes.get_recipe("batch-8")
     with pytest.raises(InvalidInput, match="batch size: 1 leaves no negative"):
         recipes.batch_size_recipe(1)

@@ -53,7 +53,7 @@ class TestFolder:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
     ) -> None:
         sha256 = save_scorer(tmp_path / "best", load_starting_model("tiny"))
-        settle, done = folders._publish_file, []
+        settle, done = folders._sync_and_rename_file, []
 
         def stopped(partial: Path, path: Path) -> None:
             if len(done) == calls:
@@ -61,7 +61,7 @@ class TestFolder:
             done.append(path)
             settle(partial, path)
 
-        monkeypatch.setattr(folders, "_publish_file", stopped)
+        monkeypatch.setattr(folders, "_sync_and_rename_file", stopped)
         for place in ("best", "new"):
             done.clear()
             with pytest.raises(KeyboardInterrupt):

@@ -14,7 +14,7 @@ from curation.scorer import train as command
 from curation.scorer.model.folder import load_scorer
 from curation.scorer.train import train
 from curation.scorer.training.batches import BatchPlan
-from curation.scorer.training.environment import strip_paths
+from curation.scorer.training.environment import shorten_paths
 from curation.scorer.training.journal import LOSSES_FILE, Journal, read_losses, read_validations
 from tests.support.curation._scorer_runs import SETTINGS, make_run
 from tests.support.paths import ROOT
@@ -88,7 +88,7 @@ def test_environment_has_no_paths_or_user_names(whole: Path) -> None:
 def test_absolute_paths_are_shortened_to_the_last_name() -> None:
     kept = ["scorer:best", "clip:openai/clip-vit-base-patch16", "runs/a/b", "C:", 3, None]
     given = ["scorer:/srv/media/7/best", "clip:openai/clip-vit-base-patch16", "runs/a/b", "C:", 3, None]
-    assert strip_paths({"x": [given, "/srv/somebody/run", r"C:\Users\somebody\run"]}) == {
+    assert shorten_paths({"x": [given, "/srv/somebody/run", r"C:\Users\somebody\run"]}) == {
         "x": [kept, "run", "run"]
     }
 

@@ -16,7 +16,7 @@ from curation.families.sherlock.evaluation_plan import EvaluationSetOptions
 from curation.management.ablation_report import table_lines
 from curation.models import DatasetVersion, Evaluation, ProposalRun, Scorer
 from curation.scorer import recipes
-from curation.selectors.evaluations import DEFAULT_SETS, changed_options, has_default_options
+from curation.selectors.evaluations import DEFAULT_SETS, has_default_options, non_default_options
 from curation.selectors.jobs import EVALUATE, TRAIN_SCORER
 from curation.services.ablation_tables import AblationRow, RowState, ablation_table
 from curation.services.ablations import AblationOptions, training_config
@@ -43,7 +43,7 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Runner:
 
 
 def config(recipe: str, **changes: Any) -> dict[str, Any]:
-    return recipes.get_recipe(recipe).config(**changes).as_json()
+    return recipes.get_recipe(recipe).to_config(**changes).as_json()
 
 
 def row_of(version: DatasetVersion, recipe: str) -> AblationRow:
@@ -76,7 +76,7 @@ def test_default_options_are_unchanged_sets_and_trained_region_mode(version: Dat
         (None, {"region_mode": "none"}, {"region_mode": "none"}),
     ):
         row = Evaluation(scorer=scorer, options=options)
-        assert changed_options(row) == unlike
+        assert non_default_options(row) == unlike
         assert has_default_options(row) is (not unlike)
 
 

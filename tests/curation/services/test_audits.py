@@ -256,7 +256,7 @@ class TestWhoReadsWhat:
         keep(audit, 1, admin, NO)
         assert keep(audit, 1, researcher, NO).is_surplus
         (row,) = selectors.audit_rows(work.project, researcher)
-        assert (row.labels, row.labels_needed, row.own) == (1, 3, 1)
+        assert (row.labels, row.labels_needed, row.own_labels) == (1, 3, 1)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -151,27 +151,27 @@ def test_an_attention_check_has_the_same_page_as_the_others(built: ComparisonRou
 
 def test_a_set_that_was_left_out_is_not_launched(built: ComparisonRound, researcher: User) -> None:
     first, second = built.sets.order_by("rank")
-    services.leave_out_set(item=first, reason="  names a\nbrand ", by=researcher)
-    services.leave_out_set(item=first, reason="names a brand", by=researcher)  # again: nothing is written
+    services.leave_out_or_restore_set(item=first, reason="  names a\nbrand ", by=researcher)
+    services.leave_out_or_restore_set(item=first, reason="names a brand", by=researcher)  # writes nothing
     assert [item.rank for item in services.launchable_sets(built)] == [second.rank]
     services.launch_comparison_batch(round=built, by=None, page=JudgePageOptions(reference=True))
     assert [unit["reference"] for unit in _payloads(built)] == [second.observation.inference]
     event = AuditEvent.objects.get(action="comparison.leave_out")
     assert (event.actor, event.data) == (researcher, {"set": 1})
     with pytest.raises(Conflict, match="launched already"):
-        services.leave_out_set(item=first, reason="", by=researcher)
+        services.leave_out_or_restore_set(item=first, reason="", by=researcher)
 
 
 def test_sets_may_be_taken_back_and_all_left_out_is_no_launch(built: ComparisonRound) -> None:
     for item in built.sets.all():
-        services.leave_out_set(item=item, reason="offensive", by=None)
+        services.leave_out_or_restore_set(item=item, reason="offensive", by=None)
     with pytest.raises(Refused, match="all sets of this round are left out; restore some"):
         services.launch_comparison_batch(round=built, by=None)
-    services.leave_out_set(item=built.sets.get(rank=2), reason="", by=None)
+    services.leave_out_or_restore_set(item=built.sets.get(rank=2), reason="", by=None)
     services.launch_comparison_batch(round=built, by=None)
     assert len(_payloads(built)) == 1
     with pytest.raises(Refused, match="reason: has 201 characters; use at most 200"):
-        services.leave_out_set(item=built.sets.get(rank=1), reason="x" * 201, by=None)
+        services.leave_out_or_restore_set(item=built.sets.get(rank=1), reason="x" * 201, by=None)
 
 
 def test_a_researcher_leaves_a_set_out_on_the_page(

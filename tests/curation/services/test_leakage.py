@@ -309,7 +309,7 @@ def test_the_one_outside_of_test_is_set_aside_and_other_marks_stay(
     [("train", "test", "test"), ("test", "val", "test"), ("train", "val", "val"), ("", "train", "train")],
 )
 def test_which_one_stays(first: str, second: str, kept: str) -> None:
-    stays, away = services.choose_kept_image(Image(pk=1, split=first), Image(pk=2, split=second))
+    stays, away = services.order_kept_first(Image(pk=1, split=first), Image(pk=2, split=second))
     assert stays.split == kept
     assert away.split != kept
 

@@ -17,7 +17,7 @@ from curation.pipelines import deduplicate
 from curation.pipelines.deduplicate import deduplicate_images
 from curation.selectors import duplicates as read
 from curation.services import dedup as services
-from curation.services.dedup import DedupOptions, MarkCounts, store_duplicate_groups
+from curation.services.dedup import DedupOptions, MarkCounts, mark_duplicate_groups
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import Refused
@@ -334,7 +334,7 @@ def test_pairs_without_room_are_refused_with_the_flag_that_gives_more(
 
 
 def stored(project: Project, groups: Mapping[int, Sequence[int]], among: Collection[int]) -> MarkCounts:
-    return store_duplicate_groups(project=project, groups=groups, compared_images=among)
+    return mark_duplicate_groups(project=project, groups=groups, compared_images=among)
 
 
 def test_photo_set_aside_by_a_person_stays_aside(project: Project, keys: list[int], researcher: User) -> None:

@@ -21,7 +21,7 @@ from curation.selectors.scorers import (
     weights_folder,
 )
 from curation.services import versions as services
-from curation.services.scorer_splits import TrainingSplits, choose_splits, validation_images
+from curation.services.scorer_splits import TrainingSplits, choose_splits, validation_image_hashes
 from curation.services.scorers import next_free_name, request_training
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
@@ -178,12 +178,12 @@ def test_a_split_has_to_be_named_where_there_is_no_telling() -> None:
 
 def test_held_photos_are_drawn_by_seed_and_share() -> None:
     hashes = [f"{n:064x}" for n in range(100)]
-    held = validation_images(hashes, 0.25, 0)
+    held = validation_image_hashes(hashes, 0.25, 0)
     assert len(held) == 25
-    assert held == validation_images(reversed(hashes), 0.25, 0), "their order does not matter"
-    assert held != validation_images(hashes, 0.25, 1)
-    assert len(held - validation_images(hashes[1:], 0.25, 0)) <= 2, "a photo that goes moves few others"
-    assert len(validation_images(hashes[:2], 0.99, 0)) == 1, "one at least is left to train on"
+    assert held == validation_image_hashes(reversed(hashes), 0.25, 0), "their order does not matter"
+    assert held != validation_image_hashes(hashes, 0.25, 1)
+    assert len(held - validation_image_hashes(hashes[1:], 0.25, 0)) <= 2, "a photo that goes moves few others"
+    assert len(validation_image_hashes(hashes[:2], 0.99, 0)) == 1, "one at least is left to train on"
 
 
 # --- the run's folder

@@ -9,7 +9,7 @@ from django.urls import reverse
 from curation import tasks
 from curation.models import DatasetVersion
 from curation.services import drafts
-from curation.services.drafts import request_plan
+from curation.services.drafts import request_draft_plan
 from curation.services.versions import create_version
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
@@ -48,7 +48,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
     job = Job.objects.get(task="curation.plan_version")
     assert job.title in admin_client.get(address).content.decode()
     with pytest.raises(Conflict):
-        request_plan(version=draft, by=None)
+        request_draft_plan(version=draft, by=None)
 
     tasks.plan_version(job.pk)
     job.refresh_from_db()
@@ -67,7 +67,7 @@ def test_large_draft_is_counted_by_a_job_whose_result_is_kept_until_rows_change(
 
 def test_draft_that_cannot_be_counted_shows_error(draft: DatasetVersion, admin_client: Client) -> None:
     Image.objects.filter(pk=Image.objects.earliest("pk").pk).update(split="everything")
-    job = request_plan(version=draft, by=None)
+    job = request_draft_plan(version=draft, by=None)
     tasks.plan_version(job.pk)
     shown = admin_client.get(reverse("version", args=[draft.pk])).content.decode()
     assert "Not counted: split" in shown

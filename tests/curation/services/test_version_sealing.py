@@ -28,10 +28,10 @@ def test_sealing_by_name_locks_the_database_only_to_write(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work.observed(work.image(1), worker="A1")
-    real, locked = versions._check_images, []
+    real, locked = versions._check_images_unchanged, []
     monkeypatch.setattr(
         versions,
-        "_check_images",
+        "_check_images_unchanged",
         lambda *args: (locked.append(connection.in_atomic_block), real(*args)),
     )
     version = versions.create_sealed_version(project=work.project, name="v1", by=None)
@@ -46,7 +46,7 @@ def test_changes_between_planning_and_writing_are_replanned(
     work.observed(work.image(1), worker="A1")
     gone = work.image(2)
     work.observed(gone, worker="A1")
-    real, looks = versions._check_images, []
+    real, looks = versions._check_images_unchanged, []
 
     def look(*args: Any) -> None:
         real(*args)
@@ -54,7 +54,7 @@ def test_changes_between_planning_and_writing_are_replanned(
         if len(looks) == 1:
             take_down.take_down_image(image=gone, reason="asked", by=None)
 
-    monkeypatch.setattr(versions, "_check_images", look)
+    monkeypatch.setattr(versions, "_check_images_unchanged", look)
     version = versions.create_sealed_version(project=work.project, name="v1", by=None)
     assert len(looks) == 2
     assert VersionImage.objects.filter(version=version).count() == 1
@@ -80,7 +80,7 @@ def test_no_query_of_sealing_grows_with_the_photos(work: Work) -> None:
     # 60 is less than a row of six photos times their columns would take, had each one a place of its own.
     try:
         with CaptureQueriesContext(connection) as queries:
-            versions._check_images(
+            versions._check_images_unchanged(
                 work.project, versions.plan_version(DatasetVersion(project=work.project)), None
             )
     finally:

@@ -355,8 +355,8 @@ def test_a_line_asks_for_the_same_training(sealed: DatasetVersion) -> None:
 
 
 def test_a_smoothed_curve_is_free_of_its_start() -> None:
-    assert charts.smoothed([(n, 3.0) for n in range(50)], 10) == [(n, pytest.approx(3.0)) for n in range(50)]
-    assert charts.smoothed([(1, 5.0), (2, 1.0)], 1)[-1] == (2, 1.0), "a window of one keeps every value"
+    assert charts.smooth([(n, 3.0) for n in range(50)], 10) == [(n, pytest.approx(3.0)) for n in range(50)]
+    assert charts.smooth([(1, 5.0), (2, 1.0)], 1)[-1] == (2, 1.0), "a window of one keeps every value"
 
 
 def test_of_many_points_no_spike_is_lost() -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from curation.models import ComparisonRound
 from curation.services import comparison as services
-from curation.services.dedup import DedupOptions, store_preview
+from curation.services.dedup import DedupOptions, replace_preview
 from hits.domain.states import JobState
 from hits.models import Heartbeat, Image, Job, Project
 from hits.services.images.duplicates import replace_duplicate_marks
@@ -122,7 +122,7 @@ def test_a_preview_is_set_aside_and_undone(
         {"kept": keys[0], "members": keys[2:3], "pair": [keys[0], keys[2]], "cosine": 0.91},
         {"kept": keys[1], "members": keys[3:], "pair": [keys[1], keys[3]], "cosine": 0.885},
     ]
-    store_preview(
+    replace_preview(
         project=project,
         options=DedupOptions(),
         encoder="efficientnet-lite0",

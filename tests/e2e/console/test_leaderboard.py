@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
 from curation.leaderboard.services import boards as services
-from curation.leaderboard.views.boards import receipt
+from curation.leaderboard.views.boards import make_receipt
 from hits.models import Heartbeat, Project
 from hits.services.jobs import jobs
 from tests.support.axe import check_page, check_sizes, check_width
@@ -30,7 +30,7 @@ def board(site: str, project: Project) -> Leaderboard:
     """Return a public leaderboard with the entries of three teams."""
     Heartbeat.objects.create(name="worker", at=timezone.now() + timezone.timedelta(hours=1))
     board = made_board(project, limits=services.SubmissionLimits(9, 50))
-    services.set_public(board=board, is_public=True, by=None)
+    services.set_board_is_public(board=board, is_public=True, by=None)
     for name in ("Baker Street", "Scotland Yard", "W" * 60):
         team, _ = services.add_team(board=board, name=name, by=None)
         scored(team, predictions(HALF), model=LONG[:80])
@@ -51,8 +51,8 @@ def test_every_page_fits_every_window(
         "all": reverse("leaderboard", args=[board.slug]) + "?all=1&sort=im2txt",
         "submit": reverse("leaderboard-submit", args=[board.slug]),
         "mine": reverse("leaderboard-team-submissions", args=[board.slug]),
-        "refused": reverse("leaderboard-entry", args=[board.slug, receipt(entries["refused"])]),
-        "scored": reverse("leaderboard-entry", args=[board.slug, receipt(entries["scored"])]),
+        "refused": reverse("leaderboard-entry", args=[board.slug, make_receipt(entries["refused"])]),
+        "scored": reverse("leaderboard-entry", args=[board.slug, make_receipt(entries["scored"])]),
     }.items():
         page.goto(path)
         check_sizes(page, name, SIZES)
@@ -107,7 +107,7 @@ def test_a_closed_board_shows_both_tables_in_every_window(board: Leaderboard, op
     page = open_page()
     page.goto(reverse("leaderboard", args=[board.slug]))
     assert page.get_by_text("Results on the private photos").count() == 0
-    services.set_open(board=board, is_open=False, by=None)
+    services.set_board_is_open(board=board, is_open=False, by=None)
     page.reload()
     expect(page.locator("#kept tbody tr")).to_have_count(
         page.locator(".board-table").first.locator("tbody tr").count()

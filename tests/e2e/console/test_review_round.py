@@ -24,7 +24,7 @@ from tests.support.answers import observations
 from tests.support.axe import check_page, check_width
 from tests.support.pages import until, wait_until_seen
 from validation.models import JudgingRound
-from validation.selectors.judging import pair_tallies
+from validation.selectors.judging import pair_judgments
 from validation.services.judging import launch_review
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -145,7 +145,7 @@ def test_round_is_launched_and_judged_by_keyboard(
     submission = Submission.objects.get(kind="observation_review")
     assert submission.answer == {"boxes": "mostly", "reasonable": "highly", "interesting": "not_at_all"}
     assert 0 < submission.active_seconds < 120
-    assert [pair.judge_count for pair in pair_tallies(project=project).values()] == [1]
+    assert [pair.judge_count for pair in pair_judgments(project=project).values()] == [1]
 
     page.goto(reverse("judging", args=[project.slug]))
     text = " ".join(page.locator("main").inner_text().split())

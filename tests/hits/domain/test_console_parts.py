@@ -15,7 +15,7 @@ from hits.domain.money.pay import approval_cost, cents_per_hour, gap_cents, mean
 from hits.kind import Schema
 from hits.observing import checks
 from hits.observing.pairs import Confidence, ObservationPair
-from hits.templatetags.console import ago, duration, when
+from hits.templatetags.console import ago, duration, utc_time
 from hits.templatetags.money import usd, usd_bare
 
 
@@ -184,4 +184,4 @@ def test_sums_and_times_are_formatted() -> None:
     assert ago(now - timedelta(seconds=3.5)) == "3 s ago"
     assert ago(now - timedelta(hours=30)) == "1 day ago"
     assert ago(None) == "never"
-    assert when(now.replace(year=2019, month=11, day=5, hour=9, minute=4)) == "5 Nov 2019 09:04"
+    assert utc_time(now.replace(year=2019, month=11, day=5, hour=9, minute=4)) == "5 Nov 2019 09:04"

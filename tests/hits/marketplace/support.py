@@ -59,7 +59,7 @@ def hit_params(**changes: Any) -> dict[str, Any]:
 def accept(person: Worker, hit: dict[str, Any]) -> Assignment:
     """Let a worker take a task of the HIT's group."""
     hit_type = HITType.objects.get(hit_type_id=hit["HITTypeId"])
-    return attempts.accept_from_group(worker=person, hit_type=hit_type, now=Clock.now())
+    return attempts.accept_or_resume_from_group(worker=person, hit_type=hit_type, now=Clock.now())
 
 
 def secret_of(person: Worker, slot: Assignment) -> str:

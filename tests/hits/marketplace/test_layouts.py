@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hits.domain.mturk_formats.answer_xml import parse_answer
-from hits.marketplace.formats.html_question import parse_html_question, prepare_page, wrap_in_form
+from hits.marketplace.formats.html_question import add_form_if_missing, parse_html_question, prepare_page
 from hits.marketplace.formats.layout import LayoutError, fill_layout, list_variables
 from hits.marketplace.models import Assignment, HITLayout, Worker
 from hits.marketplace.services import accounts
@@ -155,7 +155,7 @@ def submit_to(worker: Worker, slot: Assignment) -> str:
     ],
 )
 def test_form_and_button_are_inserted_into_body(html: str, around: str) -> None:
-    assert wrap_in_form(html) == around
+    assert add_form_if_missing(html) == around
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_form_and_button_are_inserted_into_body(html: str, around: str) -> None:
     ids=["form", "form without address", "crowd-form", "script"],
 )
 def test_page_with_own_submission_stays_unchanged(html: str) -> None:
-    assert wrap_in_form(html) == html
+    assert add_form_if_missing(html) == html
 
 
 def test_page_with_inserted_form_must_fit_size_limit(local_client: Any, tmp_path: Path) -> None:

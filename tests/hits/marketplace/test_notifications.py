@@ -514,7 +514,7 @@ def test_rolled_back_action_sends_nothing(local_client: Any, worker: Worker, mai
     type_id = subscribe(local_client, mailbox, "AssignmentAccepted")
     local_client.create_hit(**hit_params())
     with transaction.atomic():
-        attempts.accept_from_group(
+        attempts.accept_or_resume_from_group(
             worker=worker, hit_type=HITType.objects.get(hit_type_id=type_id), now=Clock.now()
         )
         assert Notification.objects.count() == 1

@@ -128,7 +128,7 @@ def test_changed_target_header_is_detected() -> None:
 def test_malformed_authorization_headers_are_refused(header: str, kind: str) -> None:
     with pytest.raises(ApiError) as failure:
         call({"authorization": header}, "h:1")
-    assert failure.value.kind == kind
+    assert failure.value.error_type == kind
 
 
 @pytest.mark.rule(
@@ -156,7 +156,7 @@ def test_clock_skew_above_15_minutes_is_refused(minutes: int, allowed: bool) -> 
         return
     with pytest.raises(ApiError, match="15 min") as failure:
         sigv4.authenticate(request, {"KEY": "secret"}.get, clock)
-    assert failure.value.kind == "InvalidSignatureException"
+    assert failure.value.error_type == "InvalidSignatureException"
 
 
 @pytest.mark.rule(

@@ -44,9 +44,9 @@ def test_month_opens_with_closing_balance_of_previous_month(worker: Worker, brow
         (month.first_day, month.corrected, month.entry_count) for month in statements.list_months(worker)
     ]
     assert found == [(date(2026, 11, 1), 7, 1), (date(2026, 10, 1), 15, 2), (date(2026, 9, 1), 100, 1)]
-    opening, lines = statements.list_worker_rows(worker, DateRange.for_month(date(2026, 10, 1)))
+    opening, lines = statements.worker_owed_and_rows(worker, DateRange.for_month(date(2026, 10, 1)))
     assert (opening, [line.owed for line in lines]) == (100, [120, 115])
-    opening, lines = statements.list_worker_rows(worker, DateRange.for_month(date(2026, 11, 1)))
+    opening, lines = statements.worker_owed_and_rows(worker, DateRange.for_month(date(2026, 11, 1)))
     assert (opening, [line.owed for line in lines]) == (115, [122])
     client = browser(worker)
     page = client.get("/work/earnings/2026/10").content.decode()
@@ -113,5 +113,5 @@ def test_page_balances_continue_from_earlier_entries(requester: accounts.KeyPair
     found = statements.list_requester_entries(owner, DateRange(date(2030, 1, 3), date(2030, 1, 4)))
     assert [row.available_after for row in found] == [FUNDS + 40, FUNDS + 30]
     assert [row.available_after for row in found[1:2]] == [FUNDS + 30], "a later page alone"
-    _, lines = statements.list_requester_rows(owner, DateRange(date(2030, 1, 3), date(2030, 1, 4)))
+    _, lines = statements.requester_balances_and_rows(owner, DateRange(date(2030, 1, 3), date(2030, 1, 4)))
     assert [line.available for line in lines] == [FUNDS + 30, FUNDS + 40]

@@ -157,7 +157,7 @@ class Day:
         elif chance < 0.2:
             slot = Slot.objects.get(pk=task.slot.pk)
             assert slot.deadline is not None
-            lifecycle.end_attempt(
+            lifecycle.end_attempt_if_open(
                 slot_pk=slot.pk, outcome=Outcome.ABANDONED, at=Clock.now(), deadline=slot.deadline
             )
             self.notice("AssignmentAbandoned", task)

@@ -190,14 +190,14 @@ def test_accept_from_group_skips_done_units(project: Project, make_image: MakeIm
     group = HIT.objects.first().hit_type  # type: ignore[union-attr]
     units = set()
     for _ in range(2):
-        slot = market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
+        slot = market_attempts.accept_or_resume_from_group(worker=worker, hit_type=group, now=Clock.now())
         hit = Hit.objects.get(hit_id=slot.hit.hit_id)
         task = market.Accepted(hit, slot, worker)
         market.submit_form(task, store(_key(task), observations(salt=str(hit.pk))))
         units.add(hit.unit_id)
     assert len(units) == 2
     with pytest.raises(MarketRefused, match="You have already accepted this item"):
-        market_attempts.accept_from_group(worker=worker, hit_type=group, now=Clock.now())
+        market_attempts.accept_or_resume_from_group(worker=worker, hit_type=group, now=Clock.now())
 
 
 @pytest.fixture

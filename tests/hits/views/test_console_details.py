@@ -134,5 +134,5 @@ def test_history_labels_every_recorded_action_in_words() -> None:
     actions = {action for source in sources for action in re.findall(r'action="([a-z_]+\.[a-z_]+)"', source)}
     assert len(actions) > 40
     assert sorted(action for action in actions if action not in console.ACTION_LABELS) == []
-    assert console.detail_label("fee_cents") == "fee cents"
-    assert console.detail_label("more_opinions") == "additional workers"
+    assert console.audit_data_label("fee_cents") == "fee cents"
+    assert console.audit_data_label("more_opinions") == "additional workers"

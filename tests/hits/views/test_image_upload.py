@@ -84,7 +84,7 @@ def test_full_disk_is_reported_as_such(add: Any, monkeypatch: pytest.MonkeyPatch
     def full(*args: Any) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(import_image, "save_content", full)
+    monkeypatch.setattr(import_image, "save_if_changed", full)
     reply = add("a.png", picture())
     assert reply.status_code == 507
     assert "the disk is full; free disk space" in reply.json()["error"]

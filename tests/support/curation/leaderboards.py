@@ -72,9 +72,9 @@ def made_board(
     )
     Job.objects.filter(pk=board.job_id).update(state=JobState.DONE)
     write_files(board)
-    boards.complete_leaderboard(board=board, tasks=dict(EXPECTED), sha256="ab" * 32, facts=FACTS)
+    boards.mark_leaderboard_built(board=board, tasks=dict(EXPECTED), sha256="ab" * 32, facts=FACTS)
     if is_open:
-        boards.set_open(board=board, is_open=True, by=None)
+        boards.set_board_is_open(board=board, is_open=True, by=None)
     return board
 
 
@@ -123,7 +123,7 @@ def submitted_entry(
     """Submit, and return the entry as it waits."""
     about = entries.ModelDescription(model)
     return entries.submit_entry(
-        team=team, description=about, upload=entries.Upload([data], file_name), queue=False
+        team=team, description=about, upload=entries.UploadedZip([data], file_name), queue=False
     )[0]
 
 

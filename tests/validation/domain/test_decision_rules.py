@@ -20,7 +20,7 @@ from validation.domain.decision_rules import (
     Outcome,
     RuleError,
     decide,
-    decide_arrays,
+    decide_as_arrays,
     default_rules,
 )
 from validation.domain.judging.ratings import RatingTable
@@ -271,6 +271,6 @@ def test_counting_363000_ratings_takes_well_under_a_second() -> None:
         seconds.append(time.thread_time() - started)
     gc.unfreeze()
     assert min(seconds) < 0.8
-    signs, votes, _ = decide_arrays(table, rule(Method.K_OF_N, k=2, of=3))
+    signs, votes, _ = decide_as_arrays(table, rule(Method.K_OF_N, k=2, of=3))
     assert len(found) == 121_000
     assert np.array_equal(signs == 1, votes.positive >= 2)

@@ -151,7 +151,7 @@ def test_candidates_of_sets_are_decided_by_their_ratings(work: Work) -> None:
         project=work.project, kind=kind, rules=selectors.default_rules_of_kind(kind), by=None
     )
     assert list(outcomes(made.run, "rating").values()) == ["accept", "undecided", "reject"]
-    assert selectors.undecided_items(made.run) == ["7"]
+    assert selectors.undecided_item_keys(made.run) == ["7"]
     [row] = selectors.undecided_decisions(made.run, ["7"])["7"]
     assert row.item == f"7/{others[1].instance_id}"
 

@@ -18,7 +18,7 @@ from validation.domain.judging.quality_check_types import CheckRole
 from validation.models import JudgingRound, QualityCheck
 from validation.registry import spec_of
 from validation.selectors import follow_ups as selectors
-from validation.selectors.follow_ups import is_round_complete, undecided_items
+from validation.selectors.follow_ups import is_round_complete, undecided_items_below_maximum
 from validation.services import follow_ups as services
 from validation.services.decisions import decide_items
 from validation.services.follow_ups import (
@@ -149,10 +149,10 @@ def test_follow_ups_stop_at_max_redundancy(work: Work) -> None:
     # One of three: a fourth judge could still make it two of four, but three are the most.
     first = JudgingRound.objects.select_related("batch__project").get(pk=first.pk)
     assert is_round_complete(first)
-    assert undecided_items(first) == []
+    assert undecided_items_below_maximum(first) == []
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
     first.max_redundancy = 4
-    assert [row.judge_count for row in undecided_items(first)] == [3]
+    assert [row.judge_count for row in undecided_items_below_maximum(first)] == [3]
 
 
 def test_follow_up_budget_is_exact_to_the_cent(work: Work) -> None:
@@ -316,7 +316,7 @@ def test_quality_checks_get_no_follow_up(work: Work) -> None:
     first, pairs = begin(work, checks=["control-1"])
     split(work, first, pairs, undecided=0)
     answer(work, first.batch, "control-1", J1="highly", J2="un")
-    assert undecided_items(first) == []
+    assert undecided_items_below_maximum(first) == []
     assert launch_due_follow_ups(marketplace=marketplace()) == 0
 
     again, others = begin(work, checks=["control-2"])
@@ -332,7 +332,7 @@ def test_a_pair_that_is_no_longer_accepted_is_left_out(work: Work) -> None:
     split(work, first, pairs, undecided=1)
     pairs[0].submission.assignment.status = "Rejected"
     pairs[0].submission.assignment.save()
-    assert undecided_items(first) == []
+    assert undecided_items_below_maximum(first) == []
 
 
 def test_invalid_follow_up_limits_are_refused(work: Work) -> None:

@@ -16,7 +16,7 @@ from validation.domain.agreement.pairwise import pairwise_accuracy
 from validation.domain.judging.judgment_rows import JudgmentFileError
 from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.round_material import CandidateToRate, SetToJudge
-from validation.domain.reports.judgment_files import parse_rows
+from validation.domain.reports.judgment_files import parse_rating_rows
 from validation.models import ImportedJudgment, JudgmentImport
 from validation.registry import spec_of
 from validation.selectors.ratings import read_judgments
@@ -228,7 +228,7 @@ GOOD = {"item": "s/c", "dimension": "rating", "label": "3", "rater": "R"}
 )
 def test_bad_row_is_refused_with_row_and_field(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(JudgmentFileError, match=message):
-        parse_rows([(2, GOOD | changes)], spec_of(KIND))
+        parse_rating_rows([(2, GOOD | changes)], spec_of(KIND))
 
 
 def test_rehearsal_accepts_simulated_rows(rehearsal: Project, tmp_path: Path) -> None:
@@ -271,12 +271,12 @@ def test_import_of_own_export_is_refused(work: Work, tmp_path: Path, name: str) 
 
 def test_repeated_ratings_and_incomplete_answers_are_refused() -> None:
     with pytest.raises(JudgmentFileError, match="row 3, item: rater 'R' rated 's/c' twice"):
-        parse_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
+        parse_rating_rows([(2, GOOD), (3, GOOD)], spec_of(KIND))
     row = {"item": "p", "dimension": "boxes", "label": "mostly", "rater": "R"}
     with pytest.raises(JudgmentFileError, match="row 2: the answer that starts here lacks reasonable"):
-        parse_rows([(2, row)], spec_of("observation_review"))
+        parse_rating_rows([(2, row)], spec_of("observation_review"))
     with pytest.raises(JudgmentFileError, match="label: 'fine' is not on the scale; use appropriate, mostly"):
-        parse_rows([(2, row | {"label": "fine"})], spec_of("observation_review"))
+        parse_rating_rows([(2, row | {"label": "fine"})], spec_of("observation_review"))
 
 
 @pytest.mark.parametrize(

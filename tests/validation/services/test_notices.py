@@ -141,7 +141,7 @@ def test_pause_is_carried_out_for_a_worker_unknown_to_the_requester(
     project: Project, worker: Worker, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # As on Mechanical Turk, where a qualification alone does not count as work.
-    monkeypatch.setattr("hits.marketplace.operations.messages.find_known_workers", lambda *_: set())
+    monkeypatch.setattr("hits.marketplace.operations.messages.find_past_worker_pks", lambda *_: set())
     assert put(project, worker, WorkerStatus.PAUSED, researcher, WHY) == []
     assert WorkerCall.objects.get().error.startswith("not notified: You have not approved or rejected work")
     assert excluded(worker) == ["Granted"]

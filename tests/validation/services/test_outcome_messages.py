@@ -99,7 +99,7 @@ def test_message_is_repeated_after_a_marketplace_outage(
 def test_payment_is_made_for_a_worker_unknown_to_the_requester(
     attempt: Assignment, researcher: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hits.marketplace.operations.messages.find_known_workers", lambda *_: set())
+    monkeypatch.setattr("hits.marketplace.operations.messages.find_past_worker_pks", lambda *_: set())
     give_feedback(assignment=attempt, outcome=TrainingOutcome.COMPLETE, summary="", remarks=[], by=researcher)
     settled = settle()
     assert (settled.refused, settled.outstanding) == (0, 0)

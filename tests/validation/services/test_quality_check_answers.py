@@ -15,7 +15,7 @@ from validation.models import JudgingRound, QualityCheck
 from validation.selectors.judging import (
     is_fully_judged,
     likert_judgments,
-    pair_tallies,
+    pair_judgments,
     pairs_not_sent_to_judges,
     units_without_quality_checks,
 )
@@ -46,14 +46,14 @@ def test_quality_checks_count_in_no_tally(work: Work) -> None:
 
     for hit in checks:
         work.answered(hit, "J1", review("un", "entirely_off", "not_at_all"))
-    assert pair_tallies(project=work.project) == {}
+    assert pair_judgments(project=work.project) == {}
     assert not list(read_judgments(project=work.project, kind=batch.kind, batches=[batch.pk]))
     assert judged_pair_ids(work.project) == []
     (line,) = round_rows(work.project)
     assert (line.received, line.required, line.items, line.quality_checks) == (0, 18, 6, 6)
 
     work.answered(own[0], "J1", review("highly"))
-    tallies = pair_tallies(project=work.project)
+    tallies = pair_judgments(project=work.project)
     assert {key: pair.judge_count for key, pair in tallies.items()} == {own[0].unit.key: 1}
     assert judged_pair_ids(work.project) == [own[0].unit.key]
     assert {row.pk for row in pairs_not_sent_to_judges(work.project)} == {row.pk for row in later}

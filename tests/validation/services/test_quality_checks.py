@@ -80,7 +80,7 @@ def test_repeated_launch_returns_its_batch_after_gold_changed(work: Work) -> Non
         "idempotency_key": "one request",
     }
     batch, job = launch_review(project=work.project, by=None, **launch)
-    quality_checks.set_gold_active(gold=item, is_active=False, by=None)
+    quality_checks.set_gold_item_active(gold=item, is_active=False, by=None)
     type(work.image(1)).objects.filter(pk=rows[0].image_id).update(taken_down_at="2026-11-20T10:00Z")
     assert launch_review(project=work.project, by=None, **launch) == (batch, job)
 
@@ -212,8 +212,8 @@ def test_gold_is_added_once_and_only_with_an_answer(work: Work) -> None:
     quality_checks.change_gold_item(gold=item, expected={"boxes": ["mostly"]}, note=" sure ", by=None)
     item.refresh_from_db()
     assert (item.expected, item.note) == ({"boxes": ["mostly"]}, "sure")
-    assert quality_checks.set_gold_active(gold=item, is_active=False, by=None)
-    assert not quality_checks.set_gold_active(gold=item, is_active=False, by=None)
+    assert quality_checks.set_gold_item_active(gold=item, is_active=False, by=None)
+    assert not quality_checks.set_gold_item_active(gold=item, is_active=False, by=None)
     rows = work.observed(work.image(1), worker="A")
     with pytest.raises(Refused, match="no active gold item"):
         launch_review(

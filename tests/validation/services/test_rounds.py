@@ -16,7 +16,7 @@ from validation.kinds.observation_review.scales import Dimension
 from validation.selectors.judging import (
     is_fully_judged,
     likert_judgments,
-    pair_tallies,
+    pair_judgments,
     pairs_not_sent_to_judges,
 )
 from validation.selectors.ratings import read_judgments
@@ -83,7 +83,7 @@ def test_unconfirmed_and_rejected_judgments_do_not_count(work: Work) -> None:
     work.answered(hits[0], "J2", review("un"), status=AssignmentStatus.SUBMITTED)
     work.answered(hits[0], "J3", review("un"), confirmed=False)
     work.answered(hits[1], "J1", review("un"), status=AssignmentStatus.REJECTED)
-    tallies = pair_tallies(project=work.project)
+    tallies = pair_judgments(project=work.project)
     of_batch = read_judgments(project=work.project, kind=batch.kind, batches=[batch.pk])
     assert [row.item for row in of_batch] == [pairs[0].instance_id] * 2
     assert list(tallies) == [pairs[0].instance_id]
@@ -126,7 +126,7 @@ def test_a_pair_in_two_rounds_is_judged_once_by_a_worker(work: Work) -> None:
     assert "You have already worked on this item" in reason
     assert acceptance_refusals(worker_id="J2", hit_id=str(again.hit_id), taken_hit_ids=[]) == ([], False)
     work.answered(again, "J2", review())
-    assert pair_tallies(project=work.project)[first.unit.key].judge_count == 2
+    assert pair_judgments(project=work.project)[first.unit.key].judge_count == 2
 
 
 def test_likert_judgments_are_in_order_of_submission(work: Work) -> None:

@@ -143,8 +143,8 @@ def test_qualification_round_is_launched_in_two_steps(
     assert 'Pass rule: <span class="num">8 of 9</span>' in page
     assert not Batch.objects.exists()
     # The confirmation page sends the same values again, and nothing else.
-    carried = dict.fromkeys(name for name, _ in asked.context["carried_fields"])
-    again = {name: [v for n, v in asked.context["carried_fields"] if n == name] for name in carried}
+    carried = dict.fromkeys(name for name, _ in asked.context["hidden_form_fields"])
+    again = {name: [v for n, v in asked.context["hidden_form_fields"] if n == name] for name in carried}
     again |= {"step": ["launch"], "idempotency_key": [asked.context["idempotency_key"]]}
     for _ in range(2):
         assert client.post(url, again).status_code == 302

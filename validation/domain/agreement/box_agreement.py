@@ -49,12 +49,12 @@ class BoxMatch:
     """Two people's boxes, matched one to one with the maximum sum of IoU.
 
     ``mean_iou`` is over all matched boxes, including those that do not overlap: ``None`` if a region has no box.
-    ``accepted`` counts matches with an IoU over 0.5; ``f1`` is ``2 * accepted`` / all boxes; ``None`` without boxes.
+    ``above_threshold`` counts matches with an IoU over 0.5; ``f1`` is twice that / all boxes; ``None`` without boxes.
     """
 
     mean_iou: float | None
     f1: float | None
-    accepted: int
+    above_threshold: int
     matched: int
 
 
@@ -105,11 +105,11 @@ def match_boxes(first: Region, second: Region) -> BoxMatch:
 
     overlap = iou_matrix(first.boxes, second.boxes)
     matched_iou = overlap[linear_sum_assignment(overlap, maximize=True)]
-    accepted, boxes = int((matched_iou - IOU_THRESHOLD > _ROUNDING).sum()), sum(overlap.shape)
+    above_threshold, boxes = int((matched_iou - IOU_THRESHOLD > _ROUNDING).sum()), sum(overlap.shape)
     return BoxMatch(
         mean_iou=float(matched_iou.mean()) if matched_iou.size else None,
-        f1=2 * accepted / boxes if boxes else None,
-        accepted=accepted,
+        f1=2 * above_threshold / boxes if boxes else None,
+        above_threshold=above_threshold,
         matched=int(matched_iou.size),
     )
 
@@ -120,7 +120,7 @@ def region_iou(first: Region, second: Region) -> float:
 
 
 def box_agreement(
-    ratings: Sequence[DrawnRegion],
+    drawn_regions: Sequence[DrawnRegion],
     *,
     rng: np.random.Generator,
     replicates: int = 1000,
@@ -133,24 +133,24 @@ def box_agreement(
     above that number, it is estimated once from a sample of pairs.
 
     Args:
-        ratings: one per person and unit. rng: draws pairs and units. replicates: number of bootstrap samples.
+        drawn_regions: one per person and unit. rng: draws pairs and units. replicates: number of bootstrap samples.
         level: confidence level of the interval, 0 to 1.
     """
-    distances = _RegionDistances(ratings, rng, max_exact_regions)
-    matches = [_mean_iou_and_f1([ratings[index].region for index in rows]) for rows in distances.units]
+    distances = _RegionDistances(drawn_regions, rng, max_exact_regions)
+    matches = [_mean_iou_and_f1([drawn_regions[index].region for index in rows]) for rows in distances.units]
     alpha = _alpha(distances)
     low = high = None
     if alpha is not None and len(distances.units) > 1:
-        low, high = _interval(distances, rng, replicates, level)
+        low, high = _bootstrap_interval(distances, rng, replicates, level)
     return BoxAgreement(
         alpha=alpha,
         low=low,
         high=high,
-        mean_iou=_mean([iou for iou, _ in matches]),
-        f1=_mean([f1 for _, f1 in matches]),
+        mean_iou=_mean_of_known([iou for iou, _ in matches]),
+        f1=_mean_of_known([f1 for _, f1 in matches]),
         units=len(distances.units),
         regions=distances.sizes.sum().item(),
-        raters=len({ratings[index].rater for rows in distances.units for index in rows}),
+        raters=len({drawn_regions[index].rater for rows in distances.units for index in rows}),
         estimated=distances.estimated,
     )
 
@@ -202,28 +202,28 @@ class _RegionDistances:
     """The terms of alpha: the distances within each unit, and the mean distance of any two regions."""
 
     def __init__(
-        self, ratings: Sequence[DrawnRegion], rng: np.random.Generator, max_exact_regions: int
+        self, drawn_regions: Sequence[DrawnRegion], rng: np.random.Generator, max_exact_regions: int
     ) -> None:
         by_unit: dict[Hashable, list[int]] = {}
-        for index, rating in enumerate(ratings):
-            by_unit.setdefault(rating.unit, []).append(index)
+        for index, drawn in enumerate(drawn_regions):
+            by_unit.setdefault(drawn.unit, []).append(index)
         self.units = [rows for rows in by_unit.values() if len(rows) >= MIN_RATERS]
         self.sizes = np.array([len(rows) for rows in self.units], dtype=np.int64)
         self.unit_of_region = np.repeat(np.arange(self.sizes.size), self.sizes)
-        disjoint = _RegionRectangles([ratings[index].region for rows in self.units for index in rows])
+        disjoint = _RegionRectangles([drawn_regions[index].region for rows in self.units for index in rows])
         self.estimated = self.unit_of_region.size > max_exact_regions
-        self.within = self._sum_within(disjoint)
+        self.within = self._scaled_sums_within_units(disjoint)
         self.between: FloatArray | None = None  # (units, units) summed distances of ordered pairs of regions
         if self.estimated:
             self.expected = self._estimate_expected(disjoint, rng)
         elif self.unit_of_region.size:
-            self.between = self._sum_between(disjoint)
+            self.between = self._sums_between_units(disjoint)
             regions = self.unit_of_region.size
             self.expected = float(self.between.sum() / (regions * (regions - 1)))
         else:
             self.expected = 0.0
 
-    def _sum_within(self, regions: _RegionRectangles) -> FloatArray:
+    def _scaled_sums_within_units(self, regions: _RegionRectangles) -> FloatArray:
         """Return each unit's summed distances of ordered pairs / (its number of regions - 1): (units,)."""
         starts = np.cumsum(self.sizes) - self.sizes
         pair_counts = self.sizes**2
@@ -235,7 +235,7 @@ class _RegionDistances:
         distances = regions.distances(first[upper], second[upper])
         return 2 * _sum_by_group(unit[upper], distances, self.sizes.size) / (self.sizes - 1)
 
-    def _sum_between(self, regions: _RegionRectangles) -> FloatArray:
+    def _sums_between_units(self, regions: _RegionRectangles) -> FloatArray:
         starts = np.cumsum(self.sizes) - self.sizes
         summed = np.zeros((self.sizes.size, self.sizes.size))
         rows = max(1, _CHUNK_SIZE // regions.rectangles.shape[0] // int(regions.counts.max()))
@@ -259,7 +259,7 @@ def _alpha(distances: _RegionDistances) -> float | None:
     return float(1 - distances.within.sum() / distances.sizes.sum() / distances.expected)
 
 
-def _interval(
+def _bootstrap_interval(
     distances: _RegionDistances, rng: np.random.Generator, replicates: int, level: float
 ) -> tuple[float | None, float | None]:
     units = distances.sizes.size
@@ -293,10 +293,10 @@ def _bootstrap_alphas(distances: _RegionDistances, draws: IntArray) -> FloatArra
 def _mean_iou_and_f1(regions: Sequence[Region]) -> tuple[float | None, float | None]:
     """Return mean IoU and F1 over the pairs of people of one unit."""
     pairs = [match_boxes(a, b) for index, a in enumerate(regions) for b in regions[index + 1 :]]
-    return _mean([pair.mean_iou for pair in pairs]), _mean([pair.f1 for pair in pairs])
+    return _mean_of_known([pair.mean_iou for pair in pairs]), _mean_of_known([pair.f1 for pair in pairs])
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def _mean_of_known(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

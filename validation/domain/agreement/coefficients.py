@@ -85,14 +85,14 @@ def coefficients(
         return {name: Coefficient(None, None, None, 0, 0, 0) for name in statistics}
     profiles = build_label_profiles(table)
     weights = profiles.item_counts.astype(np.float64)
-    pairable_items = int(weights[profiles.pairable].sum())
+    pairable_items = int(weights[profiles.is_pairable].sum())
     replicate_values: dict[CoefficientName, list[FloatArray]] = {name: [] for name in statistics}
     for draws in _bootstrap_draws(profiles, table.set_codes(), rng, replicates):
         for name in statistics:
             replicate_values[name].append(_STATISTIC_FUNCTIONS[name](profiles, draws))
     base_counts = (
         pairable_items,
-        int((weights * profiles.sizes)[profiles.pairable].sum()),
+        int((weights * profiles.sizes)[profiles.is_pairable].sum()),
         _count_pairable_raters(table, profiles),
     )
     results = {}
@@ -112,7 +112,7 @@ def _bootstrap_draws(
     """Yield draws as counts of each profile, (b, P) at a time; nothing if there is only one set."""
     rated = profiles.profile_of_item >= 0
     is_ungrouped = sets.size == int(sets.max()) + 1
-    pairable = rated & profiles.pairable[profiles.profile_of_item]
+    pairable = rated & profiles.is_pairable[profiles.profile_of_item]
     if not pairable.any() or (sets[pairable] == sets[pairable][0]).all():
         return
     cells = profiles.cell_count.size if is_ungrouped else sets.size
@@ -126,7 +126,7 @@ def _bootstrap_draws(
 
 def _draw_items(profiles: LabelProfiles, rng: np.random.Generator, size: int) -> FloatArray:
     draws = np.zeros((size, profiles.sizes.size))
-    for mask in (profiles.pairable, ~profiles.pairable):
+    for mask in (profiles.is_pairable, ~profiles.is_pairable):
         times = profiles.item_counts[mask]
         if times.size:
             draws[:, mask] = rng.multinomial(times.sum(), times / times.sum(), size=size)
@@ -158,10 +158,10 @@ def _percentile_interval(draws: Sequence[FloatArray], level: float) -> tuple[flo
 def _count_pairable_sets(table: RatingTable, profiles: LabelProfiles) -> int:
     """Count the sets (an item without a set is its own) that have a pairable item."""
     rated = profiles.profile_of_item >= 0
-    return int(np.unique(table.set_codes()[rated & profiles.pairable[profiles.profile_of_item]]).size)
+    return int(np.unique(table.set_codes()[rated & profiles.is_pairable[profiles.profile_of_item]]).size)
 
 
 def _count_pairable_raters(table: RatingTable, profiles: LabelProfiles) -> int:
     """Count the raters with a rating of a pairable item."""
-    pairable = profiles.pairable[profiles.profile_of_item[table.items]]
+    pairable = profiles.is_pairable[profiles.profile_of_item[table.items]]
     return int(np.unique(table.raters[pairable]).size)

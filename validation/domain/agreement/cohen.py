@@ -46,20 +46,20 @@ class GraderAgreement:
         return 100 * self.same / self.total if self.total else None
 
 
-def grader_agreement(pairs: Sequence[tuple[Hashable, Hashable]]) -> GraderAgreement:
+def grader_agreement(label_pairs: Sequence[tuple[Hashable, Hashable]]) -> GraderAgreement:
     """Return the agreement of two graders; each pair is (first label, second label) of one item."""
-    total = len(pairs)
-    same = sum(first == second for first, second in pairs)
+    total = len(label_pairs)
+    same = sum(first == second for first, second in label_pairs)
     if not total:
         return GraderAgreement(0, 0)
-    first_counts, second_counts = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    first_counts, second_counts = Counter(a for a, _ in label_pairs), Counter(b for _, b in label_pairs)
     labels = first_counts.keys() | second_counts.keys()
     observed = same / total
     expected = sum(first_counts[label] * second_counts[label] for label in labels) / total**2
     if expected == 1:
         return GraderAgreement(total, same)
     kappa = (observed - expected) / (1 - expected)
-    standard_error = _standard_error(pairs, first_counts, second_counts, kappa, expected)
+    standard_error = _standard_error(label_pairs, first_counts, second_counts, kappa, expected)
     low, high = kappa - Z_95 * standard_error, kappa + Z_95 * standard_error
     return GraderAgreement(total, same, kappa, max(-1.0, low), min(1.0, high))
 
@@ -103,16 +103,16 @@ def cohen_kappa(
 
 
 def _standard_error(
-    pairs: Sequence[tuple[Hashable, Hashable]],
+    label_pairs: Sequence[tuple[Hashable, Hashable]],
     first_counts: Counter[Hashable],
     second_counts: Counter[Hashable],
     kappa: float,
     expected: float,
 ) -> float:
-    total = len(pairs)
+    total = len(label_pairs)
     disagreement = 1 - kappa
     agreeing = differing = 0.0
-    for (first, second), count in Counter(pairs).items():
+    for (first, second), count in Counter(label_pairs).items():
         if first == second:
             agreeing += (
                 count

@@ -26,7 +26,7 @@ References:
     Ustalov, D., Pavlichenko, N. and Tseitlin, B. (2024). Learning from crowds with Crowd-Kit. Journal of Open Source
     Software 9(96), 6227. doi:10.21105/joss.06227
     Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological Measurement 20(1),
-    37-46. doi:10.1177/001316446002000104 (for ``reliability``)
+    37-46. doi:10.1177/001316446002000104 (for ``rater_reliabilities``)
 
 Example:
     >>> right = ["yes" if item % 3 else "no" for item in range(30)]
@@ -36,7 +36,7 @@ Example:
     >>> found = fit(table)
     >>> found.posteriors[:2].round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
-    >>> reliability(found, table).round(2).tolist()  # c gives the opposite labels
+    >>> rater_reliabilities(found, table).round(2).tolist()  # c gives the opposite labels
     [0.82, 0.82, -0.55]
 """
 
@@ -52,7 +52,7 @@ FloatArray = NDArray[np.float64]
 SMOOTHING = 0.3
 FLOOR = 1e-10  # minimum expected count and prior, so that logarithms exist; crowd-kit's value
 MAX_LAYERS = 50  # more than the ratings of any item in practice; affects only speed
-PRIOR_RATINGS = 10.0  # ratings in the crowd's proportions added to a rater's own; see ``reliability``
+PRIOR_RATINGS = 10.0  # ratings in the crowd's proportions added to a rater's own; see ``rater_reliabilities``
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def fit(
     if not table.size:
         return _empty_fit(table)
     seen, rated, ratings = _renumber_ratings(table)
-    q = ratings.sum_by_item(_one_hot(ratings)) / ratings.per_item  # (labels, items)
+    q = ratings.sum_by_item(_one_hot_cell_labels(ratings)) / ratings.per_item  # (labels, items)
     priors, counts = q.mean(axis=1), ratings.sum_by_cell(q)
     errors = _maximisation_step(counts, ratings, smoothing)
     bound, completed = -np.inf, 0
@@ -143,8 +143,8 @@ def fit(
         q, entropy, _ = _expectation_step(ratings, errors, priors)
         priors, counts = q.mean(axis=1), ratings.sum_by_cell(q)
         errors = _maximisation_step(counts, ratings, smoothing)
-        label_term = float(np.einsum("kc,kc->", counts, _logs(errors)))
-        prior_term = float(_logs(priors, FLOOR) @ (q @ ratings.per_item))
+        label_term = float(np.einsum("kc,kc->", counts, _floored_logs(errors)))
+        prior_term = float(_floored_logs(priors, FLOOR) @ (q @ ratings.per_item))
         new_bound = (label_term + prior_term + entropy) / table.size
         if new_bound - bound < tolerance:
             break
@@ -174,7 +174,7 @@ def _renumber_ratings(table: RatingTable) -> tuple[IntArray, IntArray, _Ratings]
     return seen, rated, ratings
 
 
-def _one_hot(ratings: _Ratings) -> FloatArray:
+def _one_hot_cell_labels(ratings: _Ratings) -> FloatArray:
     return np.tile(np.eye(ratings.labels), ratings.raters)
 
 
@@ -192,7 +192,7 @@ def _maximisation_step(counts: FloatArray, ratings: _Ratings, smoothing: float) 
     return np.divide(by_rater, sums, out=np.zeros_like(by_rater), where=sums > 0).reshape(counts.shape)
 
 
-def _logs(probabilities: FloatArray, floor: float = 1e-300) -> FloatArray:
+def _floored_logs(probabilities: FloatArray, floor: float = 1e-300) -> FloatArray:
     return np.log(np.maximum(probabilities, floor))
 
 
@@ -200,8 +200,8 @@ def _expectation_step(
     ratings: _Ratings, errors: FloatArray, priors: FloatArray
 ) -> tuple[FloatArray, float, float]:
     """Return the posteriors (labels, items), their entropy in nats, and the log-likelihood of all labels."""
-    logs = ratings.sum_by_item(_logs(errors))
-    logs += _logs(priors, FLOOR)[:, None]
+    logs = ratings.sum_by_item(_floored_logs(errors))
+    logs += _floored_logs(priors, FLOOR)[:, None]
     max_log = logs.max(axis=0)
     logs -= max_log  # the greatest term becomes 1, so that products of many small numbers do not vanish
     q = np.exp(logs)
@@ -241,7 +241,7 @@ def _map_fit_to_table(
     return DawidSkene(posteriors, full, full_priors, iterations, likelihood)
 
 
-def reliability(fit: DawidSkene, table: RatingTable) -> FloatArray:
+def rater_reliabilities(fit: DawidSkene, table: RatingTable) -> FloatArray:
     """Return each rater's agreement with the fitted truth, corrected for chance: (raters,), from -1 to 1.
 
     1: always right. 0: no better than giving the same labels equally often without looking: raters who answer at

@@ -47,7 +47,7 @@ def percent_agreement(table: RatingTable) -> float | None:
 
 def agreement_share_of_profiles(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Return the mean share of agreeing pairs over pairable items, 0 to 1: (B,) for weights (B, P)."""
-    weights = weights * profiles.pairable
+    weights = weights * profiles.is_pairable
     share = profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1))
     items = weights.sum(axis=1)
     return np.where(items > 0, (weights @ share) / np.maximum(1, items), np.nan)
@@ -59,7 +59,7 @@ def agreement_by_item(table: RatingTable) -> FloatArray:
     if table.size:
         profiles = build_label_profiles(table)
         by_profile = np.where(
-            profiles.pairable,
+            profiles.is_pairable,
             profiles.agreeing_pairs / np.maximum(1, profiles.sizes * (profiles.sizes - 1)),
             np.nan,
         )

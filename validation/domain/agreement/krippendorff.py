@@ -42,14 +42,14 @@ def nominal_alpha(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     disagreeing = (profiles.sizes**2 - profiles.agreeing_pairs - profiles.sizes) / np.maximum(
         1, profiles.sizes - 1
     )
-    weights = weights * profiles.pairable
+    weights = weights * profiles.is_pairable
     totals, ratings = profiles.label_totals(weights), weights @ profiles.sizes
     return one_minus_ratio((ratings - 1) * (weights @ disagreeing), ratings**2 - (totals**2).sum(axis=1))
 
 
 def interval_alpha(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     """Krippendorff's alpha with squared differences of the labels' values: (B,) for weights (B, P)."""
-    weights = weights * profiles.pairable
+    weights = weights * profiles.is_pairable
     return _alpha_of_values(
         profiles, weights, profiles.label_totals(weights), profiles.values[profiles.given_labels][None, :]
     )
@@ -61,7 +61,7 @@ def ordinal_alpha(profiles: LabelProfiles, weights: FloatArray) -> FloatArray:
     Krippendorff's ordinal difference counts the ratings between two labels, and half of the ratings of either label.
     That is the difference of the labels' mean ranks among all pairable ratings: the interval form over ranks.
     """
-    weights = weights * profiles.pairable
+    weights = weights * profiles.is_pairable
     totals = profiles.label_totals(weights)
     return _alpha_of_values(profiles, weights, totals, _midranks(totals))
 
@@ -84,7 +84,7 @@ def coincidence_matrix(table: RatingTable) -> FloatArray:
     profiles = build_label_profiles(table)
     counts = np.zeros((profiles.sizes.size, scale))
     counts[profiles.cell_profile, profiles.cell_label] = profiles.cell_count
-    weights = np.where(profiles.pairable, profiles.item_counts / np.maximum(1, profiles.sizes - 1), 0.0)
+    weights = np.where(profiles.is_pairable, profiles.item_counts / np.maximum(1, profiles.sizes - 1), 0.0)
     weighted = weights[:, None] * counts
     return counts.T @ weighted - np.diag(weighted.sum(axis=0))
 
@@ -132,7 +132,7 @@ def _relative_disagreement(profiles: LabelProfiles, metric: Metric) -> FloatArra
 
     It is 0 if the ratings agree, if there is only one, or if all ratings in the table are equal.
     """
-    weights = (profiles.item_counts * profiles.pairable).astype(np.float64)[None, :]
+    weights = (profiles.item_counts * profiles.is_pairable).astype(np.float64)[None, :]
     totals = profiles.label_totals(weights)
     ratings = totals.sum()
     pairs = np.maximum(1, profiles.sizes * (profiles.sizes - 1))
@@ -146,4 +146,4 @@ def _relative_disagreement(profiles: LabelProfiles, metric: Metric) -> FloatArra
         expected = 2 * _squared_differences(totals, values)[0]
     if not expected > 0:
         return np.zeros(profiles.sizes.size)
-    return np.where(profiles.pairable, within, 0.0) * ratings * (ratings - 1) / expected
+    return np.where(profiles.is_pairable, within, 0.0) * ratings * (ratings - 1) / expected

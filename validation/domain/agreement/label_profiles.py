@@ -38,7 +38,7 @@ class LabelProfiles:
     values: FloatArray
 
     @property
-    def pairable(self) -> NDArray[np.bool_]:
+    def is_pairable(self) -> NDArray[np.bool_]:
         """(P,) profiles of items with two ratings or more."""
         return self.sizes >= MIN_PAIRABLE_RATINGS
 

@@ -64,7 +64,7 @@ def pairwise_agreement(ratings: NDArray[np.floating], ranking: NDArray[np.floati
     Both (n,), higher is better. Pairs with equal ratings are left out; a pair tied only in the ranking is wrong.
     Without a usable pair the result is 0, which counts in means, as published.
     """
-    return float(_agreements(np.asarray(ratings)[None, :], np.asarray(ranking)[None, :])[0])
+    return float(_agreement_by_row(np.asarray(ratings)[None, :], np.asarray(ranking)[None, :])[0])
 
 
 def pairwise_accuracy(
@@ -166,17 +166,17 @@ def _add_pair_agreements(
     dense: FloatArray, sets: IntArray, noise: FloatArray, total: FloatArray, pairs: IntArray
 ) -> None:
     """Add up the agreements of all ordered pairs of rows of ``dense`` (blocks, n) that belong to one set."""
-    first, second = _ordered_pairs(sets)
+    first, second = _ordered_pairs_within_sets(sets)
     rows = max(1, _CHUNK_SIZE // max(1, noise.size**2))
     for start in range(0, first.size, rows):
         a, b = first[start : start + rows], second[start : start + rows]
         shared = ~(np.isnan(dense[a]) | np.isnan(dense[b])).all(axis=1)
         a, b = a[shared], b[shared]
-        np.add.at(total, sets[a], _agreements(dense[a], dense[b] + noise))
+        np.add.at(total, sets[a], _agreement_by_row(dense[a], dense[b] + noise))
         np.add.at(pairs, sets[a], 1)
 
 
-def _ordered_pairs(sets: IntArray) -> tuple[IntArray, IntArray]:
+def _ordered_pairs_within_sets(sets: IntArray) -> tuple[IntArray, IntArray]:
     """Return all ordered pairs of positions in ``sets`` (ascending) with the same set."""
     sizes = np.unique(sets, return_counts=True)[1]
     starts = np.cumsum(sizes) - sizes
@@ -188,7 +188,7 @@ def _ordered_pairs(sets: IntArray) -> tuple[IntArray, IntArray]:
     return first[other], second[other]
 
 
-def _agreements(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> FloatArray:
+def _agreement_by_row(ratings: NDArray[np.floating], ranking: NDArray[np.floating]) -> FloatArray:
     """Return the agreement of each row of two (k, n) arrays, -1 to 1: (k,). A pair with a NaN is not usable."""
     first, second = np.triu_indices(ratings.shape[1], k=1)
     higher = ratings[:, first] > ratings[:, second]

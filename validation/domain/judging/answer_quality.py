@@ -92,7 +92,7 @@ def extract_run_labels(answer: Mapping[str, Any], spec: JudgingSpec) -> dict[str
             _all_statements_name(dimension, dimensions): _unanimous_label(labels[dimension.name])
             for dimension in dimensions
         }
-    single = {dimension.name: _run_label(dimension, labels[dimension.name]) for dimension in dimensions}
+    single = {dimension.name: _first_label(dimension, labels[dimension.name]) for dimension in dimensions}
     if len(single) == 1:
         return single
     joined = [label for label in single.values() if label is not None]
@@ -108,7 +108,7 @@ def _unanimous_label(labels: Sequence[Any]) -> str | None:
     return distinct.pop() if len(distinct) == 1 else None
 
 
-def _run_label(dimension: Dimension, labels: Sequence[Any]) -> str | None:
+def _first_label(dimension: Dimension, labels: Sequence[Any]) -> str | None:
     if not labels:
         return None
     if dimension.scale is Scale.MULTIPLE:
@@ -258,12 +258,12 @@ def collect_evidence(
     }
 
 
-def _count_check_results(answers: Sequence[CheckResult]) -> dict[str, list[int]]:
+def _count_check_results(results: Sequence[CheckResult]) -> dict[str, list[int]]:
     gold, attention = (
-        [row.match.passed for row in answers if row.role is role]
+        [row.match.passed for row in results if row.role is role]
         for role in (CheckRole.GOLD, CheckRole.ATTENTION)
     )
-    repeats = [row.match for row in answers if row.role is CheckRole.REPEAT]
+    repeats = [row.match for row in results if row.role is CheckRole.REPEAT]
     return {
         "gold": [sum(gold), len(gold)],
         "attention": [sum(attention), len(attention)],
@@ -271,8 +271,8 @@ def _count_check_results(answers: Sequence[CheckResult]) -> dict[str, list[int]]
     }
 
 
-def _missed_checks(answers: Sequence[CheckResult]) -> dict[str, list[Any]]:
-    missed = [row for row in answers if not row.match.passed]
+def _missed_checks(results: Sequence[CheckResult]) -> dict[str, list[Any]]:
+    missed = [row for row in results if not row.match.passed]
     return {
         "gold": [row.assignment for row in missed if row.role is CheckRole.GOLD][-MAX_LISTED:],
         "attention": [row.assignment for row in missed if row.role is CheckRole.ATTENTION][-MAX_LISTED:],

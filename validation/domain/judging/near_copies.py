@@ -85,8 +85,8 @@ def _find_earlier_similar_texts(
     if not texts:
         return source, values
     words, starts, sizes = _encode_words(texts)
-    bits = _bitmaps(words, starts, sizes)
-    for earlier, later in _candidate_pairs(words, starts, sizes, min_similarity):
+    bits = _word_bitmaps(words, starts, sizes)
+    for earlier, later in _pairs_to_compare(words, starts, sizes, min_similarity):
         # The symmetric difference of similar sets is at most this, and equal words set equal bits.
         max_difference = (sizes[earlier] + sizes[later]) * (
             (1 - min_similarity) / (1 + min_similarity)
@@ -115,14 +115,14 @@ def _encode_words(texts: Sequence[str]) -> tuple[IntArray, IntArray, IntArray]:
     return flat[np.lexsort((flat, owner))], starts, sizes
 
 
-def _bitmaps(words: IntArray, starts: IntArray, sizes: IntArray) -> NDArray[np.uint64]:
+def _word_bitmaps(words: IntArray, starts: IntArray, sizes: IntArray) -> NDArray[np.uint64]:
     """Return 64 bits for each set: a multiplicative hash of each word sets one of them."""
     hashed = (words.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(58)
     bits = np.bitwise_or.reduceat(np.uint64(1) << hashed, starts)
     return np.where(sizes > 0, bits, np.uint64(0))
 
 
-def _candidate_pairs(
+def _pairs_to_compare(
     words: IntArray, starts: IntArray, sizes: IntArray, min_similarity: float
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield (earlier, later) positions that share a prefix word and have sizes that allow similarity."""
@@ -159,14 +159,14 @@ def _count_shared_words(
     """Return how many words each pair of sets has in common."""
     # Both sets of a pair as (pair, word) numbers: a shared word occurs twice.
     span = int(words.max()) + 1
-    left_members = _pair_word_codes(words, starts, sizes, left, span)
-    right_members = _pair_word_codes(words, starts, sizes, right, span)
+    left_members = _pair_and_word_codes(words, starts, sizes, left, span)
+    right_members = _pair_and_word_codes(words, starts, sizes, right, span)
     both = np.sort(np.concatenate([left_members, right_members]))
     repeated = both[1:][both[1:] == both[:-1]]
     return np.bincount(repeated // span, minlength=left.size).astype(np.int64)
 
 
-def _pair_word_codes(
+def _pair_and_word_codes(
     words: IntArray, starts: IntArray, sizes: IntArray, selected: IntArray, span: int
 ) -> IntArray:
     counts = sizes[selected]

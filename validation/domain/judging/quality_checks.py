@@ -76,11 +76,11 @@ def plan_round_units(
     if not sum(counts.values()):
         return list(units)
     checks = [
-        *_gold_checks(units, gold, counts[CheckRole.GOLD], rng, spec),
-        *_attention_checks(units, counts[CheckRole.ATTENTION], rng, spec),
+        *_build_gold_checks(units, gold, counts[CheckRole.GOLD], rng, spec),
+        *_build_attention_checks(units, counts[CheckRole.ATTENTION], rng, spec),
         *_build_repeat_checks(units, counts[CheckRole.REPEAT], rng),
     ]
-    return _shuffle_units(units, checks, rng)
+    return _shuffle_with_repeats_apart(units, checks, rng)
 
 
 def _random_key(rng: np.random.Generator) -> str:
@@ -88,13 +88,13 @@ def _random_key(rng: np.random.Generator) -> str:
     return rng.bytes(16).hex()
 
 
-def _draw_positions(available: int, target: int, rng: np.random.Generator) -> list[int]:
+def _draw_positions(position_count: int, target: int, rng: np.random.Generator) -> list[int]:
     """Return ``target`` positions in random order, each once before any twice."""
-    rounds = -(-target // available) if target else 0
-    return [int(position) for _ in range(rounds) for position in rng.permutation(available)][:target]
+    rounds = -(-target // position_count) if target else 0
+    return [int(position) for _ in range(rounds) for position in rng.permutation(position_count)][:target]
 
 
-def _gold_checks(
+def _build_gold_checks(
     units: Sequence[RoundUnit],
     gold: Sequence[GoldUnit],
     target: int,
@@ -126,7 +126,7 @@ def _gold_checks(
         )
 
 
-def _attention_checks(
+def _build_attention_checks(
     units: Sequence[RoundUnit], target: int, rng: np.random.Generator, spec: JudgingSpec
 ) -> Iterable[CheckUnit]:
     if not target:
@@ -177,7 +177,7 @@ def _build_repeat_checks(
         )
 
 
-def _shuffle_units(
+def _shuffle_with_repeats_apart(
     round_units: Sequence[RoundUnit], checks: Sequence[CheckUnit], rng: np.random.Generator
 ) -> list[RoundUnit | CheckUnit]:
     """Return all units in random order, each repeat away from its original."""

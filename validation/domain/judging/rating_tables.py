@@ -34,7 +34,7 @@ def build_tables(rows: Iterable[JudgmentRow], spec: JudgingSpec) -> dict[str, Ra
             if name in builders:
                 builders[name].add(item, row.rater, label)
     return {
-        dimension.name: builders[dimension.name].table(_values(dimension)).without_duplicates()
+        dimension.name: builders[dimension.name].build(_scale_values(dimension)).without_duplicates()
         for dimension in dimensions
     }
 
@@ -73,7 +73,7 @@ def _scale(dimension: Dimension, rows: Iterable[JudgmentRow], spec: JudgingSpec)
     return sorted(chosen, key=str)
 
 
-def _values(dimension: Dimension) -> list[float] | None:
+def _scale_values(dimension: Dimension) -> list[float] | None:
     if dimension.is_numeric and dimension.scale is not Scale.MULTIPLE:
         return list(dimension.values)
     return None

@@ -59,7 +59,7 @@ class RatingTable:
         builder = RatingTableBuilder(scale)
         for item, rater, label in rows:
             builder.add(item, rater, label)
-        table = builder.table(values)
+        table = builder.build(values)
         table._check_duplicates()
         return table
 
@@ -144,7 +144,7 @@ class RatingTableBuilder:
         self._raters.append(self._rater_codes[rater])
         self._labels.append(code)
 
-    def table(self, values: Sequence[float] | None = None) -> RatingTable:
+    def build(self, values: Sequence[float] | None = None) -> RatingTable:
         """Return the added ratings in order; ``values`` are the labels as numbers, 0, 1, 2 … by default."""
         numbers = range(len(self.scale)) if values is None else values
         return RatingTable(

@@ -161,13 +161,13 @@ def select_pairs(items: Sequence[SelectablePair], selection: Selection) -> list[
         ids = _draw_ids([item.id for item in items], selection.n, rng)
     else:
         assert selection.stratify_by is not None
-        ids = _draw_stratified(
-            group_by_stratum(items, selection.stratify_by), selection.n, selection.allocation, rng
+        ids = _draw_stratified_ids(
+            ids_by_stratum(items, selection.stratify_by), selection.n, selection.allocation, rng
         )
     return [item for item in items if item.id in ids]
 
 
-def group_by_stratum(items: Iterable[SelectablePair], stratum: Stratum) -> dict[str, list[str]]:
+def ids_by_stratum(items: Iterable[SelectablePair], stratum: Stratum) -> dict[str, list[str]]:
     """Return the ids of each stratum by its name, in the order of the names."""
     # A name is made once per stratum and not once per pair: a corpus has hundreds of thousands of pairs.
     column = SelectablePair._fields.index(stratum)
@@ -222,7 +222,7 @@ def _draw_ids(ids: Iterable[str], n: int, rng: np.random.Generator) -> set[str]:
     return {pool[index] for index in rng.permutation(len(pool))[:n]}
 
 
-def _draw_stratified(
+def _draw_stratified_ids(
     groups: Mapping[str, Sequence[str]], n: int, allocation: Allocation, rng: np.random.Generator
 ) -> set[str]:
     sizes = [len(ids) for ids in groups.values()]

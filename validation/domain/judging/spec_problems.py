@@ -20,7 +20,7 @@ def find_problems(spec: JudgingSpec) -> list[str]:
         messages.append("it has no dimension")
     for dimension in spec.dimensions:
         messages += [f"dimension {dimension.name!r}: {problem}" for problem in _dimension_problems(dimension)]
-    return messages or _refused_labels(spec)
+    return messages or _refused_label_problems(spec)
 
 
 def _duplicates(names: Iterable[str]) -> list[str]:
@@ -48,7 +48,7 @@ def _dimension_problems(dimension: Dimension) -> Iterator[str]:
         yield f"a label must not contain {LABEL_SEPARATOR!r}"
 
 
-def _refused_labels(spec: JudgingSpec) -> list[str]:
+def _refused_label_problems(spec: JudgingSpec) -> list[str]:
     """Return a message for each label of the spec that the kind's answer schema refuses."""
     part = "x" if spec.has_parts else ""
     example_answer = {(dimension.name, part): _example_label(dimension) for dimension in spec.dimensions}

@@ -71,24 +71,24 @@ def describe_outcome(score: Score, rule: PassRule, remarks: Sequence[Remark]) ->
     passed = has_passed(score, rule)
     sentences = [
         f"You {'passed' if passed else 'did not pass'} the qualification: {score.reasonable} of {score.pairs} "
-        f"pairs were found reasonable, and {_describe_requirement(rule.needed)}."
+        f"pairs were found reasonable, and {_describe_minimum(rule.needed)}."
     ]
     if score.exam.total:
-        requirement = f", and {_describe_requirement(rule.exam_needed)}" if rule.exam_needed else ""
+        requirement = f", and {_describe_minimum(rule.exam_needed)}" if rule.exam_needed else ""
         sentences.append(
             f"You answered {score.exam.right} of {score.exam.total} questions correctly{requirement}."
         )
     sentences.append(
         "You are paid in full either way." if not passed else "You can be invited to training now."
     )
-    return _append_remarks(" ".join(sentences), remarks)
+    return _append_remarks_that_fit(" ".join(sentences), remarks)
 
 
-def _describe_requirement(count: int) -> str:
+def _describe_minimum(count: int) -> str:
     return f"{count} {'is' if count == 1 else 'are'} needed"
 
 
-def _append_remarks(text: str, remarks: Sequence[Remark]) -> str:
+def _append_remarks_that_fit(text: str, remarks: Sequence[Remark]) -> str:
     for number, remark in enumerate(remarks):
         line = f" Photo {remark.photo}, pair {remark.pair}: {remark.text}"
         remaining = len(remarks) - number - 1

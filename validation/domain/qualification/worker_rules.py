@@ -99,21 +99,21 @@ def describe_finding(figures: Mapping[str, Any]) -> str:
         Measure.VARIED_SHARE: f"{count} of your last {n} judgments {verb} outside long runs of the same answer",
         Measure.ORIGINAL_SHARE: f"{count} of your last {n} pairs {verb} new, not a copy of another pair",
     }[measure]
-    return f"{description} ({_percent(count, n, limit)}). This project requires at least {limit}%."
+    return f"{description} ({_percent_below(count, n, limit)}). This project requires at least {limit}%."
 
 
 def summarise_finding(figures: Mapping[str, Any]) -> str:
     """Return the figures of a finding as a short phrase for a list."""
     if figures["measure"] == Measure.CENTS_PER_HOUR:
         return f"${figures['value'] / 100:.2f} an hour over the last {figures['n']}"
-    share = _percent(figures["count"], figures["n"], figures["below"])
+    share = _percent_below(figures["count"], figures["n"], figures["below"])
     return f"{figures['count']} of the last {figures['n']} ({share})"
 
 
-def _percent(count: int, of: int, limit: int) -> str:
+def _percent_below(count: int, total: int, limit: int) -> str:
     """Return a share to one decimal, never rounded up to a limit that it misses."""
-    tenths = round(PERCENT * 10 * count / of)
-    if tenths >= 10 * limit and PERCENT * count < limit * of:
+    tenths = round(PERCENT * 10 * count / total)
+    if tenths >= 10 * limit and PERCENT * count < limit * total:
         tenths = 10 * limit - 1
     return f"{tenths // 10}%" if tenths % 10 == 0 else f"{tenths / 10:.1f}%"
 

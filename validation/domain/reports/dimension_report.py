@@ -32,7 +32,7 @@ _METRICS = {Scale.ORDINAL: Metric.ORDINAL, Scale.INTERVAL: Metric.INTERVAL}
 ALPHA_KEYS = {metric: f"alpha_{metric}" for metric in Metric}
 
 
-def metric_of(dimension: Dimension) -> Metric:
+def alpha_metric_of(dimension: Dimension) -> Metric:
     """Return how alpha measures the difference of two labels: by rank, by value, or as equal or unequal."""
     return _METRICS.get(dimension.scale, Metric.NOMINAL)
 
@@ -53,7 +53,7 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         return figures | {"by_label": _label_rows(dimension, table, stream)}
     counts = table.label_counts()
     if dimension.favourable and dimension.share_heading:
-        figures["share"] = positive_share(counts, [label in dimension.favourable for label in table.scale])
+        figures["share"] = majority_share(counts, [label in dimension.favourable for label in table.scale])
     if dimension.is_numeric:
         figures["mean"] = float(table.values[table.labels].mean())
     statistics = STATISTICS[dimension.scale] if dimension.has_fixed_labels else (CoefficientName.PERCENT,)
@@ -62,8 +62,8 @@ def dimension_figures(dimension: Dimension, table: RatingTable, *, stream: int =
         figures["confusion"] = coincidence_matrix(table).tolist()
         figures["examples"] = _example_items_by_label_pair(counts, table)
     if dimension.scale is Scale.NOMINAL and dimension.has_fixed_labels:
-        figures["unanimity"] = unanimity(counts)
-    figures["hardest"] = hardest_item_rows(table, counts, metric_of(dimension))
+        figures["unanimity"] = unanimity_figures(counts)
+    figures["hardest"] = hardest_item_rows(table, counts, alpha_metric_of(dimension))
     return figures
 
 
@@ -83,7 +83,7 @@ def _initial_figures(labels: list[list[Any]], items: int, ratings: int, raters: 
     }
 
 
-def unanimity(counts: IntArray) -> dict[str, Any]:
+def unanimity_figures(counts: IntArray) -> dict[str, Any]:
     """Count the items with at least two judges on which all judges agree; counts are (items, labels)."""
     votes = counts.sum(axis=1)
     is_shared = votes > 1
@@ -130,12 +130,12 @@ def _coefficient_figures(
     rng = np.random.default_rng([SEED, *streams])
     results = coefficients(table, statistics, rng=rng, replicates=REPLICATES)
     return {
-        name.value: {key: plain_number(value) for key, value in asdict(result).items()}
+        name.value: {key: plain_number_or_none(value) for key, value in asdict(result).items()}
         for name, result in results.items()
     }
 
 
-def plain_number(value: Any) -> Any:
+def plain_number_or_none(value: Any) -> Any:
     """Return a Python number that JSON can hold, or ``None``."""
     if value is None or isinstance(value, bool):
         return value
@@ -145,7 +145,7 @@ def plain_number(value: Any) -> Any:
     return int(value) if isinstance(value, int | np.integer) else number
 
 
-def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
+def majority_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]:
     """Return the share of items with a positive majority; ties are undecided and stay in the total.
 
     Args:
@@ -176,7 +176,7 @@ def positive_share(counts: IntArray, positive: Sequence[bool]) -> dict[str, Any]
     }
 
 
-def split_item(item: Hashable) -> tuple[str, str]:
+def item_key_and_part(item: Hashable) -> tuple[str, str]:
     """Return an item's key and its rated part; the part is empty if the whole item was rated."""
     return (str(item[0]), str(item[1])) if isinstance(item, tuple) else (str(item), "")
 
@@ -188,7 +188,7 @@ def hardest_item_rows(table: RatingTable, counts: IntArray, metric: Metric) -> l
     for item, disagreement in hardest_items(table, metric, HARDEST_COUNT):
         if disagreement <= 0:
             continue
-        key, part = split_item(item)
+        key, part = item_key_and_part(item)
         labels = [
             [str(label), int(n)] for label, n in zip(table.scale, counts[index_of[item]], strict=True) if n
         ]
@@ -205,5 +205,5 @@ def _example_items_by_label_pair(counts: IntArray, table: RatingTable) -> dict[s
             both = np.minimum(counts[:, low], counts[:, high] if high > low else counts[:, low] - 1)
             if both.max(initial=0) > 0:
                 best = int(np.argmax(np.where(both > 0, votes, -1)))
-                examples[f"{low},{high}"] = split_item(table.item_ids[best])[0]
+                examples[f"{low},{high}"] = item_key_and_part(table.item_ids[best])[0]
     return examples

@@ -15,7 +15,7 @@ SIMULATED_VALUES = ("1", "true")
 AnswerLabels = Mapping[tuple[str, str], Any]
 
 
-def parse_rows(
+def parse_rating_rows(
     rows: Iterable[tuple[int, Mapping[str, Any]]], spec: JudgingSpec, *, allow_simulated: bool = False
 ) -> list[ParsedJudgment]:
     """Return the answers in rows of one rating each, in the order of their first row.
@@ -125,7 +125,7 @@ def _parse_label(name: str, label: str, spec: JudgingSpec, where: str) -> Any:
 def _match_label(dimension: Dimension, label: str, where: str) -> str | int:
     """Return a label of the dimension's scale; a file may write a number as 2 or 2.0."""
     if dimension.is_numeric:
-        return parse_number(dimension, label, f"{where}, label")
+        return parse_numeric_label(dimension, label, f"{where}, label")
     for known in dimension.labels:
         if str(known) == label:
             return known
@@ -133,7 +133,7 @@ def _match_label(dimension: Dimension, label: str, where: str) -> str | int:
     raise JudgmentFileError(f"{where}, label: {label!r} is not on the scale; use {names}")
 
 
-def parse_number(dimension: Dimension, value: Any, where: str) -> int:
+def parse_numeric_label(dimension: Dimension, value: Any, where: str) -> int:
     """Return a number of a numeric scale.
 
     Raises:
@@ -149,13 +149,13 @@ def parse_number(dimension: Dimension, value: Any, where: str) -> int:
     return int(number)
 
 
-def _build_answer(spec: JudgingSpec, labels: AnswerLabels, number: int) -> dict[str, Any]:
+def _build_answer(spec: JudgingSpec, labels: AnswerLabels, row_number: int) -> dict[str, Any]:
     required = [dimension.name for dimension in spec.dimensions if dimension.scale is not Scale.TEXT]
     for part in dict.fromkeys(part for _, part in labels):
         missing = [name for name in required if (name, part) not in labels]
         if missing:
             raise JudgmentFileError(
-                f"row {number}: the answer that starts here lacks {missing[0]}; add a row for it"
+                f"row {row_number}: the answer that starts here lacks {missing[0]}; add a row for it"
             )
     if spec.has_parts:
         return spec.build_answer(labels)

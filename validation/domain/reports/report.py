@@ -26,16 +26,16 @@ from validation.domain.judging.spec import Dimension, JudgingSpec, Label, Scale
 from validation.domain.reports.dimension_report import (
     ALPHA_KEYS,
     MAX_CELLS,
-    metric_of,
-    plain_number,
-    positive_share,
+    alpha_metric_of,
+    majority_share,
+    plain_number_or_none,
 )
 from validation.domain.reports.localization import Matching, count_correct
 
 FIGURES_FORMAT = 1  # changing it changes all fingerprints, so that reports are computed again
 
 
-def fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
+def figures_fingerprint(rows: Iterable[JudgmentRow], *context: object) -> str:
     """Return a SHA-256 over the judgments, in any order, and the other inputs of the figures (``context``).
 
     It covers each row's item, rater, answer, batch, unit, seconds, reward, time, role and whether it was simulated.
@@ -81,7 +81,7 @@ def agreement_counts_by_rater(table: RatingTable) -> dict[str, tuple[int, int]]:
 def reliability_by_rater(
     rating_tables: Mapping[str, RatingTable], spec: JudgingSpec
 ) -> dict[str, dict[str, float]]:
-    """Return by rater and dimension the reliability of the labels, -1 to 1; see ``dawid_skene.reliability``.
+    """Return by rater and dimension the reliability of the labels, -1 to 1; see ``dawid_skene.rater_reliabilities``.
 
     Raters without a shared item are left out. Dimensions whose labels come with each unit, and multiple choices,
     are left out: their labels do not mean the same on each item, so the model cannot use them.
@@ -92,7 +92,7 @@ def reliability_by_rater(
         if not dimension.has_fixed_labels or dimension.scale is Scale.MULTIPLE or not table.size:
             continue
         fitted = dawid_skene.fit(table, smoothing=dawid_skene.SMOOTHING)
-        values = dawid_skene.reliability(fitted, table)
+        values = dawid_skene.rater_reliabilities(fitted, table)
         for rater, value in zip(table.rater_ids, values.tolist(), strict=True):
             if isfinite(value):
                 by_rater[str(rater)][name] = value
@@ -158,16 +158,16 @@ def batch_figures(batch: int, rows: Sequence[JudgmentRow], spec: JudgingSpec, ta
 def _batch_dimension_figures(dimension: Dimension, table: RatingTable) -> dict[str, Any]:
     favourable = dimension.favourable if dimension.share_heading else frozenset()
     counted_share = (
-        positive_share(table.label_counts(), [label in favourable for label in table.scale])
+        majority_share(table.label_counts(), [label in favourable for label in table.scale])
         if favourable
         else None
     )
-    metric = metric_of(dimension)
+    metric = alpha_metric_of(dimension)
     alpha = krippendorff_alpha(table, metric) if dimension.has_fixed_labels else None
     return {
         "share": counted_share,
-        ALPHA_KEYS[metric] if dimension.has_fixed_labels else "alpha_ordinal": plain_number(alpha),
-        "percent": plain_number(percent_agreement(table)),
+        ALPHA_KEYS[metric] if dimension.has_fixed_labels else "alpha_ordinal": plain_number_or_none(alpha),
+        "percent": plain_number_or_none(percent_agreement(table)),
         "mean": float(table.values[table.labels].mean())
         if dimension.is_numeric and dimension.scale is not Scale.MULTIPLE
         else None,

@@ -15,7 +15,7 @@ from validation.domain.judging.judgment_rows import (
     validate_id,
 )
 from validation.domain.judging.spec import Dimension
-from validation.domain.reports.judgment_files import parse_number
+from validation.domain.reports.judgment_files import parse_numeric_label
 
 RATER_NAMES = ("annot1", "annot2")
 
@@ -40,7 +40,7 @@ def parse_answer_key(raw: Any, rating: Dimension, *, allow_simulated: bool = Fal
         raise JudgmentFileError(
             "annotations is missing or not a list; an answer key has test_id_map and annotations"
         )
-    test_ids = _test_ids(raw["test_id_map"])
+    test_ids = _test_ids_by_candidate(raw["test_id_map"])
     judgments: list[ParsedJudgment] = []
     seen_items: set[str] = set()
     for index, entry in enumerate(raw["annotations"]):
@@ -63,7 +63,7 @@ def parse_answer_key(raw: Any, rating: Dimension, *, allow_simulated: bool = Fal
     return judgments
 
 
-def _test_ids(raw: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+def _test_ids_by_candidate(raw: Mapping[str, Any]) -> dict[tuple[str, str], str]:
     test_ids: dict[tuple[str, str], str] = {}
     for name, entry in raw.items():
         where = f"test_id_map[{name!r}]"
@@ -98,7 +98,7 @@ def _instance_judgments(
                 f"{path}.source_iid: {source!r} of {item!r} is not in test_id_map; add it there"
             )
         for name in RATER_NAMES:
-            given = parse_number(scale, row.get(name), f"{path}.{name}")
+            given = parse_numeric_label(scale, row.get(name), f"{path}.{name}")
             ratings[name].append({"candidate": source, "rating": given, "test_id": test_id})
     for name in RATER_NAMES:
         yield ParsedJudgment(item, name, {"ratings": ratings[name]})

@@ -123,7 +123,7 @@ class LikertComparison(HitKind):
         """Require each candidate exactly once; return the ratings in the unit's order."""
         assert isinstance(answer, Answer)
         candidate_ids = [candidate["id"] for candidate in unit["candidates"]]
-        errors = _check_ids(candidate_ids, [item.candidate for item in answer.ratings])
+        errors = _candidate_id_errors(candidate_ids, [item.candidate for item in answer.ratings])
         given = {item.candidate: item.rating for item in answer.ratings}
         # One order for all workers: the stored answer does not reveal the order on the page.
         ordered = [{"candidate": key, "rating": given[key]} for key in candidate_ids if key in given]
@@ -141,7 +141,7 @@ def _arrange_candidates(unit: Mapping[str, Any], seed: str, arm: int | None) -> 
     return candidates[::-1] if arm else candidates
 
 
-def _check_ids(required: list[str], rated: list[str]) -> list[FieldError]:
+def _candidate_id_errors(required: list[str], rated: list[str]) -> list[FieldError]:
     errors = []
     known = set(required)
     counts = Counter(rated)

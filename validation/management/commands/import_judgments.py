@@ -6,7 +6,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.lookups import find_project
-from validation.registry import kind_names
+from validation.registry import judging_kinds
 from validation.services.judgment_imports import import_judgments
 
 
@@ -20,7 +20,7 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("file", type=Path, help="an answer key (.json), or rows (.csv, .parquet)")
         parser.add_argument("--project", required=True)
-        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(kind_names())}")
+        parser.add_argument("--kind", required=True, help=f"one of: {', '.join(judging_kinds())}")
         parser.add_argument("--name", default="", help="name of the import; default: the file's name")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -8,7 +8,7 @@ from hits.management.base import DeerstalkerCommand, emit_json
 from hits.management.lookups import find_project
 from validation.domain.judging.spec import JudgingSpec
 from validation.models import JudgingReport
-from validation.registry import kind_names, spec_of
+from validation.registry import judging_kinds, spec_of
 from validation.services.rater_rows import RaterRowFiles, write_rater_rows
 from validation.services.report import compute_report
 
@@ -26,7 +26,7 @@ class Command(DeerstalkerCommand):
         super().add_arguments(parser)
         parser.add_argument("--project", required=True)
         parser.add_argument(
-            "--kind", default=kind_names()[0], help=f"one of: {', '.join(kind_names())}; default: the first"
+            "--kind", default=judging_kinds()[0], help=f"one of: {', '.join(judging_kinds())}; default: first"
         )
         parser.add_argument("--rows", type=Path, metavar="DIR", help="folder for rows.csv and rows.parquet")
 

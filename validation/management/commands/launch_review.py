@@ -82,7 +82,7 @@ class Command(DeerstalkerCommand):
         project = find_project(options["project"])
         if bool(options["max_redundancy"]) != bool(options["ask_budget_cents"]):
             raise input_error("--max-redundancy and --ask-budget-cents: give both or neither")
-        selection = _selection(options)
+        selection = _pair_selection(options)
         found = find_pairs(project, selection)
         if not found.pairs:
             if not found.total:
@@ -95,10 +95,10 @@ class Command(DeerstalkerCommand):
             observations=[pair.id for pair in found.pairs],
             by=None,
             name=options["name"],
-            terms=_terms(project, options),
+            terms=_launch_terms(project, options),
             plan=RoundPlan(
                 selection=selection,
-                rates=_rates(options),
+                rates=_quality_check_rates(options),
                 max_redundancy=options["max_redundancy"],
                 ask_budget_cents=options["ask_budget_cents"],
             ),
@@ -133,7 +133,7 @@ def _add_selection_options(parser: ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="include pairs that were sent to judges before")
 
 
-def _terms(project: Project, options: dict[str, Any]) -> LaunchTerms:
+def _launch_terms(project: Project, options: dict[str, Any]) -> LaunchTerms:
     pool_option = options["pool"]
     pool = (
         default_pool(project) if pool_option is None else None if pool_option == ANYONE else Pool(pool_option)
@@ -147,14 +147,14 @@ def _terms(project: Project, options: dict[str, Any]) -> LaunchTerms:
     )
 
 
-def _rates(options: dict[str, Any]) -> CheckRates:
+def _quality_check_rates(options: dict[str, Any]) -> CheckRates:
     try:
         return CheckRates(options["gold"], options["attention"], options["repeat"])
     except QualityCheckError as error:
         raise input_error(f"--{error}") from error
 
 
-def _selection(options: dict[str, Any]) -> Selection:
+def _pair_selection(options: dict[str, Any]) -> Selection:
     how, n, allotment = SelectionMethod.ALL, None, Allocation.PROPORTIONAL
     if options["sample"] is not None:
         how, n = SelectionMethod.SAMPLE, options["sample"]
@@ -173,7 +173,7 @@ def _selection(options: dict[str, Any]) -> Selection:
             method=how,
             n=n,
             seed=secrets.randbelow(SEED_RANGE) if options["seed"] is None else options["seed"],
-            workers=tuple(_worker_number(text) for text in options["worker"]),
+            workers=tuple(_parse_worker_number(text) for text in options["worker"]),
             stratify_by=Stratum(options["stratify"]) if options["stratify"] else None,
             allocation=allotment,
             include_judged=options["again"],
@@ -182,7 +182,7 @@ def _selection(options: dict[str, Any]) -> Selection:
         raise input_error(str(error)) from error
 
 
-def _worker_number(text: str) -> int:
+def _parse_worker_number(text: str) -> int:
     """Return the worker's primary key, such as 12 for ``W-12``."""
     number = text.removeprefix("W-")
     if not number.isdecimal():

@@ -95,7 +95,7 @@ class Command(DeerstalkerCommand):
 def _launch_qualification(
     project: Project, terms: LaunchTerms, countries: list[str], options: dict[str, Any]
 ) -> Batch:
-    ids = _image_numbers(options["images"])
+    ids = _parse_image_numbers(options["images"])
     if len(ids) % 3:
         raise input_error(f"--images: use a multiple of three; there are {len(ids)}")
     sets = [ids[n : n + 3] for n in range(0, len(ids), 3)] or group_into_sets(
@@ -120,7 +120,7 @@ def _launch_training(
     project: Project, terms: LaunchTerms, countries: list[str], options: dict[str, Any]
 ) -> Batch:
     image_count = min(options["limit"], options["assignments"])
-    ids = _image_numbers(options["images"]) or [
+    ids = _parse_image_numbers(options["images"]) or [
         image.pk for image in list_usable_images(project)[: max(0, image_count)]
     ]
     return launch_training_round(
@@ -134,7 +134,7 @@ def _launch_training(
     )[0]
 
 
-def _image_numbers(text: str) -> list[int]:
+def _parse_image_numbers(text: str) -> list[int]:
     try:
         return [int(part) for part in text.replace(",", " ").split()]
     except ValueError as error:

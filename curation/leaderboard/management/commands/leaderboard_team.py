@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.leaderboard.models import Leaderboard, LeaderboardTeam
-from curation.leaderboard.services.boards import add_team, renew_key, set_team_is_active
+from curation.leaderboard.services.boards import add_team, renew_team_key, set_team_is_active
 from hits.management.base import DeerstalkerCommand, input_error
 
 
@@ -34,7 +34,7 @@ class Command(DeerstalkerCommand):
         key = ""
         if options["new_key"]:
             team = _find_team(board, options["name"])
-            key = renew_key(team=team, by=None)
+            key = renew_team_key(team=team, by=None)
         elif options["activate"] or options["deactivate"]:
             team = _find_team(board, options["name"])
             set_team_is_active(team=team, is_active=options["activate"], by=None)

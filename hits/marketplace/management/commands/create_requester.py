@@ -36,11 +36,11 @@ class Command(MarketplaceCommand):
             funds_cents=options["funds_cents"],
             initial_funds_cents=INITIAL_FUNDS_CENTS,
         )
-        self.print_result(options, _result(pair), *_result_lines(pair))
+        self.print_result(options, _key_pair_json(pair), *_result_lines(pair))
 
 
 def _result_lines(pair: KeyPair) -> list[str]:
-    result = _result(pair)
+    result = _key_pair_json(pair)
     return [
         f"Requester {result['requester']}, {format_dollars(result['available_cents'])} available.",
         "Set these variables for your boto3 script:",
@@ -60,7 +60,7 @@ def endpoint_url() -> str:
     )
 
 
-def _result(pair: KeyPair) -> dict[str, Any]:
+def _key_pair_json(pair: KeyPair) -> dict[str, Any]:
     return {
         "requester": pair.requester.name,
         "access_key_id": pair.access_key_id,

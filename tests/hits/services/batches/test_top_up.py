@@ -335,7 +335,7 @@ def test_calls_refused_without_funds_are_proposed_again(
     pay_all(again)
     check_ledgers(batch)
     money = sum_batch_money(batch)
-    assert (money.top_ups, money.top_up, money.earned_bonus_cents) == (2, 156, 20)
+    assert (money.top_up_count, money.top_up, money.earned_bonus_cents) == (2, 156, 20)
 
 
 def test_top_up_by_a_stranger_is_refused(batch: Batch, admin: User, outsider: User, annotator: User) -> None:

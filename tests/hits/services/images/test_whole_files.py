@@ -143,7 +143,7 @@ def killed_at(block: int, write: Callable[[], object], monkeypatch: pytest.Monke
 def test_killed_photo_import_leaves_no_trusted_file(
     media: Path, project: Project, monkeypatch: pytest.MonkeyPatch, rounds: int
 ) -> None:
-    from hits.storage import save_content
+    from hits.storage import save_if_changed
 
     for seed in range(rounds):
         image, _ = photo(project, seed, width=600)
@@ -151,7 +151,7 @@ def test_killed_photo_import_leaves_no_trusted_file(
         Image.objects.all().delete()
         path.unlink()
         storage, name = image.file.storage, str(image.file)
-        killed_at(seed % (len(data) >> 16), lambda: save_content(storage, name, data), monkeypatch)
+        killed_at(seed % (len(data) >> 16), lambda: save_if_changed(storage, name, data), monkeypatch)
         assert not path.exists()
         again, created = photo(project, seed, width=600)
         assert created

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation_site import beat
-from annotation_site.workers import worker_commands
+from annotation_site.workers import celery_worker_commands
 from hits import tasks
 from hits.domain.jobs import queues, turns
 from hits.domain.jobs.queues import INTERVAL_SECONDS, TASK_QUEUES, Queue
@@ -84,7 +84,7 @@ def test_every_registered_task_is_in_the_table_and_nothing_else() -> None:
 
 
 def test_two_workers_take_all_queues_between_them_and_one_has_the_beat() -> None:
-    light, heavy = worker_commands()
+    light, heavy = celery_worker_commands()
     taken = [command[command.index("--queues") + 1].split(",") for command in (light, heavy)]
     assert taken == [["tick", "default", "mail"], ["cpu", "gpu", "io"]]
     assert ("--beat" in light, "--beat" in heavy) == (True, False)

@@ -225,7 +225,7 @@ def test_check_ledger_names_the_differences(project: Project, make_image: MakeIm
         "batches_that_differ": [],
         "batches_compared": 1,
     }
-    ledger.write_entry(entry=EntryType.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
+    ledger.post_if_new(entry=EntryType.BONUS, amount_cents=1, key="bonus:by hand", batch=batch)
     with pytest.raises(
         CommandError, match=rf"batch {batch.pk}: ours held 0.00, rewards 1.00, bonuses 0.31"
     ) as refused:

@@ -129,7 +129,7 @@ def test_boxes_are_matched_one_to_one_by_the_largest_sum() -> None:
         else:
             assert found.mean_iou is None
         if one or two:
-            assert found.f1 == pytest.approx(2 * found.accepted / (len(one) + len(two)))
+            assert found.f1 == pytest.approx(2 * found.above_threshold / (len(one) + len(two)))
         else:
             assert found.f1 is None
 
@@ -216,7 +216,7 @@ def test_accepted_count_is_that_of_the_best_matching() -> None:
         for unit in random_units(rng):
             for (first, one), (second, two) in combinations(unit, 2):
                 _, over = best_ways(one, two)
-                found = match_boxes(first, second).accepted
+                found = match_boxes(first, second).above_threshold
                 assert found in over
                 counts += [found] if len(over) == 1 else []
     assert {0, 1, 2, 3} <= set(counts)
@@ -230,7 +230,7 @@ def test_iou_of_exactly_half_is_not_accepted() -> None:
     assert match_boxes(whole, more).f1 == 1
     for side in range(7, 60):
         whole, half = (region([(1, 1, wide, 2)], width=side, height=side) for wide in (6, 3))
-        assert match_boxes(whole, half).accepted == 0
+        assert match_boxes(whole, half).above_threshold == 0
 
 
 def test_matched_measures_by_hand() -> None:
@@ -238,7 +238,7 @@ def test_matched_measures_by_hand() -> None:
     one = region([(0, 0, 2, 2), (4, 4, 2, 2)], width=8, height=8)
     two = region([(4, 4, 2, 2), (0, 0, 2, 1), (6, 0, 1, 1)], width=8, height=8)
     found = match_boxes(one, two)
-    assert (found.matched, found.accepted) == (2, 1)
+    assert (found.matched, found.above_threshold) == (2, 1)
     assert found.mean_iou == pytest.approx(0.75)
     assert found.f1 == pytest.approx(0.4)
 

@@ -10,7 +10,7 @@ import pytest
 from crowdkit.aggregation import DawidSkene as CrowdKit
 
 from validation.domain.agreement import dawid_skene
-from validation.domain.agreement.dawid_skene import DawidSkene, fit, reliability
+from validation.domain.agreement.dawid_skene import DawidSkene, fit, rater_reliabilities
 from validation.domain.judging.ratings import RatingTable
 
 # crowd-kit calls pandas as earlier versions of it liked to be called
@@ -119,7 +119,7 @@ def test_labels_items_and_raters_without_ratings() -> None:
     assert found.errors[2] == pytest.approx(np.full((3, 3), 1 / 3))  # z judged nothing of this
     assert found.errors[0, 1] == pytest.approx(np.full(3, 1 / 3))  # nothing was in the middle
     assert found.errors.sum(axis=2) == pytest.approx(np.ones((3, 3)))
-    assert np.isnan(reliability(found, part)).tolist() == [False, False, True]
+    assert np.isnan(rater_reliabilities(found, part)).tolist() == [False, False, True]
 
 
 def test_fit_of_an_empty_table() -> None:
@@ -128,9 +128,9 @@ def test_fit_of_an_empty_table() -> None:
     assert (found.iterations, found.log_likelihood) == (0, 0.0)
     assert found.priors.tolist() == [0.5, 0.5]
     assert found.posteriors.shape == (0, 2)
-    assert reliability(found, empty).shape == (0,)
+    assert rater_reliabilities(found, empty).shape == (0,)
     left = random_table(0).where(np.zeros(random_table(0).size, dtype=bool))
-    assert np.isnan(reliability(fit(left), left)).all()
+    assert np.isnan(rater_reliabilities(fit(left), left)).all()
 
 
 def test_smoothing_keeps_labels_possible_that_a_rater_never_gave() -> None:
@@ -175,7 +175,7 @@ def test_reliability_is_kappa_with_the_truth() -> None:
     rows += [(item, "upside down", 1 - label) for item, label in enumerate(truth)]
     rows += [(item, "begins", label) for item, label in enumerate(truth[:2])]
     table = RatingTable.from_rows(rows, (0, 1))
-    values = dict(zip(table.rater_ids, reliability(fit(table), table), strict=True))
+    values = dict(zip(table.rater_ids, rater_reliabilities(fit(table), table), strict=True))
     crowd = np.array([[450 + 0 + 0 + 1, 50 + 50], [50, 450 + 50 + 1]]) / 1102  # [truth, given]
 
     def kappa(own: list[list[int]]) -> float:
@@ -195,17 +195,17 @@ def test_reliability_needs_others_on_the_same_items() -> None:
     rows = [(item, rater, item % 2) for item in range(10) for rater in "ab"]
     rows += [(100 + item, "alone", item % 2) for item in range(10)]
     table = RatingTable.from_rows(rows, (0, 1))
-    assert np.isnan(reliability(fit(table), table)).tolist() == [False, False, True]
+    assert np.isnan(rater_reliabilities(fit(table), table)).tolist() == [False, False, True]
 
 
 def test_reliability_of_unanimous_raters_is_undefined() -> None:
     table = RatingTable.from_rows([(item, rater, 1) for item in range(10) for rater in "ab"], (0, 1))
-    assert np.isnan(reliability(fit(table), table)).all()
+    assert np.isnan(rater_reliabilities(fit(table), table)).all()
 
 
 def test_a_fit_of_another_table_is_refused() -> None:
     with pytest.raises(ValueError, match="other items, raters or labels"):
-        reliability(fit(random_table(0)), random_table(1))
+        rater_reliabilities(fit(random_table(0)), random_table(1))
 
 
 def test_the_example_in_the_docstring() -> None:

@@ -7,7 +7,7 @@ from validation.domain.judging.rating_tables import build_tables, item_labels
 from validation.domain.judging.ratings import JudgmentRow, RatingError, RatingTable
 from validation.domain.judging.spec import Scale
 from validation.kinds.observation_review.scales import POSITIVE
-from validation.registry import kind_names, spec_of
+from validation.registry import judging_kinds, spec_of
 
 
 def review(item: str, rater: str, **answer: str) -> JudgmentRow:
@@ -79,7 +79,7 @@ def test_matches_are_labelled_with_the_region_that_was_chosen() -> None:
     assert table.label_counts().tolist() == [[0, 2, 0], [1, 0, 1]]
 
 
-@pytest.mark.parametrize("kind", kind_names())
+@pytest.mark.parametrize("kind", judging_kinds())
 def test_table_without_judgments_is_empty(kind: str) -> None:
     found = build_tables([], spec_of(kind))
     counted = [one.name for one in spec_of(kind).dimensions if one.scale is not Scale.TEXT]

@@ -14,7 +14,7 @@ from validation.domain.judging.sampling import (
     SelectionMethod,
     Stratum,
     allocate_proportionally,
-    group_by_stratum,
+    ids_by_stratum,
     select_pairs,
     source_host,
 )
@@ -83,7 +83,7 @@ def test_strata_in_proportion(by: Stratum, expected: dict[str, float]) -> None:
     """Each stratum has its exact share, rounded one way or the other."""
     for seed in range(20):
         found = select_pairs(pairs(), Selection(SelectionMethod.STRATIFIED, n=30, seed=seed, stratify_by=by))
-        sizes = {name: len(ids) for name, ids in group_by_stratum(found, by).items()}
+        sizes = {name: len(ids) for name, ids in ids_by_stratum(found, by).items()}
         assert sum(sizes.values()) == 30
         assert all(abs(sizes[name] - exact) < 1 for name, exact in expected.items()), (seed, sizes)
 

@@ -35,7 +35,7 @@ HARD = "nine in ten alike"  # one label is nearly always right: a test of its ow
 
 def reliability(crowd: Crowd) -> np.ndarray:
     fitted = dawid_skene.fit(crowd.table, smoothing=dawid_skene.SMOOTHING)
-    return dawid_skene.reliability(fitted, crowd.table)
+    return dawid_skene.rater_reliabilities(fitted, crowd.table)
 
 
 def test_simulated_crowd_has_its_parameters() -> None:
