@@ -113,7 +113,7 @@ def _pop_message(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None  # another reader was faster
     except (OSError, ValueError):
-        _set_aside_if_old(path)
+        _set_unreadable_file_aside(path)
         return None
     try:
         path.unlink()  # only one of several readers succeeds, and it gets the message
@@ -135,7 +135,7 @@ def _parse_message(content: bytes) -> dict[str, Any]:
     return message
 
 
-def _set_aside_if_old(path: Path) -> None:
+def _set_unreadable_file_aside(path: Path) -> None:
     """Rename an unreadable file so that readers skip it, unless a process may still be writing it."""
     with suppress(OSError):  # another reader took it or set it aside meanwhile
         if time.time() - path.stat().st_mtime > UNREADABLE_AFTER_SECONDS:

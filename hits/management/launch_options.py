@@ -8,7 +8,7 @@ from hits.domain.workers.countries import parse_countries
 from hits.domain.workers.qualification_pools import Pool
 from hits.kind import HitKind
 from hits.management.base import RenamedOption, input_error
-from hits.management.publishing import free_balance_cents
+from hits.management.publishing import available_balance_cents
 from hits.models import Instructions, Project
 from hits.selectors.instructions import kind_versions
 from hits.services.errors import Refused
@@ -71,7 +71,7 @@ def read_terms(project: Project, kind: HitKind, options: dict[str, Any]) -> Laun
         masters_only=options["masters"],
         budget_cap_cents=options["budget_cap_cents"],
         unit_scope=UnitScope(options["unit_scope"]),
-        available_cents=free_balance_cents(),
+        available_cents=available_balance_cents(),
     )
 
 

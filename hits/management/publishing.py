@@ -42,7 +42,7 @@ def publish_remaining_hits(batch: Batch) -> Batch:
     return Batch.objects.get(pk=batch.pk)
 
 
-def free_balance_cents() -> int:
+def available_balance_cents() -> int:
     """Return the account's current available balance in cents; a launch compares it with its hold.
 
     Raises:

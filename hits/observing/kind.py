@@ -182,12 +182,12 @@ def hint_cards(draft: Payload, image: ImageFacts, *, boxes: bool = True) -> list
         if isinstance(row, dict) and type(row.get("index")) is int and 1 <= row["index"] <= MAX_CARDS:
             drawn = _parse_drawn_boxes(row.get("boxes"), image) if boxes else None
             found[row["index"]] = Card(
-                row["index"], draft_text_or_empty(row, "clue"), draft_text_or_empty(row, "inference"), drawn
+                row["index"], drafted_text(row, "clue"), drafted_text(row, "inference"), drawn
             )
     return [found[index] for index in sorted(found)]
 
 
-def draft_text_or_empty(row: Payload, name: str) -> str:
+def drafted_text(row: Payload, name: str) -> str:
     """Return a text of a draft, at most as long as rules read; empty if it is not a text."""
     value = row.get(name)
     return value[:MAX_TEXT] if isinstance(value, str) else ""

@@ -214,12 +214,14 @@ def _compute_report_figures(
         "dimensions": dimensions,
         "batches": batches,
         "time": report.time_figures(rows, target),
-        "pairwise": _pairwise_figures(spec, rating_tables),
+        "pairwise": _pairwise_accuracy_figures(spec, rating_tables),
         "baseline": _human_baseline_figures(spec, rows, truth),
     }
 
 
-def _pairwise_figures(spec: JudgingSpec, rating_tables: Mapping[str, RatingTable]) -> dict[str, Any] | None:
+def _pairwise_accuracy_figures(
+    spec: JudgingSpec, rating_tables: Mapping[str, RatingTable]
+) -> dict[str, Any] | None:
     """Return how well raters predict one another's order of an item's parts; ``None`` for kinds without an order."""
     if spec.ranking_dimension is None:
         return None

@@ -119,7 +119,7 @@ def read_version(folder: Path, *, images: Path | None = None) -> ExportedVersion
     manifest = _load_json(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
     raw = list(_checked_pairs(folder, manifest, seal))
-    workers = dict(_checked_annotators(folder, seal))
+    workers = dict(_verified_pair_authors(folder, seal))
     _check_files(folder, manifest)
     if images is not None:
         _check_images(images, seal)
@@ -149,7 +149,7 @@ def check_export(folder: Path, *, images: Path | None = None) -> int:
     manifest = _load_json(folder, MANIFEST)
     seal = _read_seal(folder, manifest)
     pairs = sum(parse_record(record) is not None for record in _checked_pairs(folder, manifest, seal))
-    for _ in _checked_annotators(folder, seal):
+    for _ in _verified_pair_authors(folder, seal):
         pass
     _check_files(folder, manifest)
     if images is not None:
@@ -251,7 +251,7 @@ def _read_json_list(folder: Path, name: str) -> Iterator[Any]:
         raise BrokenExport(f"{name}: is not a list of records ({error}); export the version again") from error
 
 
-def _checked_annotators(folder: Path, seal: _SealIndex) -> Iterator[tuple[str, str]]:
+def _verified_pair_authors(folder: Path, seal: _SealIndex) -> Iterator[tuple[str, str]]:
     """Yield (id, keyed hash of its author) of each pair; lines of other parts are only verified."""
     for number, line in _read_lines(folder, ANNOTATORS):
         part, key = line.get("part"), line.get("instance_id")

@@ -109,7 +109,8 @@ def _summarise(result: ComparisonSetResult, *, details: bool) -> dict[str, Any]:
 
 
 def _details(draft: DraftSet) -> dict[str, Any]:
-    figures = {"promise" if name == "set_score" else name: value for name, value in asdict(draft).items()}
+    keys = {"set_score": "promise", "gold_plausibility": "gold"}  # scripts read these keys
+    figures = {keys.get(name, name): value for name, value in asdict(draft).items()}
     del figures["chosen"]
     return figures | {"margins": draft.margins}
 

@@ -297,7 +297,7 @@ def _draft_pairs(row: Payload) -> list[Any]:
 
 
 def _draft_texts(pair: Payload) -> tuple[str, str]:
-    return observing.draft_text_or_empty(pair, "clue"), observing.draft_text_or_empty(pair, "inference")
+    return observing.drafted_text(pair, "clue"), observing.drafted_text(pair, "inference")
 
 
 KIND = SherlockQualification()

@@ -22,7 +22,7 @@ class Command(BatchCommand):
             options,
             {"batch": batch.pk, **summarize_reconciliation(found)},
             f"assignments: {found.matched} matched, {found.marketplace_only} only on the marketplace, "
-            f"{found.mismatch} do not match, {found.ours_only} only stored here; "
+            f"{found.mismatch} do not match, {found.ours_only} submissions only stored here; "
             f"{found.hits} tasks compared, {found.failed} failed",
             f"our ledger {format_dollars(found.cents_ours)}, the marketplace "
             f"{format_dollars(found.cents_marketplace)}; {len(found.findings)} tasks differ",

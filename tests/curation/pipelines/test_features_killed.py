@@ -35,7 +35,7 @@ import itertools, os, time
 import django; django.setup()
 from django.core.management import call_command
 from curation.pipelines import features
-real, batches = features._make_encode, itertools.count(1)
+real, batches = features._make_encode_function, itertools.count(1)
 def hanging(encoder, options):
     encode = real(encoder, options)
     def once(few):
@@ -43,7 +43,7 @@ def hanging(encoder, options):
             time.sleep(3600)
         return encode(few)
     return once
-features._make_encode = hanging
+features._make_encode_function = hanging
 call_command("make_features", "--resume", os.environ["JOB"])
 """
 

@@ -468,4 +468,4 @@ class TestPages:
         client.force_login(researcher)
         page = squeezed(client.get(reverse("curation-proposals", args=[project.slug])))
         assert "its file is missing" in page
-        assert "See the job</a>, where it can be resumed" in page
+        assert "You can resume the job on" in page

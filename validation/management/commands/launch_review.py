@@ -7,7 +7,7 @@ from typing import Any
 from hits.domain.workers.qualification_pools import Pool
 from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
-from hits.management.publishing import free_balance_cents, print_live_hit_count, publish_launched_batch
+from hits.management.publishing import available_balance_cents, print_live_hit_count, publish_launched_batch
 from hits.models import Project
 from hits.services.launching.eligibility import SELECTABLE_POOLS, build_eligibility
 from hits.services.launching.terms import LaunchTerms
@@ -142,7 +142,7 @@ def _launch_terms(project: Project, options: dict[str, Any]) -> LaunchTerms:
         reward_cents=options["reward_cents"],
         redundancy=options["redundancy"],
         confirmed_cents=options["confirm_cents"],
-        available_cents=free_balance_cents(),
+        available_cents=available_balance_cents(),
         eligibility=build_eligibility(pool=pool),
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
-from hits.management.publishing import free_balance_cents, print_live_hit_count, publish_launched_batch
+from hits.management.publishing import available_balance_cents, print_live_hit_count, publish_launched_batch
 from hits.models import Batch, Project
 from hits.selectors.images.images import list_usable_images
 from hits.services.launching.terms import LaunchTerms
@@ -82,7 +82,7 @@ class Command(DeerstalkerCommand):
         terms = LaunchTerms(
             reward_cents=options["reward_cents"],
             confirmed_cents=options["confirm_cents"],
-            available_cents=free_balance_cents(),
+            available_cents=available_balance_cents(),
         )
         countries = options["countries"].upper().replace(",", " ").split()
         if options["round"] == "qualification":

@@ -128,7 +128,7 @@ def test_a_batch_keeps_its_rates_when_the_data_change(
     try:
         assert Batch.objects.get().fees == AMAZON_FEES
         assert Batch.objects.get().slot_cents(1) == 120
-        with pytest.raises(Refused, match=r"the fees of 'amazon base=20%.*now those of 'amazon base=30%"):
+        with pytest.raises(Refused, match=r"the fees of 'amazon base=20%.*but the fees of 'amazon base=30%"):
             publish.publish_batch(batch=batch, marketplace=marketplace())
     finally:
         fee_schedule.cache_clear()
