@@ -332,7 +332,7 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     assert "Gold inference: somebody left number 0 here" in shown
     assert "rank <b>1</b> of 6" in shown
     assert "region marked" in shown
-    assert "None. No candidate’s rank by the model is more than half of the ranking away" in shown
+    assert "None. No candidate of this kind is more than half of the scale away from people" in shown
     Image.objects.update(taken_down_at=analysis.created_at)
     gone = page(client, "error-analysis", slug, analysis.pk)
     assert "Photo taken down" in gone

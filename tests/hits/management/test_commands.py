@@ -78,7 +78,7 @@ def test_launch_without_funds_writes_nothing_and_names_the_fix(
         "launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", "110"
     )
     assert "manage.py deposit" in message
-    assert "has $2.00" in message
+    assert "only $2.00" in message
     assert not Batch.objects.exists()
     _json("deposit", 1_000, "--note", "grant 7")
     made = _json("launch_batch", "sherlock_observation", "--project", project.slug, "--reward-cents", 110)
