@@ -23,6 +23,7 @@ from curation.leaderboard.services.boards import mark_leaderboard_built
 from curation.leaderboard.services.entries import entry_zip_path, record_entry_figures, record_entry_refusal
 from curation.models import ProposalRun
 from curation.records import InvalidInput
+from curation.services.refusals import refuse_invalid_input
 from curation.versions import photos
 from curation.versions.export import pretty_json
 from hits.services.errors import Refused
@@ -87,19 +88,14 @@ def build_leaderboard(board: Leaderboard, progress: Progress) -> dict[str, Any]:
     if board.sha256:
         return {"files": len(board.tasks)}
     folder = boards.board_folder(board)
-    try:
-        with partial_folder(folder) as partial:
-            written = _write_board_evaluation_sets(board, partial, progress)
-            counts = _write_photo_list(board, partial, written)
-            facts = _key_facts(partial, written) | {"photos": counts}
-            _pack_public_files(partial)
-            if (
-                folder.exists()
-            ):  # from a run that died before the leaderboard was complete, so nobody has seen it
-                shutil.rmtree(folder)
-            rename_folder_durably(partial, folder)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
+    with refuse_invalid_input(), partial_folder(folder) as partial:
+        written = _write_board_evaluation_sets(board, partial, progress)
+        counts = _write_photo_list(board, partial, written)
+        facts = _key_facts(partial, written) | {"photos": counts}
+        _pack_public_files(partial)
+        if folder.exists():  # from a run that died before the leaderboard was complete, so nobody has seen it
+            shutil.rmtree(folder)
+        rename_folder_durably(partial, folder)
     tasks = dict(written.expected_counts)
     mark_leaderboard_built(board=board, tasks=tasks, sha256=written.manifest_sha256, facts=facts)
     return {"files": len(tasks), "scores": sum(tasks.values()), "photos": counts, **written.left_out}

@@ -16,9 +16,9 @@ from curation.features.encoder import (
     Precision,
 )
 from curation.features.factory import get_encoder
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import Region
 from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, weights_folder
+from curation.services.refusals import refuse_invalid_input
 from hits.domain.images.region_drawing import RegionMode
 from hits.services.errors import Refused
 

@@ -19,7 +19,6 @@ from curation.features.encoder import Precision
 from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder
 from curation.models import FeatureSet, Subject
 from curation.pipelines.encoders import get_feature_encoder
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.vectors import (
     StepCounter,
     VectorOrigin,
@@ -40,6 +39,7 @@ from curation.services.features import (
     get_or_create_feature_set,
     reopen_features,
 )
+from curation.services.refusals import refuse_invalid_input
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Image, Project

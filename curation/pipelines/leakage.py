@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from curation.models import Subject
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
 from curation.selectors.leakage import ComparedImage, images_to_compare
 from curation.services.leakage import CompareBy, LeakageOptions, LeakageResult, SimilarPair, store_leaks
+from curation.services.refusals import refuse_invalid_input
 from curation.sources import leakage
 from curation.sources.identity import find_identities
 from hits.models import Image, Project

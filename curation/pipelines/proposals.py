@@ -21,7 +21,6 @@ from curation.cores import usable_cores
 from curation.features.parallel import map_in_threads
 from curation.files import file_sha256
 from curation.models import ImageProposals, Pair, ProposalRun
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.vectors import open_image
 from curation.proposals.detector import DEFAULT_LIMIT, BoxRow, Detector
 from curation.proposals.factory import get_detector
@@ -31,6 +30,7 @@ from curation.records import InvalidInput
 from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import PROPOSALS_SUBJOB
 from curation.services import proposals as proposal_services
+from curation.services.refusals import refuse_invalid_input
 from curation.sources.path_sandbox import PathSandbox
 from curation.versions.plan import image_url
 from hits.models import Image

@@ -17,9 +17,9 @@ from curation.features.parallel import map_in_threads
 from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder, combine_hashes, open_features
 from curation.models import FeatureSet, Subject
 from curation.pipelines.encoders import get_preprocessing
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
 from curation.services.features import complete_features, features_path
+from curation.services.refusals import refuse_invalid_input
 from hits.domain.hashing import content_sha256
 from hits.models import Image, Project
 from hits.services.errors import Refused

@@ -16,10 +16,10 @@ from curation.selectors.ablations import FURTHER_RECIPES, recipe_names
 from curation.selectors.jobs import ABLATIONS
 from curation.selectors.scorers import split_counts
 from curation.services.options import check_at_least
+from curation.services.refusals import refuse_invalid_input
 from curation.services.scorer_splits import VAL_SHARE, TrainingSplits, choose_splits
 from curation.services.splits import check_split_has_pairs
 from hits.models import Job
-from hits.services.errors import Refused
 from hits.services.jobs import jobs
 
 
@@ -46,10 +46,8 @@ class AblationOptions:
     def __post_init__(self) -> None:
         for name in ("steps", "epochs", "batch_size", "chunk_size", "seed"):
             check_at_least(name, getattr(self, name), 0)
-        try:
+        with refuse_invalid_input():
             selected_recipes(self)
-        except InvalidInput as error:
-            raise Refused(str(error)) from error
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> "AblationOptions":

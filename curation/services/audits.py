@@ -13,8 +13,8 @@ from curation.audits.codebook import Codebook
 from curation.audits.labels import ItemLabels, ItemState, ReaderLabel
 from curation.audits.sampling import Sample, SampleRecipe, SamplingMethod, draw_sample
 from curation.models import Audit, AuditItem, AuditLabel, AuditState, TextAnalysis
-from curation.records import InvalidInput
 from curation.selectors import audits
+from curation.services.refusals import refuse_invalid_input
 from hits.models import Project
 from hits.services import audit as audit_trail
 from hits.services.errors import Conflict, Refused
@@ -48,10 +48,8 @@ def plan_audit(*, project: Project, recipe: SampleRecipe) -> AuditPlan:
         if analysis is None:
             raise Refused("analysis: this project has no such toxicity analysis; choose another one")
     pairs = audits.auditable_pairs(project, recipe.analysis)
-    try:
+    with refuse_invalid_input():
         return AuditPlan(draw_sample(pairs, recipe), len(pairs), analysis)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
 
 
 def create_audit(

@@ -12,9 +12,9 @@ from curation.dedup.cuts import Linkage
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
 from curation.models import ComparisonRound, ComparisonSet, Pair, Scorer
 from curation.negatives.options import DEFAULT_SOFT_SHARE, RULES, ComparisonSetOptions, KeepRule, parse_choice
-from curation.records import InvalidInput
 from curation.selectors.jobs import COMPARISON_ROUND
 from curation.selectors.pairs import accepted_pairs
+from curation.services.refusals import refuse_invalid_input
 from curation.services.scorers import resolve_encoder
 from curation.services.versions import check_selection
 from curation.versions.selection import Selection
@@ -63,13 +63,11 @@ class RoundOptions:
     selection: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        try:
+        with refuse_invalid_input():
             Selection.from_json(self.selection)
             self.builder_options()
             parse_choice(Linkage, self.linkage, "linkage")
             parse_choice(KeepRule, self.keep, "keep")
-        except InvalidInput as error:
-            raise Refused(str(error)) from error
         if self.size < 2:  # noqa: PLR2004 - one inference cannot be compared
             raise Refused("size: a set needs at least two inferences")
         if not 0 < self.soft_share <= 1:

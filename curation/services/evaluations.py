@@ -12,11 +12,11 @@ from curation.evaluation.shortcuts import LABELS, Shortcut
 from curation.families.sherlock.evaluation_plan import ALL, EvaluationSetOptions, resolve_proposal_run
 from curation.features.encoder import POOLED_ENCODER
 from curation.models import DatasetVersion, Evaluation, EvaluationSource, Scorer
-from curation.records import InvalidInput
 from curation.selectors.evaluations import SHORTCUT_OPTION
 from curation.selectors.jobs import EVALUATE
 from curation.selectors.scorers import scorer_by_encoder
 from curation.services.options import check_at_least, check_one_of
+from curation.services.refusals import refuse_invalid_input
 from curation.services.scorers import resolve_encoder
 from curation.services.splits import check_split_has_pairs, check_version_in_project
 from curation.versions.splits import UnknownSplit, parse_split
@@ -200,10 +200,8 @@ def evaluation_set_options(evaluation: Evaluation) -> EvaluationSetOptions:
 
 def _override_options(options: EvaluationOptions, texts: str, region_mode: str) -> EvaluationOptions:
     """Return the options with the given texts and region mode."""
-    try:
+    with refuse_invalid_input():
         sets = replace(options.sets, texts=texts or options.sets.texts)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     return replace(options, sets=sets, region_mode=region_mode or options.region_mode)
 
 
@@ -265,8 +263,6 @@ def _resolve_split(project: Project, version: DatasetVersion, split: str) -> str
 
 def _resolve_proposal_run(version: DatasetVersion, options: EvaluationOptions) -> int | None:
     """Return the run of proposals to use; it is fixed when the evaluation is requested."""
-    try:
+    with refuse_invalid_input():
         run = resolve_proposal_run(version, options.proposals)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     return run.pk if run else None

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from curation.models import Source
 from curation.records import InvalidInput
 from curation.selectors.jobs import IMPORT_SOURCE
+from curation.services.refusals import refuse_invalid_input
 from curation.services.source_images import (
     MAX_LOGGED_PROBLEMS,
     AcceptedSizes,
@@ -116,12 +117,10 @@ def import_source(
         Refused: a file is invalid; the message names it and the fix. JobCannotStart: nothing was stored.
         Cancelled: the job was cancelled; it can be resumed from the cursor.
     """
-    try:
+    with refuse_invalid_input():
         plan = _read_checked_plan(spec, progress)
         _log_plan(plan, progress)
         counts = ImportCounts() if options.dry_run else _store_images(project, spec, options, plan, progress)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
     if not options.dry_run:
         audit.record(
             project=project,

@@ -18,6 +18,7 @@ from curation.records import InvalidInput
 from curation.selectors import versions as version_selectors
 from curation.selectors.jobs import SEAL
 from curation.selectors.records import describe_unversioned_records
+from curation.services.refusals import refuse_invalid_input
 from curation.versions.export import ExportRefused, export_version, seal_file_lines
 from curation.versions.families import family_of
 from curation.versions.plan import Plan, describe_reasons
@@ -87,12 +88,10 @@ def check_selection(project: Project, selection: Selection) -> None:
     Raises:
         Refused: something is missing; the message names the field.
     """
-    try:
+    with refuse_invalid_input():
         types = family_of(project).record_types
         for record_type in types:
             SelectionFilter(project, record_type, selection, record_types=types)
-    except InvalidInput as error:
-        raise Refused(str(error)) from error
 
 
 def check_version_name(project: Project, name: str) -> None:

@@ -26,10 +26,10 @@ from curation.pipelines.evaluation.evaluate_people import judgment_figures
 from curation.pipelines.evaluation.evaluate_shortcuts import shortcut_scores
 from curation.pipelines.evaluation.evaluate_vectors import EncodingSetup, encoder_scores
 from curation.pipelines.evaluation.evaluation_files import Scores, make_interval_generator, save_evaluation
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
 from curation.selectors.evaluations import SHORTCUT_OPTION, count_known_pairs
 from curation.services.evaluations import evaluation_set_options
+from curation.services.refusals import refuse_invalid_input
 from hits.services.jobs.jobs import Progress
 
 

@@ -17,7 +17,6 @@ from curation.dedup.members import keep_random
 from curation.models import AnalysisKind, TextAnalysis
 from curation.negatives.filters import cap_verbatim
 from curation.pipelines.matmul_backends import choose_matmul_backend
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.texts.texts_captions import compare_captions
 from curation.pipelines.texts.texts_common import (
     SentenceVectorMaker,
@@ -28,6 +27,7 @@ from curation.pipelines.texts.texts_common import (
 from curation.pipelines.texts.texts_toxicity import score_toxicity
 from curation.pipelines.texts.topics import find_topics
 from curation.selectors.texts import TextPair, text_pairs
+from curation.services.refusals import refuse_invalid_input
 from curation.services.texts import (
     OPTION_TYPES,
     AnalysisOptions,

@@ -10,11 +10,11 @@ from django.db import transaction
 
 from curation.files import partial_folder, rename_folder_durably
 from curation.models import Scorer
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import InvalidInput
 from curation.scorer.model.folder import LoadedScorer, list_scorer_files, load_scorer
 from curation.scorer.training.inputs import RUN_FILE
 from curation.selectors.scorers import WEIGHTS_FOLDER, find_scorer, scorer_folder
+from curation.services.refusals import refuse_invalid_input
 from curation.services.scorers import store_imported_scorer
 from hits.services.jobs.jobs import Progress
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from curation.models import Scorer
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.pipelines.training.training_files import RunFiles, load_or_write_run
 from curation.pipelines.training.training_processes import ProgressCallback, train_in_processes
 from curation.scorer.model.folder import load_scorer
 from curation.scorer.training.inputs import read_inputs
 from curation.scorer.training.journal import ENVIRONMENT_FILE, ValidationRow, read_validations
 from curation.selectors.scorers import WEIGHTS_FOLDER
+from curation.services.refusals import refuse_invalid_input
 from curation.services.scorers import mark_trained, merge_scorer_facts
 from hits.services.jobs.jobs import Progress
 

@@ -15,11 +15,11 @@ from django.conf import settings
 
 from curation.files import write_text
 from curation.models import DatasetVersion, Part, Scorer, VersionImage, VersionRow
-from curation.pipelines.refusals import refuse_invalid_input
 from curation.records import Region
 from curation.scorer.config import TrainingConfig
 from curation.scorer.training.inputs import RUN_FILE, TRAIN_FILE, VAL_FILE, Pair, pair_line, write_settings
 from curation.selectors.scorers import SCORER_PREFIX, scorer_by_encoder, scorer_folder, weights_folder
+from curation.services.refusals import refuse_invalid_input
 from curation.services.scorer_splits import check_batch_size, validation_image_hashes
 from hits.models import Image
 from hits.services.errors import Refused

@@ -1,4 +1,4 @@
-"""Refusals: the pipelines report invalid input as the services do."""
+"""Refusals: services and pipelines report invalid input of the numerical packages alike."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
