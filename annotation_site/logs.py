@@ -4,9 +4,9 @@ import logging
 import re
 
 # The address of a worker's attempt: anybody who knows it can submit that worker's task.
-_ATTEMPT_PATH = re.compile(r"/a/[^/\s]+")
+_ATTEMPT_PATH_PATTERN = re.compile(r"/a/[^/\s]+")
 # The address of marketplace notifications: anybody who knows it can cause needless polling.
-_NOTIFICATION_PATH = re.compile(r"/notifications/[^/\s]+")
+_NOTIFICATION_PATH_PATTERN = re.compile(r"/notifications/[^/\s]+")
 
 
 class SecretFilter(logging.Filter):
@@ -15,7 +15,9 @@ class SecretFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Keep the record, without the secret."""
         message = record.getMessage()
-        cleaned = _NOTIFICATION_PATH.sub("/notifications/…", _ATTEMPT_PATH.sub("/a/…", message))
+        cleaned = _NOTIFICATION_PATH_PATTERN.sub(
+            "/notifications/…", _ATTEMPT_PATH_PATTERN.sub("/a/…", message)
+        )
         if cleaned != message:
             record.msg, record.args = cleaned, ()
         return True

@@ -103,6 +103,7 @@ class HitKind(RefusesOldNames, ABC):
         "once": "is_single_attempt",
         "gradable": "gradable_items",
         "answer_lines": "answer_rows",
+        "page_unit": "unit_for_page",
         "unit_lines": "unit_rows",
     }
     name: ClassVar[str]
@@ -180,7 +181,7 @@ class HitKind(RefusesOldNames, ABC):
         return f"image-{images[0]}" if images else content_sha256(dict(unit))
 
     @abstractmethod
-    def page_unit(
+    def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the unit for the page's script, with its images resolved.

@@ -32,7 +32,7 @@ _TAGS = {
 }
 _LINK_ATTRIBUTES = {"a": {"target": "_blank"}}  # a link that opened in the same tab would replace the task
 _SCHEMES = ("https:", "mailto:")
-_PHOTO = re.compile(r"photo:(\d{1,18})")
+_PHOTO_SOURCE_PATTERN = re.compile(r"photo:(\d{1,18})")
 # Of each of "[" and "<". The parser's time grows with their number, because it searches for the end of each.
 MAX_OPENING_BRACKETS = 100
 
@@ -93,7 +93,7 @@ def picture_sources(text: str) -> list[str]:
 
 def photo_number(source: str) -> int | None:
     """Return the number of the photo that a picture's source names, or ``None`` for another source."""
-    match = _PHOTO.fullmatch(source)
+    match = _PHOTO_SOURCE_PATTERN.fullmatch(source)
     return int(match.group(1)) if match else None
 
 

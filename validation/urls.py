@@ -64,7 +64,7 @@ urlpatterns = [
     path(f"{_REPORT}compute", report.report_compute, name="judging-report-compute"),
     path(f"{_REPORT}rows", report.rater_rows_create, name="judging-rows"),
     path(f"{_REPORT}rows/<slug:kind>/<str:name>", report.rater_rows_file, name="judging-rows-file"),
-    path(f"{_JUDGING}texts/<slug:kind>/<slug:dimension>/", texts.judges_texts, name="judging-texts"),
+    path(f"{_JUDGING}texts/<slug:kind>/<slug:dimension>/", texts.judge_text_list, name="judging-texts"),
     path(f"{_REPORT}items/<slug:kind>/<str:key>/", report.judging_item, name="judging-item"),
     path(
         "api/projects/<slug:slug>/judging/<slug:kind>/report/",

@@ -157,4 +157,4 @@ def _deposit_missing_funds() -> None:
     requester = Requester.objects.get(access_keys__access_key_id=settings.MTURK_PLATFORM_ACCESS_KEY_ID)
     if requester.available_cents < FUNDS_CENTS:
         missing_cents = FUNDS_CENTS - requester.available_cents
-        marketplace_accounts.deposit(requester=requester, cents=missing_cents, note="rehearsal")
+        marketplace_accounts.deposit(requester=requester, cents=missing_cents, note="Rehearsal deposit")

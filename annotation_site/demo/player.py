@@ -17,11 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
-_FRAME = re.compile(r'<iframe\b[^>]*\bsrc="([^"]+)"')
-_CONFIG = re.compile(r'<script id="hit-config" type="application/json">(.*?)</script>', re.DOTALL)
-_ACCEPT = re.compile(r'action="([^"]*/work/groups/[^"]+/accept)"')
-_RETURN = re.compile(r'action="([^"]*/work/tasks/[^"]+/return)"')
+_CSRF_TOKEN_PATTERN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+_FRAME_URL_PATTERN = re.compile(r'<iframe\b[^>]*\bsrc="([^"]+)"')
+_CONFIG_PATTERN = re.compile(r'<script id="hit-config" type="application/json">(.*?)</script>', re.DOTALL)
+_ACCEPT_URL_PATTERN = re.compile(r'action="([^"]*/work/groups/[^"]+/accept)"')
+_RETURN_URL_PATTERN = re.compile(r'action="([^"]*/work/tasks/[^"]+/return)"')
 TIMEOUT_SECONDS = 60
 
 AnswerFunction = Callable[[dict[str, Any]], dict[str, Any]]
@@ -63,7 +63,7 @@ class ScriptedWorker:
             if action is None:
                 return done
             task = self._post(action, {})
-            if task.status != 200 or not _FRAME.search(task.body):  # noqa: PLR2004
+            if task.status != 200 or not _FRAME_URL_PATTERN.search(task.body):  # noqa: PLR2004
                 skipped.add(action)  # nothing left for this worker in this group
                 continue
             if self._answer(task, answer):
@@ -73,14 +73,14 @@ class ScriptedWorker:
 
     def _sign_in(self, password: str) -> None:
         page = self._open_page("/sign-in/")
-        self._csrf = _first_match(_CSRF, page)
+        self._csrf = _first_match(_CSRF_TOKEN_PATTERN, page)
         next_page = self._post("/sign-in/", {"username": self.username, "password": password})
         if "/sign-in/" in next_page.url:
             raise PlayError(f"{self.username} could not sign in")
 
     def _next_accept_path(self, batch_name: str, skipped: set[str]) -> str | None:
         page = self._open_page("/work/")
-        for match in _ACCEPT.finditer(page.body):
+        for match in _ACCEPT_URL_PATTERN.finditer(page.body):
             action = html.unescape(match.group(1))
             entry = page.body[page.body.rfind("<li", 0, match.start()) : match.start()]
             if f"({batch_name})" in html.unescape(entry) and action not in skipped:
@@ -88,11 +88,11 @@ class ScriptedWorker:
         return None
 
     def _answer(self, task: Page, answer: AnswerFunction) -> bool:
-        frame = _fetch(self._frame_opener, html.unescape(_first_match(_FRAME, task)))
+        frame = _fetch(self._frame_opener, html.unescape(_first_match(_FRAME_URL_PATTERN, task)))
         if frame.status == 403:  # noqa: PLR2004 - the page says that this worker may not do this unit
-            self._post(html.unescape(_first_match(_RETURN, task)), {})
+            self._post(html.unescape(_first_match(_RETURN_URL_PATTERN, task)), {})
             return False
-        config = json.loads(_first_match(_CONFIG, frame))
+        config = json.loads(_first_match(_CONFIG_PATTERN, frame))
         origin = "{0.scheme}://{0.netloc}".format(urllib.parse.urlsplit(frame.url))
         if config["consent"]:
             self._call(origin, config, "consent", {"version": config["consent"]["version"], "country": "US"})
@@ -143,7 +143,7 @@ class ScriptedWorker:
 
     def _open_page(self, path: str, form: bytes | None = None) -> Page:
         page = _fetch(self._site_opener, urllib.parse.urljoin(self.base, path), form)
-        token = _CSRF.search(page.body)
+        token = _CSRF_TOKEN_PATTERN.search(page.body)
         if token:
             self._csrf = token.group(1)
         return page

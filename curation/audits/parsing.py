@@ -31,7 +31,7 @@ MAX_BYTES = 64_000
 MAX_CODES, MAX_CHOICES, MAX_PUBLISHED = 20, 20, 100
 MAX_SHORT_TEXT, MAX_LONG_TEXT = 160, 1000  # characters
 CODEBOOK_FOLDER = Path(__file__).parent / "codebooks"
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_NAME_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _DIGIT_KEYS = "123456789"
 _RESERVED_KEYS = frozenset("jkn")  # shortcuts for previous, next and the note on the labelling page
 
@@ -226,7 +226,7 @@ class _TableReader:
     def name(self, name: str) -> str:
         """Return a short name of lower-case letters, digits and hyphens."""
         value = self.text(name, MAX_SHORT_TEXT)
-        if not _NAME.fullmatch(value):
+        if not _NAME_PATTERN.fullmatch(value):
             raise self.error(name, f"{value!r} is not a valid name", "use a to z, 0 to 9 and -, at most 40")
         return value
 

@@ -97,7 +97,7 @@ def cluster(
     if method is ClusteringMethod.DENSE:
         return task.run_dense("scipy was requested")
     if method is ClusteringMethod.AUTO and n <= DENSE_MAX_ROWS and task.dense_fits:
-        return task.run_dense(f"for {n} rows scipy is faster than loading the compiled loops")
+        return task.run_dense(f"with {n} items, scipy’s dense method is the fastest")
     with open_thread_pool() as threads:
         return task.run_sparse(threads, allow_dense=method is ClusteringMethod.AUTO)
 

@@ -235,7 +235,7 @@ def _link_end_if_present(forest: ClusterForest, end: int, owner: int) -> None:
 
 
 @kernel()
-def _join_lists(forest: ClusterForest, kept: int, absorbed: int) -> None:
+def _merge_neighbour_lists(forest: ClusterForest, kept: int, absorbed: int) -> None:
     """Join the two clusters' lists, with the distances from their union."""
     kept_end, end = forest.first[kept], forest.first[absorbed]
     forest.first[kept] = forest.first[absorbed] = ABSENT
@@ -292,5 +292,5 @@ def merge(forest: ClusterForest, max_distance: float, stop: int, heights: NDArra
         forest.parent[absorbed] = kept
         heights[forest.counts[MERGES]] = forest.distance[pair]
         forest.counts[MERGES] += 1
-        _join_lists(forest, kept, absorbed)
+        _merge_neighbour_lists(forest, kept, absorbed)
     return True

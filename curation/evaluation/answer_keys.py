@@ -23,7 +23,7 @@ from curation.records import InvalidInput
 
 COMPARISON, LOCALIZATION, RETRIEVAL = "comparison", "localization", "retrieval"
 HELD_OUT_FILE = "kept.json"
-_CHUNK = re.compile(rf"{RETRIEVAL}_(\d+)")
+_CHUNK_NAME_PATTERN = re.compile(rf"{RETRIEVAL}_(\d+)")
 Key = RetrievalKey | LocalizationKey | ComparisonKey
 
 
@@ -61,14 +61,14 @@ class AnswerKeyFolder:
 
 def task_of_file(name: str) -> str:
     """Return the task of a submission's file: ``comparison``, ``localization`` or ``retrieval``."""
-    return RETRIEVAL if _CHUNK.fullmatch(name) else name
+    return RETRIEVAL if _CHUNK_NAME_PATTERN.fullmatch(name) else name
 
 
 def sort_file_names(names: Iterable[str]) -> list[str]:
     """Sort names of a submission's files: comparison first, chunks by number."""
 
     def sort_key(name: str) -> tuple[str, int]:
-        chunk = _CHUNK.fullmatch(name)
+        chunk = _CHUNK_NAME_PATTERN.fullmatch(name)
         return task_of_file(name), int(chunk[1]) if chunk else 0
 
     return sorted(names, key=sort_key)

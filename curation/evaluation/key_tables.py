@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SPACE = rb"[ \t\n\r]*"  # JSON's whitespace, a subset of \s
-_OPENING = re.compile(_SPACE + rb"\{" + _SPACE)
-_CLOSING = re.compile(_SPACE + rb"\}" + _SPACE + rb"\Z")
-_ENTRY = re.compile(rb'"([^"]+)"_:_\[_"([^"]+)"_,_"([^"]+)"_\](_,_)'.replace(b"_", _SPACE))
+_OPENING_PATTERN = re.compile(_SPACE + rb"\{" + _SPACE)
+_CLOSING_PATTERN = re.compile(_SPACE + rb"\}" + _SPACE + rb"\Z")
+_ENTRY_PATTERN = re.compile(rb'"([^"]+)"_:_\[_"([^"]+)"_,_"([^"]+)"_\](_,_)'.replace(b"_", _SPACE))
 _BETWEEN = 4  # the group of the text between two entries
 _QUOTES = 6  # quotes per entry
 _SEARCH_BYTES = 4096  # the first entry ends within this many bytes
@@ -88,8 +88,9 @@ class PairTable(Mapping[str, list[str]]):
 
 def parse_pair_table(data: bytes) -> PairTable | None:
     """Parse a file as a table; ``None`` if it is not a table, repeats a test id, or has ids below 8 characters."""
-    opening, closing = _OPENING.match(data), _CLOSING.search(data, max(0, len(data) - _SEARCH_BYTES))
-    entry = _ENTRY.match(data[: opening.end() + _SEARCH_BYTES], opening.end()) if opening else None
+    opening = _OPENING_PATTERN.match(data)
+    closing = _CLOSING_PATTERN.search(data, max(0, len(data) - _SEARCH_BYTES))
+    entry = _ENTRY_PATTERN.match(data[: opening.end() + _SEARCH_BYTES], opening.end()) if opening else None
     if opening is None or closing is None or entry is None:
         return None
     start, stride, between = opening.end(), entry.end() - opening.end(), entry[_BETWEEN]

@@ -42,8 +42,8 @@ from curation.records import InvalidInput
 FOLDER, README_FOLDER = "test_set_predictions", "test_set_submission"
 ZIP_NAME = f"{FOLDER}.zip"
 # Browsers number repeated downloads: "test_set_predictions (1).zip" is accepted too.
-_ZIP_NAMES = re.compile(rf"({FOLDER}|{README_FOLDER})( ?\(\d+\))?\.zip")
-_IGNORED_FILES = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
+_ZIP_NAME_PATTERN = re.compile(rf"({FOLDER}|{README_FOLDER})( ?\(\d+\))?\.zip")
+_IGNORED_FILE_PATTERN = re.compile(r"__MACOSX/.*|(.*/)?(\.DS_Store|Thumbs\.db|desktop\.ini|\._[^/]*)")
 MAX_ENTRIES = 500
 NPY_BYTES, JSON_BYTES = 8, 100  # of a score: a float64; 32 hex digits and a long number
 HEADER_BYTES = 16_384  # of a file
@@ -83,7 +83,7 @@ def max_submission_bytes(expected: Mapping[str, int]) -> int:
 
 def is_zip_name(name: str) -> bool:
     """Whether a submission may have this file name: the published one, the README's, or a browser's numbered copy."""
-    return bool(_ZIP_NAMES.fullmatch(name))
+    return bool(_ZIP_NAME_PATTERN.fullmatch(name))
 
 
 def read_submission(
@@ -161,7 +161,7 @@ def _list_files(
     files: dict[str, zipfile.ZipInfo] = {}
     folders: set[str] = set()
     for info in entries:
-        if _IGNORED_FILES.fullmatch(info.filename):
+        if _IGNORED_FILE_PATTERN.fullmatch(info.filename):
             continue
         folder, stem = _locate_file(info, expected)
         if stem in files:

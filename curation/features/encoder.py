@@ -14,7 +14,7 @@ from hits.domain.images.region_drawing import RegionMode
 
 DEFAULT_ENCODER = "label-sentence"
 POOLED_ENCODER = "efficientnet-lite0"
-_HUB_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+_HUB_ID_PATTERN = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 
 
 class EncoderUnavailable(InvalidInput):
@@ -75,4 +75,4 @@ def unit_float32(vectors: NDArray[np.floating]) -> NDArray[np.float32]:
 
 def is_hub_id(source: str) -> bool:
     """Whether ``source`` has the form of a hub id, ``owner/name``."""
-    return _HUB_ID.fullmatch(source) is not None and ".." not in source
+    return _HUB_ID_PATTERN.fullmatch(source) is not None and ".." not in source

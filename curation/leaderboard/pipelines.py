@@ -47,9 +47,9 @@ class BoardAnswerKeys:
             raw = self._held.raw_key(name)
             ids = len(raw["test_id_map"] if name == answer_keys.COMPARISON else raw)
         except (ValueError, LookupError, TypeError, OSError) as error:  # InvalidInput is a ValueError
-            raise self.key_fault(f"the answer key of {name} is missing or damaged", error) from error
+            raise self.answer_key_fault(f"the answer key of {name} is missing or damaged", error) from error
         if ids != self._board.tasks[name]:
-            raise self.key_fault(
+            raise self.answer_key_fault(
                 f"the answer key of {name} has {ids} test ids, but {self._board.tasks[name]} were written"
             )
         return raw
@@ -63,12 +63,12 @@ class BoardAnswerKeys:
         try:
             kept = self._held.held_out_names()
         except (ValueError, LookupError, TypeError, OSError) as error:
-            raise self.key_fault("the list of private photos is damaged", error) from error
+            raise self.answer_key_fault("the list of private photos is damaged", error) from error
         if bool(kept) != bool(self._board.options.get("private_share")):
-            raise self.key_fault("the list of private photos is missing")
+            raise self.answer_key_fault("the list of private photos is missing")
         return answer_keys.make_subsets(kept)
 
-    def key_fault(self, message: str, error: Exception | None = None) -> AnswerKeyFault:
+    def answer_key_fault(self, message: str, error: Exception | None = None) -> AnswerKeyFault:
         """Return the error for a defect of a key. Its one-line message for the organisers has no server paths."""
         found = str(error).replace(str(boards.board_folder(self._board)), self._board.path).partition(";")[0]
         detail = f" ({found})" if error else ""
@@ -146,7 +146,7 @@ def _score_subsets_of_submission(
             submission, keys, rng=_interval_generator(board.sha256), subsets=keys.public_and_private_subsets()
         )
     except InvalidInput as error:
-        raise keys.key_fault("an answer key is damaged", error) from error
+        raise keys.answer_key_fault("an answer key is damaged", error) from error
     return public | {boards.PRIVATE_FIGURES: private[0]} if private else public
 
 

@@ -187,7 +187,7 @@ class CandidateScorer:
         columns = self._plausibility.columns(self._pool.ids)
         buffers = self._make_buffers(columns, len(order), self._execution.threads + 1)  # the caller uses one
         pending: deque[Future[CountedBlock]] = deque()
-        with columns.single_thread():
+        with columns.limit_to_one_core():
             try:
                 for part, buffer in zip(block_slices(len(order), len(buffers[0])), itertools.cycle(buffers)):
                     pending.append(self._threads.submit(self._score, columns, order[part], buffer))
@@ -209,7 +209,7 @@ class CandidateScorer:
                 columns = self._plausibility.columns(self._pool.ids)
                 buffers = [_narrow_buffer(buffer, len(self._pool.ids)) for buffer in buffers]
             score = partial(self._score, columns)
-            with columns.single_thread():
+            with columns.limit_to_one_core():
                 scored = list(self._threads.map(score, [order[part] for part in batch], buffers))
             yield from scored
 

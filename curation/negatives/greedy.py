@@ -17,7 +17,7 @@ from curation.negatives.matmul_backends import block_slices
 from curation.negatives.options import ComparisonSetOptions, DiversityMeasure
 from curation.negatives.plausibility import common_dtype, unit_vectors
 
-HEAD_SIZE = 64  # directions of a head
+MAX_MAIN_DIRECTIONS = 64  # directions of a head
 ITERATIONS = 3  # of the subspace iteration that finds the directions
 SLACK = 1e-5  # added to squared tails
 BLOCK_SIZE = 4096
@@ -62,7 +62,7 @@ def _split_heads_and_tails(rows: NDArray[Any]) -> tuple[NDArray[np.float32], NDA
     rounding made too long (2e-7) and the float32 product of two heads (r x 6e-8).
     """
     sample = rows[:: -(-len(rows) // BLOCK_SIZE)].astype(np.float64)
-    guess = np.random.default_rng(0).normal(size=(rows.shape[1], min(HEAD_SIZE, rows.shape[1])))
+    guess = np.random.default_rng(0).normal(size=(rows.shape[1], min(MAX_MAIN_DIRECTIONS, rows.shape[1])))
     for _ in range(ITERATIONS):  # any orthonormal directions are correct; good ones save work
         guess = np.linalg.qr(sample.T @ (sample @ guess))[0]
     heads = np.concatenate([(part @ guess).astype(np.float32) for part in _float64_blocks(rows)])

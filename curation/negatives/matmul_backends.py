@@ -42,7 +42,7 @@ class PreparedScores(Protocol):
         """Return upper bounds (k,) of the plausibility of (k,) words."""
         ...
 
-    def single_thread(self) -> AbstractContextManager[object]:
+    def limit_to_one_core(self) -> AbstractContextManager[object]:
         """Return a context in which each thread multiplies on one core; the caller's threads share the blocks."""
         ...
 
@@ -84,7 +84,7 @@ class _NumpyScores:
     def upper_bounds(self, words: NDArray[Any]) -> NDArray[np.float64]:
         return words.astype(np.float64) + self.error_bound
 
-    def single_thread(self) -> AbstractContextManager[object]:
+    def limit_to_one_core(self) -> AbstractContextManager[object]:
         return threadpool_limits(1, user_api="blas")
 
 

@@ -57,7 +57,7 @@ class PlausibilityColumns(Protocol):
         """Return upper bounds (k,) of the plausibility of (k,) scores."""
         ...
 
-    def single_thread(self) -> AbstractContextManager[object]:
+    def limit_to_one_core(self) -> AbstractContextManager[object]:
         """Return a context in which a thread that fills a block uses one core."""
         ...
 
@@ -165,7 +165,7 @@ class _MatrixColumns:
     def upper_bounds(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         return scores.astype(np.float64)
 
-    def single_thread(self) -> AbstractContextManager[object]:
+    def limit_to_one_core(self) -> AbstractContextManager[object]:
         return nullcontext()
 
 
@@ -192,8 +192,8 @@ class _EmbeddingColumns:
     def upper_bounds(self, scores: NDArray[Any]) -> NDArray[np.float64]:
         return self.prepared.upper_bounds(scores)
 
-    def single_thread(self) -> AbstractContextManager[object]:
-        return self.prepared.single_thread()
+    def limit_to_one_core(self) -> AbstractContextManager[object]:
+        return self.prepared.limit_to_one_core()
 
 
 def common_dtype(*arrays: NDArray[Any]) -> np.dtype[Any]:

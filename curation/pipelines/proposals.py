@@ -44,7 +44,7 @@ RECORD_CHUNK_SIZE = 200  # records of a file between two steps
 MAX_PHOTOS_LOGGED = 20  # unreadable photos with a log line each, per sub-job
 MAX_PHOTOS_NAMED = 5  # unreadable photos in the error message of a sub-job
 _BOX = ("left", "top", "width", "height")
-_COMMIT = re.compile(r"[0-9a-f]{40}")  # only revisions of hub models match
+_COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}")  # only revisions of hub models match
 _DECODING_ERRORS = (
     Pillow.DecompressionBombError,
     SyntaxError,
@@ -215,7 +215,7 @@ def _get_detector(run: ProposalRun) -> Detector:
     """
     options = run.options
     name = options.get("detector", run.detector)  # the row's column may have cut the name
-    commit = run.revision if _COMMIT.fullmatch(run.revision) else ""
+    commit = run.revision if _COMMIT_PATTERN.fullmatch(run.revision) else ""
     request = _DetectorRequest(name, options["limit"], options["suppress_over"], commit)
     loaded = _load_detector(request)
     if run.revision in {"", loaded.revision[: proposal_services.MAX_REVISION_LENGTH]}:

@@ -63,7 +63,7 @@ class _BFloat16Scores:
         # A sum that was rounded to a word is nearer to it than to the next word.
         return (_word_values(words) + _word_values(words + np.int16(1))) / 2 + self.error_bound
 
-    def single_thread(self) -> AbstractContextManager[object]:
+    def limit_to_one_core(self) -> AbstractContextManager[object]:
         return limit_torch_threads_if_loaded()
 
 

@@ -26,7 +26,7 @@ from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 BATCH_SIZE = 16
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256_PATTERN = re.compile(r"[0-9a-f]{64}")
 Row = TypeVar("Row")
 Vectors = NDArray[np.float32]
 Encode = Callable[[Sequence[Row]], NDArray[np.floating]]
@@ -90,7 +90,7 @@ def get_or_make_vectors(
     Raises:
         Refused: the files cannot be written.
     """
-    hashes = [text if _SHA256.fullmatch(text) else content_sha256(text) for text in fingerprints]
+    hashes = [text if _SHA256_PATTERN.fullmatch(text) else content_sha256(text) for text in fingerprints]
     spec = make_feature_spec(origin, hashes)
     with refuse_invalid_input():
         cached = find_cached_vectors(project, spec)

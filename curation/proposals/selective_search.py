@@ -53,14 +53,14 @@ class ColourSpace(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Segmentation:
-    """A segmentation into superpixels. ``scale`` is Felzenszwalb's k: greater values give larger superpixels."""
+class SegmentationSettings:
+    """How to find superpixels. ``scale`` is Felzenszwalb's k: greater values give larger superpixels."""
 
     colour_space: ColourSpace
     scale: float
 
 
-SEGMENTATIONS = (Segmentation(ColourSpace.LAB, 50), Segmentation(ColourSpace.HSV, 150))
+SEGMENTATIONS = (SegmentationSettings(ColourSpace.LAB, 50), SegmentationSettings(ColourSpace.HSV, 150))
 
 
 class SelectiveSearch:
@@ -69,7 +69,7 @@ class SelectiveSearch:
     name = CLASSICAL
 
     def __init__(
-        self, *, limit: int = DEFAULT_LIMIT, segmentations: Sequence[Segmentation] = SEGMENTATIONS
+        self, *, limit: int = DEFAULT_LIMIT, segmentations: Sequence[SegmentationSettings] = SEGMENTATIONS
     ) -> None:
         self._limit = limit
         self._segmentations = tuple(segmentations)
@@ -85,7 +85,7 @@ class SelectiveSearch:
         pairs = zip(channels, self._segmentations, strict=True)
         labels = [_segment(values, segmentation.scale) for values, segmentation in pairs]
         corners, levels = _group_all_segmentations(labels, channels)
-        corners, levels = _filter_tiny_boxes(corners, levels, small.size)
+        corners, levels = _deduplicate_and_drop_tiny_boxes(corners, levels, small.size)
         fits = [edge_fit(corners, superpixels) for superpixels in labels]
         weights = np.mean(fits, axis=0) / np.log(levels + TOP_LEVELS)
         chosen, gains = pick_covering_boxes(corners, weights, limit=self._limit)
@@ -150,7 +150,7 @@ def _group_all_segmentations(
     return np.concatenate(boxes), np.concatenate(levels)
 
 
-def _filter_tiny_boxes(
+def _deduplicate_and_drop_tiny_boxes(
     corners: IntArray, levels: FloatArray, size: tuple[int, int]
 ) -> tuple[IntArray, FloatArray]:
     """Return each box once, with its level nearest to the top; tiny boxes are omitted."""

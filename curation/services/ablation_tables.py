@@ -79,12 +79,17 @@ class AblationRow:
         return ""
 
     def describe_sample_sizes(self, measures: Iterable[str]) -> str:
-        """Return the sample sizes of some measures: ``200 instances, 60/12 images`` if they differ."""
-        found: dict[str, dict[str, None]] = {}
+        """Return the sample sizes of some measures: ``200 instances, 60 images (GT box), 12 images (Comparison)``."""
+        found: dict[str, dict[int, list[str]]] = {}
         for name in measures:
             if (n := self.cells[name].n) is not None:
-                found.setdefault(COLUMN_MEASURES[name].count_label, {})[f"{n:,}"] = None
-        return ", ".join(f"{'/'.join(counts)} {label}" for label, counts in found.items())
+                measure = COLUMN_MEASURES[name]
+                found.setdefault(measure.count_label, {}).setdefault(n, []).append(measure.short)
+        return ", ".join(
+            f"{n:,} {label}" + (f" ({', '.join(names)})" if len(counts) > 1 else "")
+            for label, counts in found.items()
+            for n, names in counts.items()
+        )
 
     @property
     def known_pairs_warning(self) -> str:

@@ -141,7 +141,7 @@ def request_deduplication(
         chosen = replace(chosen, distance=chosen.cut.distance)
     return jobs.enqueue(
         task=DEDUPLICATE,
-        title=f"De-duplicate {count} images{suffix}",
+        title=f"De-duplicate {count} photos{suffix}",
         project=project,
         by=by,
         exclusive_key=f"deduplicate:{project.pk}",

@@ -222,6 +222,7 @@ def _create_and_queue(
         "sets": asdict(options.sets),
         "proposals": _resolve_proposal_run(version, options),
     }
+    split_label = resolved_split or "all splits"
     key = content_sha256([version.pk, resolved_split, subject.source, subject.label, stored_options])[:32]
     with transaction.atomic():
         row = Evaluation.objects.create(
@@ -237,7 +238,7 @@ def _create_and_queue(
         )
         row.job = jobs.enqueue(
             task=EVALUATE,
-            title=f"Evaluate {subject.label} on {version.name}, {resolved_split or ALL}"[:MAX_TITLE_LENGTH],
+            title=f"Evaluate {subject.label} on {version.name}, {split_label}"[:MAX_TITLE_LENGTH],
             project=project,
             by=by,
             exclusive_key=f"evaluate:{project.pk}:{key}",

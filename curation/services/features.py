@@ -68,7 +68,7 @@ class FeatureOptions:
             return {"inference": "inferences", "clue": "clues"}[self.text]
         if self.subject == Subject.REGIONS:
             return f"regions ({self.region_mode.replace('_', ' ')})"
-        return self.subject
+        return "photos"
 
 
 def request_features(

@@ -95,7 +95,7 @@ def request_leakage_check(
         raise Refused(f"splits: {found}; import images with their splits first")
     return jobs.enqueue(
         task=LEAKAGE,
-        title=f"Compare the splits of {sum(sizes.values())} images",
+        title=f"Compare the splits of {sum(sizes.values())} photos",
         project=project,
         by=by,
         exclusive_key=f"leakage:{project.pk}",

@@ -115,13 +115,14 @@ def _create_run_and_queue(
     last = images.order_by("-pk").values_list("pk", flat=True).first()
     if last is None:
         raise Refused("images: there are none; import some first")
+    verb = "Import boxes from" if detector.startswith(FILE_PREFIX) else "Propose boxes with"
     with transaction.atomic():
         run = ProposalRun.objects.create(
             project=project, detector=detector[:120], options=options, created_by_id=by.pk if by else None
         )
         job = jobs.enqueue(
             task=PROPOSALS,
-            title=f"Boxes of {detector}"[:160],
+            title=f"{verb} {detector}"[:160],
             project=project,
             by=by,
             exclusive_key=f"proposals:{project.pk}",

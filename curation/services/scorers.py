@@ -25,7 +25,7 @@ from hits.services.jobs import jobs
 
 CLIP_PREFIX = "clip:"
 PUBLISHED_MODEL = "clip:openai/clip-vit-base-patch16"
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 
 
 def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
@@ -141,7 +141,7 @@ def validate_name(name: str) -> str:
         Refused: it has characters that are not allowed, or looks like a scorer's number.
     """
     plain = name.strip()
-    if not _NAME.fullmatch(plain) or plain.isdecimal():
+    if not _NAME_PATTERN.fullmatch(plain) or plain.isdecimal():
         raise Refused(
             f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, for instance v1.0 ViT-B-16"
         )

@@ -36,7 +36,7 @@ from hits.services.jobs import jobs
 from hits.storage import stored_sha256
 from validation.models import DecisionRun
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _BATCH_SIZE = 500
 _T = TypeVar("_T")
 MAX_ATTEMPTS = 3  # to prepare a seal; rows may change during each
@@ -100,7 +100,7 @@ def check_version_name(project: Project, name: str) -> None:
     Raises:
         Refused: the name is invalid or taken.
     """
-    if not _NAME.fullmatch(name.strip()):
+    if not _NAME_PATTERN.fullmatch(name.strip()):
         raise Refused(f"name: {name.strip()!r}; use letters, digits, dots and hyphens, for instance v1.0")
     if DatasetVersion.objects.filter(project=project, name=name.strip()).exists():
         raise Refused(f"name: there is a version {name.strip()} already; choose another name")

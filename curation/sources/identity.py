@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-_COCO_FILE = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg")
+_COCO_FILE_PATTERN = re.compile(r"(?:COCO_(?:train|val|test)20\d\d_)?(\d{12})\.jpg")
 _COCO_HOSTS = frozenset({"images.cocodataset.org", "mscoco.org", "www.mscoco.org", "cocodataset.org"})
-_FLICKR_FILE = re.compile(r"(\d{4,})_[0-9a-f]+(?:_[a-z0-9]+)?\.(?:jpg|png|gif)")
+_FLICKR_FILE_PATTERN = re.compile(r"(\d{4,})_[0-9a-f]+(?:_[a-z0-9]+)?\.(?:jpg|png|gif)")
 
 
 def find_identities(url: str, facts: Mapping[str, Any]) -> frozenset[str]:
@@ -38,8 +38,8 @@ def _ids_from_url(url: str) -> set[str]:
     except ValueError:
         return set()
     host, file = parts.hostname or "", parts.path.rpartition("/")[2]
-    if host in _COCO_HOSTS and (match := _COCO_FILE.fullmatch(file)):
+    if host in _COCO_HOSTS and (match := _COCO_FILE_PATTERN.fullmatch(file)):
         return {f"coco:{int(match[1])}"}
-    if host.endswith(("staticflickr.com", ".flickr.com")) and (match := _FLICKR_FILE.fullmatch(file)):
+    if host.endswith(("staticflickr.com", ".flickr.com")) and (match := _FLICKR_FILE_PATTERN.fullmatch(file)):
         return {f"flickr:{int(match[1])}"}
     return set()

@@ -18,7 +18,7 @@ from curation.records import InvalidInput
 
 CHUNK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 1 << 26
-_SPACE = re.compile(r"[ \t\r\n]*")
+_WHITESPACE_PATTERN = re.compile(r"[ \t\r\n]*")
 _NUMBER_ENDS = ",:]} \t\r\n"  # characters that may follow a complete number
 
 
@@ -163,7 +163,7 @@ class JsonReader:
     def peek(self) -> str:
         """Return the next non-space character without consuming it; empty at the end."""
         while True:
-            space = _SPACE.match(self._text, self._position)
+            space = _WHITESPACE_PATTERN.match(self._text, self._position)
             assert space is not None
             self._advance(space.end())
             if self._position < len(self._text) or not self._read_more():

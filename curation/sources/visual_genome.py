@@ -194,7 +194,7 @@ class _VisualGenomeReader:
         )
 
     def _make_plan_with_regions(self, images: Sequence[SourceImage], known: set[str]) -> SourcePlan:
-        locations = self._locate_regions(known) if self._regions else {}
+        locations = self._index_region_records(known) if self._regions else {}
         if self._regions:
             images = [replace(image, regions_at=locations.get(image.source_id)) for image in images]
         without = sum(image.regions_at is None for image in images) if self._regions else 0
@@ -202,7 +202,7 @@ class _VisualGenomeReader:
         warning = missing_splits_warning(self._source, len(images)) if images else ""
         return self._scan.make_plan(images, self._read_regions, notes=notes, warning=warning)
 
-    def _locate_regions(self, known: set[str]) -> dict[str, tuple[int, int]]:
+    def _index_region_records(self, known: set[str]) -> dict[str, tuple[int, int]]:
         """Check all regions, and return the location of each image's record."""
         assert self._regions is not None
         locations: dict[str, tuple[int, int]] = {}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_WORD_PATTERN = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
 def parse_word_set(text: str) -> frozenset[str]:
@@ -25,7 +25,7 @@ MIN_WORD_LENGTH = 2  # letters of a topical word
 
 def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield each word in lower case with its span, ``text[start:end]``."""
-    for match in _WORD.finditer(text):
+    for match in _WORD_PATTERN.finditer(text):
         yield match.group().casefold().replace("’", "'"), match.start(), match.end()
 
 

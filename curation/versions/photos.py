@@ -15,7 +15,7 @@ LICENSED_PHOTOS, ALL_PHOTOS, NO_PHOTOS = "licensed", "all", "none"
 PHOTO_CHOICES = (LICENSED_PHOTOS, ALL_PHOTOS, NO_PHOTOS)
 PHOTOS = "photos"  # the folder of the photos
 FIELDS = ("image", "file", "sha256", "bytes", "width", "height", "credit", "licence", "source")
-_OPEN = re.compile(
+_OPEN_LICENCE_PATTERN = re.compile(
     r"\s*(cc0|cc[ -]by|creative commons|public domain|pdm\b|no known copyright|apache|mit\b|bsd\b|unlicense)",
     re.IGNORECASE,
 )
@@ -23,7 +23,7 @@ _OPEN = re.compile(
 
 def allows_redistribution(licence: str) -> bool:
     """Whether a licence, by its name, allows redistribution (with credit and licence notice)."""
-    return bool(_OPEN.match(licence))
+    return bool(_OPEN_LICENCE_PATTERN.match(licence))
 
 
 def photo_rows(

@@ -48,7 +48,9 @@ class AuditForm(PageForm):
         required=False,
     )
     split = choice_field("Split", required=False)
-    analysis = choice_field("Scores", required=False)
+    analysis = choice_field(
+        "Scores", help_text="Only for the sample “The highest scores of each split”.", required=False
+    )
     seed = integer_field(
         "Seed",
         "The pairs and their order are drawn with this seed. It is stored with the audit.",

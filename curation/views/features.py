@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.models import FeatureSet
 from curation.selectors.features import feature_sets, used_encoders
 from curation.selectors.images import available_images
 from curation.selectors.jobs import FEATURES, latest_job
@@ -24,6 +25,7 @@ from hits.views.access import project_page
 from hits.views.pages import job_if_failed
 from hits.views.users import signed_in_user
 
+FOLDER_HELP = "On the command line, the encoder can also be a folder of weights: clip:FOLDER."
 PUBLISHED_CLIP = "clip:openai/clip-vit-base-patch32"
 SUBJECT_LABELS = {
     "images": "Photos",
@@ -36,8 +38,8 @@ SUBJECT_LABELS = {
     "texts:clue": "Clues",
 }
 ENCODER_LABELS = {
-    DEFAULT_ENCODER: "Label sentence: photos and texts, not CLIP",
-    POOLED_ENCODER: "EfficientNet-lite0: photos only, for near-duplicates",
+    DEFAULT_ENCODER: "label-sentence: photos and texts, not CLIP",
+    POOLED_ENCODER: "efficientnet-lite0: photos only, for near-duplicates",
     PUBLISHED_CLIP: "CLIP ViT-B/32, fetched from the Hugging Face hub",
 }
 PRECISION_LABELS = {"auto": "bf16 if supported", "fp32": "fp32", "bf16": "bf16"}
@@ -58,9 +60,7 @@ class FeaturesForm(PageForm):
     """A request for a feature set. Folders of weights can only be given on the command line."""
 
     subject = choice_field("What is encoded", SUBJECT_LABELS)
-    encoder = choice_field(
-        "Encoder", help_text="make_features also takes a folder with saved weights: clip:folder."
-    )
+    encoder = choice_field("Encoder", help_text=FOLDER_HELP)
     precision = choice_field(
         "Precision", PRECISION_LABELS, "For CLIP. Feature sets made with different precision are kept apart."
     )
@@ -119,8 +119,12 @@ def _list_context(project: Project, form: FeaturesForm) -> dict[str, Any]:
         "form": form,
         "jobs": list(running),
         "failed": job_if_failed(latest),
-        "sets": [(found, *STATE_BADGES[found.state]) for found in sets],
+        "sets": [(found, _subject_label(found.row), *STATE_BADGES[found.state]) for found in sets],
         "bytes": sum(found.bytes for found in sets),
         "images": len(available_images(project)),
         "pairs": accepted_pairs(project).count(),
     }
+
+
+def _subject_label(row: FeatureSet) -> str:
+    return SUBJECT_LABELS.get(f"{row.subject}:{row.region_mode}".rstrip(":"), row.subject.capitalize())

@@ -16,7 +16,7 @@ from curation.selectors.scorers import SCORER_PREFIX
 from curation.services.comparison import PAGE_SIZES, JudgePageOptions, RoundOptions
 from curation.services.dedup import near_copy_distance
 from curation.services.sources import SOURCE_TITLES
-from curation.views.features import ENCODER_LABELS, PUBLISHED_CLIP
+from curation.views.features import ENCODER_LABELS, FOLDER_HELP, PUBLISHED_CLIP
 from curation.views.fields import checkbox, choice_field, float_field, integer_field, text_field
 from curation.views.rule_labels import DEDUP_KEEPS, DEDUP_LINKAGES, RULES, RuleLabels
 from hits.forms import PageForm
@@ -44,7 +44,7 @@ def encoder_field(
         required=False,
         label="Encoder",
         choices=list(choices.items()),
-        help_text=f"{help_text} The command also takes a folder with saved weights: clip:folder.",
+        help_text=f"{help_text} {FOLDER_HELP}",
     )
     field.widget.attrs["class"] = "input"
     return field
@@ -163,7 +163,7 @@ class RoundForm(PageForm):
         initial=MIN_CANDIDATES,
     )
     size = integer_field("Set size", low=2, high=20, initial=SET_SIZE)
-    max_verbatim = integer_field("Maximum copies of a text", low=1, high=100, initial=MAX_VERBATIM)
+    max_verbatim = integer_field("Maximum copies", "Of one text.", low=1, high=100, initial=MAX_VERBATIM)
     seed = integer_field("Seed", low=0, initial=0)
     split = choice_field("Split", help_text="A set never mixes photos of two splits.", required=False)
 
@@ -327,7 +327,7 @@ class RoundLaunchForm(QualityChecksForm):
         return self.confirm_context(project, self.cleaned_data["units"] + self.check_count)
 
     @property
-    def judge_page(self) -> JudgePageOptions:
+    def judge_page_options(self) -> JudgePageOptions:
         """What judges see; the form must be valid."""
         given = self.cleaned_data
         per_page = int(given["per_page"] or PAGE_SIZES[-1])
@@ -341,7 +341,7 @@ class VersionForm(PageForm):
         r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         max_length=40,
         label="Name",
-        help_text="For instance v1.0",
+        help_text="For example v1.0",
         error_messages={"invalid": "Use letters, digits, dots and hyphens, such as v1.0."},
     )
     note = text_field("Purpose", max_length=400, required=False)

@@ -22,6 +22,7 @@ from curation.views.import_proposals import unbound_file_form
 from curation.views.pages import as_download, tab_context
 from curation.views.recall_charts import recall_chart, recall_spark
 from hits.charts.chart import Chart
+from hits.domain.answers.evidence import humanize
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
@@ -35,8 +36,9 @@ from hits.views.users import signed_in_user
 IMAGES_PER_PAGE = 12
 RUNS_PER_PAGE = 25
 DEPTHS = (10, 50, 100)
-LETTERS_ACROSS = 26  # characters of an IoU label that would fit the photo's width
+LETTERS_ACROSS = 26  # characters of a box label that would fit the photo's width
 COLOURS = 5
+OPTION_LABELS = {"suppress_over": "Overlap limit (IoU)"}
 
 
 class RunForm(PageForm):
@@ -45,7 +47,7 @@ class RunForm(PageForm):
     detector = choice_field(
         "Detector",
         [
-            ("classical", "Selective Search (classical, no weights)"),
+            ("classical", "Selective Search (no weights)"),
             ("model", "A detection model from the hub"),
         ],
     )
@@ -88,6 +90,11 @@ class ShownRun:
     recall: Recall | None
     recall_by_depth: Sequence[tuple[int, float | None]]
     spark: Chart | None
+
+    @property
+    def detector(self) -> str:
+        """The detector's name on pages."""
+        return "Selective Search" if self.run.detector == CLASSICAL else self.run.detector
 
     @property
     def boxes_per_image(self) -> float | None:
@@ -186,7 +193,11 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "page": page,
         "views": [_make_shown_image(found) for found in page],
         "unmeasured": proposal_selectors.count_unmeasured_pairs(run) if run.is_complete else 0,
-        "options": run.options,
+        "options": [
+            (OPTION_LABELS.get(name) or humanize(name), value)
+            for name, value in run.options.items()
+            if name not in {"detector", "limit"} and value not in ("", None)
+        ],
         "jobs": [job for job in run_jobs if job.state in OPEN_JOB_STATES],
         "failed": next((job for job in run_jobs if job.error), None),
         "paper_solvable": PAPER_SOLVABLE,
@@ -242,29 +253,30 @@ def _recall_table(recall: Recall | None) -> list[tuple[float, list[float | None]
 
 def _make_shown_image(found: ImageProposals) -> ShownImage:
     image = image_facts(found.image)
-    pairs = [_make_shown_pair(overlap, found.boxes, image) for overlap in found.overlaps.all()]
+    overlaps = enumerate(found.overlaps.all(), start=1)
+    pairs = [_make_shown_pair(number, overlap, found.boxes, image) for number, overlap in overlaps]
     path = "".join(f"M{box[0]} {box[1]}h{box[2]}v{box[3]}h-{box[2]}z" for box in found.boxes)
     return ShownImage(image, path, len(found.boxes), pairs)
 
 
 def _make_shown_pair(
-    overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: ImageFacts
+    number: int, overlap: ProposalOverlap, boxes: Sequence[Sequence[Any]], image: ImageFacts
 ) -> ShownPair:
     pair = overlap.observation
     index = overlap.ious.index(overlap.best) if overlap.ious else 0
-    marked = _place_best_box(boxes[index], overlap.best, image) if overlap.best else None
+    marked = _place_best_box(boxes[index], str(number), image) if overlap.best else None
     return ShownPair(pair, (pair.index - 1) % COLOURS + 1, overlap.best, index + 1, marked)
 
 
-def _place_best_box(box: Sequence[Any], iou: float, image: ImageFacts) -> BestBox:
+def _place_best_box(box: Sequence[Any], label: str, image: ImageFacts) -> BestBox:
     """Place the label at the lower right corner of the box, inside the photo."""
     letter_width = image.width / LETTERS_ACROSS
-    width, height = 2.8 * letter_width, 1.4 * letter_width
+    width, height = 1.8 * letter_width, 1.4 * letter_width
     right, bottom = box[0] + box[2], box[1] + box[3]
     x, y = max(0.0, right - width), max(0.0, bottom - height)
     return BestBox(
         box=[int(side) for side in box[:4]],
-        label=f"{iou:.2f}",
+        label=label,
         x=round(x, 1),
         y=round(y, 1),
         width=round(width, 1),

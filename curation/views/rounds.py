@@ -164,7 +164,9 @@ def _round_context(project: Project, found: ComparisonRound) -> dict[str, Any]:
         "launchable": total - left_out,
         "options": describe_options(found.options),
         "floor": found.options.get("min_candidates"),
-        "provenance": {name: value for name, value in found.provenance.items() if name != "rules"},
+        "provenance": describe_options(
+            {name: value for name, value in found.provenance.items() if name not in {"rules", *found.options}}
+        ),
         "skipped": skips,
         "without": sum(count for _, _, count in skips),
     }
@@ -253,7 +255,7 @@ def _launch_round(
             limit=form.cleaned_data["units"],
             name=form.cleaned_data["name"],
             terms=add_balance_to_terms(form.terms),
-            page=form.judge_page,
+            page=form.judge_page_options,
             rates=form.rates,
             idempotency_key=read_idempotency_key(request.POST),
         )

@@ -23,17 +23,17 @@ from curation.negatives.options import (
 from hits.domain.answers.evidence import humanize as plain
 
 SKIP_REASON_LABELS = {
-    "gold_is_best": "No inference is more plausible than its own",
+    "gold_is_best": "No inference is more plausible than the pair’s own",
     "too_few_candidates": "Fewer plausible candidates than the minimum",
     "used_up": "Its candidates were used by earlier sets",
     "cannot_fill_set": "Too few candidates left to fill a set",
     "pool_exhausted": "Too few inferences left for any set",
 }
 DEDUP_LINKAGES = {
-    Linkage.AVERAGE.value: "Average: mean distance between photos",
-    Linkage.COMPLETE.value: "Complete: greatest distance between photos",
-    Linkage.SINGLE.value: "Single: smallest distance between photos",
-    Linkage.WARD.value: "Ward: smallest increase in variance",
+    Linkage.AVERAGE.value: "Average distance",
+    Linkage.COMPLETE.value: "Greatest distance (complete)",
+    Linkage.SINGLE.value: "Smallest distance (single)",
+    Linkage.WARD.value: "Smallest increase in variance (Ward)",
 }
 DEDUP_KEEPS = {
     "random": "A random one (the paper’s)",
@@ -141,12 +141,15 @@ _OTHER_LABELS = {
     "max_verbatim": "Maximum copies of a text",
     "seed": "Seed",
     "split": "Split",
+    "left_by_soft_deduplication": "Kept by soft de-duplication",
+    "left_by_verbatim_cap": "Kept by the limit on copies",
+    "pairs_sha256": "Pairs (sha256)",
 }
 
 
 def describe_options(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return a round's options as labels and values; unknown options keep their names."""
-    return [_describe_option(name, value) for name, value in options.items() if value != ""]
+    """Return a round's options or provenance as labels and values; unknown ones keep their names."""
+    return [_describe_option(name, value) for name, value in options.items() if value not in ("", {}, None)]
 
 
 def _describe_option(name: str, value: Any) -> tuple[str, Any]:

@@ -30,7 +30,7 @@ from hits.views.users import signed_in_user
 
 MAX_JOBS = 10
 MAX_PROBLEMS = 5
-OTHER_TITLE = "Other ways"
+OTHER_TITLE = "Other photos"
 
 
 @dataclass(frozen=True, slots=True)

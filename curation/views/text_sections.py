@@ -28,6 +28,7 @@ COHERENCE_NOTE = (
 )
 WORD_LIST_NOTE = "A word list is not a model: it matches whole words, whatever they mean."
 SCORE_NOTE = "Scores only order the queue; they prove nothing."
+_LABELS = {"field": "Texts", "share": "Share to keep", "cap": "Maximum copies of a text"}
 
 
 def summary_section(project: Project, row: TextAnalysis, title: str) -> Section:
@@ -43,7 +44,8 @@ def summary_section(project: Project, row: TextAnalysis, title: str) -> Section:
 
 def options_and_provenance_sections(row: TextAnalysis) -> list[Section]:
     """Return the sections about how an analysis was made."""
-    options = [(_label(name), str(value)) for name, value in row.options.items() if value not in {"", None}]
+    shown = row.options | {k: percent_text(value) for k, value in row.options.items() if k == "share"}
+    options = [(_label(name), str(value)) for name, value in shown.items() if value not in {"", None}]
     return [
         Section("Options", facts=options),
         Section("Provenance", facts=[(_label(name), str(value)) for name, value in row.provenance.items()]),
@@ -51,7 +53,7 @@ def options_and_provenance_sections(row: TextAnalysis) -> list[Section]:
 
 
 def _label(name: str) -> str:
-    return name.replace("_", " ").capitalize()
+    return _LABELS.get(name) or name.replace("_sha256", " (sha256)").replace("_", " ").capitalize()
 
 
 def _duplicate_summary(project: Project, row: TextAnalysis) -> Section:
@@ -116,7 +118,7 @@ def duplicate_sections(
     sections.append(
         Section(
             "Groups of texts",
-            note=f"the {page.paginator.count} largest" if groups else "",
+            note=f"{page.paginator.count:,}, largest first" if groups else "",
             before=f"Soft de-duplication would keep the bold text of each group. This analysis drops nothing. {how}"
             if groups
             else "",
@@ -129,7 +131,7 @@ def duplicate_sections(
     )
     sizes, more = result["sizes"][:SIZES_SHOWN], max(0, len(result["sizes"]) - SIZES_SHOWN)
     counts = [text_cells(str(size), f"{n:,}") for size, n in sizes]
-    table = Table(("Texts in a group", "Groups"), counts, (0, 1))
+    table = Table(("Texts in a group", "Groups"), counts, (0, 1), kind="table")
     after = f"{more} larger sizes are in the download." if more else ""
     return sections, [Section("Sizes of groups", tables=[table], after=after)]
 
@@ -141,7 +143,7 @@ def _near_copy_group(
     if cosine is not None:
         is_joined = is_share and cosine < NEAR_COPY_COSINE
         joined = (
-            f"Joined to reach the share of {percent_text(row.options['share'])}"
+            f"Joined to keep {percent_text(row.options['share'])} of the texts"
             if is_joined
             else "Nearly the same"
         )
@@ -304,10 +306,10 @@ def _toxicity_summary(project: Project, row: TextAnalysis) -> Section:
 
 def toxicity_scores_section(row: TextAnalysis) -> Section:
     """Return the section with the histogram of scores and the name of the scorer."""
-    chart, made = charts.toxicity_chart(row.result["bins"]), row.provenance
-    by = f"Scored by {made['scorer']} ({made['scorer_revision']})."
-    none = "" if chart else "No text scored above 0. "
-    return Section("Scores", chart=chart, after=f"{none}{by} {scorer_note(row)}")
+    chart = charts.toxicity_chart(row.result["bins"])
+    zero = "Texts that score 0 are not drawn." if chart else "No text scored above 0."
+    by = f"Scored by {row.provenance['scorer']}."
+    return Section("Scores", chart=chart, after=f"{zero} {by} {scorer_note(row)}")
 
 
 def scorer_note(row: TextAnalysis) -> str:

@@ -37,7 +37,7 @@ KIND_LABELS = {
     AnalysisKind.CAPTIONS: "Similarity to captions",
 }
 COLUMNS = ("split", "id", "field", "score", "words", "clue", "inference", "reading", "note", "by", "at")
-View = Callable[..., HttpResponseBase]
+ViewFunction = Callable[..., HttpResponseBase]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def _render_page(
     return render(request, "curation/texts/texts.html", context, status=status)
 
 
-def analysis_page(view: View) -> View:
+def analysis_page(view: ViewFunction) -> ViewFunction:
     """Decorate ``view(request, project, row)`` as a researcher's view of a finished analysis."""
 
     @project_page()

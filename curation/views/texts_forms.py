@@ -205,7 +205,7 @@ class CaptionsForm(AnalysisForm):
     source = choice_field(
         "Captions",
         [
-            ("auto", "Region descriptions, else alternative text"),
+            ("auto", "Region descriptions, else alt text"),
             ("regions", "Region descriptions of an imported source"),
             ("alt", "The photos’ alternative text"),
             (texts.FROM_FILE, "A file"),
@@ -218,7 +218,7 @@ class CaptionsForm(AnalysisForm):
     )
     against = choice_field(
         "Region descriptions",
-        [("overlap", "Only regions that overlap the pair’s boxes"), ("image", "All regions of the photo")],
+        [("overlap", "Regions that overlap the boxes"), ("image", "All regions of the photo")],
     )
     measure = choice_field(
         "With several captions",

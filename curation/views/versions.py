@@ -125,10 +125,10 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
     return render(request, "curation/versions/version.html", context)
 
 
-def _row_count_cells(version: DatasetVersion, family: Family) -> list[int | str]:
-    """Return the number of rows of each part of a version; dashes for a draft."""
+def _row_count_cells(version: DatasetVersion, family: Family) -> list[tuple[str, int | str]]:
+    """Return the noun and number of rows of each part of a version; dashes for a draft."""
     found = _counts_by_part_if_sealed(version, family)
-    return [found.get(part.name, "–") for part in family.parts]
+    return [(part.nouns[1], found.get(part.name, "–")) for part in family.parts]
 
 
 def _counts_by_part_if_sealed(version: DatasetVersion, family: Family) -> Mapping[str, int]:

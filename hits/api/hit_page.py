@@ -17,7 +17,7 @@ from hits.models import Attempt, Submission
 from hits.selectors import feedback
 from hits.selectors import submissions as read
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof
-from hits.selectors.pages import attempt_page_unit
+from hits.selectors.pages import unit_for_page_of_attempt
 from hits.services.collecting import submit
 from hits.services.collecting.page_keys import BadToken, PageKey, read_token
 
@@ -113,7 +113,7 @@ def _unit_json_or_empty(attempt: Attempt) -> dict[str, Any]:
     """Return the page's unit for kinds with arms, because the order is known only after opening."""
     if registry.get_kind(attempt.hit.unit.batch.kind).arms == 1:
         return {}
-    return {"unit": attempt_page_unit(attempt)}
+    return {"unit": unit_for_page_of_attempt(attempt)}
 
 
 class StrictNumberField(serializers.FloatField):

@@ -20,8 +20,9 @@ _BANDS = (
 )
 # Krippendorff, K. (2004). Reliability in content analysis. doi:10.1111/j.1468-2958.2004.tb00738.x
 RELIABLE, TENTATIVE = 0.8, 0.667
-_SCALE = Scale(-0.2, 1.0)
+_SCALE = Scale(-0.5, 1.0)
 _GRID = (
+    (-0.4, "−0.4", "grid"),
     (0.0, "0", "grid"),
     (0.4, "0.4", "grid"),
     (TENTATIVE, ".667", "target"),
@@ -39,13 +40,13 @@ class CoefficientStrip:
 
 
 def coefficient_strip(value: float | None, low: float | None, high: float | None) -> CoefficientStrip | None:
-    """Return a coefficient on an axis from −0.2 to 1; ``None`` without a value.
+    """Return a coefficient on an axis from −0.5 to 1; ``None`` without a value.
 
-    A value below −0.2 is drawn at the axis's end; the page shows the exact value beside the strip.
+    A value below −0.5 is drawn at the axis's end; the page shows the exact value beside the strip.
     """
     if value is None or not isfinite(value):
         return None
-    interval = "no interval" if low is None or high is None else f"95 % interval {low:.3f} to {high:.3f}"
+    interval = "no interval" if low is None or high is None else f"95% interval {low:.3f} to {high:.3f}"
     strip = dot_strip(
         [("", (value, low, high), "")],
         _SCALE,
@@ -58,7 +59,7 @@ def coefficient_strip(value: float | None, low: float | None, high: float | None
 def coefficient_axis() -> Chart:
     """Return the axis that stands above the strips of coefficients."""
     ticks = [(at, text, "strong" if kind == "target" else "") for at, text, kind in _GRID]
-    return axis_strip(ticks, _SCALE, summary="Axis from −0.2 to 1; lines at .667 and .800")
+    return axis_strip(ticks, _SCALE, summary="Axis from −0.5 to 1; lines at .667 and .800")
 
 
 @dataclass(frozen=True, slots=True)

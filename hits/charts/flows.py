@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hits.charts.chart import TOP, Bar, Chart, Curve, Label
-from hits.charts.scale import LABEL_HEIGHT, svg_pixels
+from hits.charts.scale import LABEL_HEIGHT, shorten_text, svg_pixels
 
 HUES = 6
 LEFT, RIGHT = 360.0, 640.0  # where the ribbons begin and end, in units of the view box (chart.WIDTH)
@@ -13,6 +13,7 @@ MEAN_GROUP_HEIGHT = 30.0  # pixels
 MIN_HEIGHT = 300.0  # pixels
 MAX_RIBBONS = 400
 LABEL_WORDS, NARROW_LABEL_WORDS = 4, 2  # words of a label on wide and on narrow screens
+NARROW_LABEL_LENGTH = 18  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +85,10 @@ def _nodes(
         title = f"{index + 1}: {', '.join(words)} ({size} {side.unit})"
         kind = f"node hue-{index % HUES}" if has_hue else "node"
         bar = Bar(x, svg_pixels(TOP + top), "1%", svg_pixels(max(1.0, size * scale)), title, kind)
+        narrow = shorten_text(", ".join(words[:NARROW_LABEL_WORDS]), NARROW_LABEL_LENGTH)
         labels = [
-            Label(
-                label_x,
-                svg_pixels(TOP + middle + 4),
-                f"{index + 1} {', '.join(words[:count])}",
-                anchor,
-                kind=width,
-            )
-            for width, count in (("wide", LABEL_WORDS), ("narrow", NARROW_LABEL_WORDS))
+            Label(label_x, svg_pixels(TOP + middle + 4), f"{index + 1} {text}", anchor, kind=width)
+            for width, text in (("wide", ", ".join(words[:LABEL_WORDS])), ("narrow", narrow))
         ]
         nodes.append((bar, labels))
     return nodes

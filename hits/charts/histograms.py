@@ -39,7 +39,8 @@ def histogram(
         return None
     width = float(binned["width"])
     end = width * len(counts)
-    plot = PlotArea(Scale(0.0, end), scale_with_round_quarters(max(counts)), HEIGHT)
+    headroom = 1.25 if references else 1  # for the labels above the bars
+    plot = PlotArea(Scale(0.0, end), scale_with_round_quarters(headroom * max(counts)), HEIGHT)
     ranges = [
         _bin_text(index, width, unit, is_last=is_open and index == len(counts) - 1)
         for index in range(len(counts))

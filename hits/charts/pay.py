@@ -144,8 +144,9 @@ def pay_ranges(spreads: Sequence[RateSpread], *, target: int) -> PayRanges:
         for row in spreads
     ]
     ticks = [(0.0, "0", "start"), (float(target), f"target {target / 100:g}", "strong")]
-    if scale.position(top) - scale.position(target) > 2 * LABEL_WIDTH:
-        ticks.append((float(top), f"{top // 100}", ""))
+    last = top // 100 * 100
+    if scale.position(last) - scale.position(target) > 2 * LABEL_WIDTH:
+        ticks.append((float(last), f"{last // 100}", ""))
     return PayRanges(axis_strip(ticks, scale, summary=f"Axis from 0; target ${target / 100:.2f}"), rows)
 
 

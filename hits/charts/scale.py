@@ -69,8 +69,13 @@ def spread_label_positions(positions: Sequence[float], *, top: float, bottom: fl
 
 
 def decimal_text(number: float, places: int) -> str:
-    """Return a number with ``places`` decimals and a real minus sign: ``−0.12`` for -0.1234 and 2."""
-    return f"{number:.{places}f}".replace("-", "−")
+    """Return a number with ``places`` decimals and a real minus: ``−0.12`` for -0.1234 and 2; never ``−0.00``."""
+    return f"{number:z.{places}f}".replace("-", "−")
+
+
+def shorten_text(text: str, max_length: int) -> str:
+    """Return a text for a label, cut with an ellipsis if it is longer than ``max_length``."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
 
 
 def percent_text(share: float | None) -> str:

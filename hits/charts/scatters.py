@@ -1,16 +1,17 @@
 """Scatter plots with named dots."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hits.charts.chart import TOP, Chart, DotName, PlotArea, Point, ReferenceLine, Table, ValueWithInterval
-from hits.charts.scale import LABEL_HEIGHT, decimal_text, scale_over, svg_pixels
+from hits.charts.scale import LABEL_HEIGHT, decimal_text, scale_over, shorten_text, svg_pixels
 
 HEIGHT = 240  # pixels
 LETTER_WIDTH = 6.4  # pixels
 MAX_NAME_LENGTH = 24
 Box = tuple[float, float, float, float]
 _SIDES = (("start", 10, 4), ("end", -10, 4), ("middle", 0, -9), ("middle", 0, 17))
+_CORNERS = (("start", 8, -8), ("start", 8, 16), ("end", -8, -8), ("end", -8, 16))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,9 @@ def scatter(
     )
     dots = [plot.dot(point.x, point.y, point.title, kind=point.kind, url=point.url) for point in points]
     places = [(min_width * plot.x_scale.position(point.x[0]) / 100, plot.y(point.y[0])) for point in points]
+    reserved = [(0.0, 0.0, LETTER_WIDTH * len(y_label), TOP), *_dot_boxes(plot, points, min_width)]
     names = _position_dot_names(
-        list(zip(places, [point.name for point in points], strict=True)), y_label, (min_width, TOP + HEIGHT)
+        list(zip(places, [point.name for point in points], strict=True)), reserved, (min_width, TOP + HEIGHT)
     )
     return Chart(
         summary=summary,
@@ -75,16 +77,26 @@ def scatter(
     )
 
 
-def _position_dot_names(dots: Sequence[tuple[Point, str]], y_label: str, end: Point) -> list[DotName | None]:
-    """Return the names beside their dots, ``None`` where no side is free of texts and dots; first dots first."""
-    taken: list[Box] = [(0.0, 0.0, LETTER_WIDTH * len(y_label), TOP)]
-    taken += [(x - 5, y - 5, x + 5, y + 5) for (x, y), _ in dots]
+def _dot_boxes(plot: PlotArea, points: Sequence[ScatterPoint], min_width: float) -> Iterator[Box]:
+    """Yield left, top, right and bottom of the dots and their error bars in pixels, with a margin around them."""
+    for point in points:
+        xs = [min_width * plot.x_scale.position(value) / 100 for value in point.x if value is not None]
+        ys = [plot.y(value) for value in point.y if value is not None]
+        yield min(xs) - 10, ys[0] - 1, max(xs) + 10, ys[0] + 1
+        yield xs[0] - 5, min(ys) - 5, xs[0] + 5, max(ys) + 5
+
+
+def _position_dot_names(
+    dots: Sequence[tuple[Point, str]], reserved: Sequence[Box], end: Point
+) -> list[DotName | None]:
+    """Return the names beside their dots, ``None`` where no side is free of texts, dots and ``reserved``."""
+    taken = [*reserved]
     names: list[DotName | None] = []
     for (x, y), name in dots:
-        text = name if len(name) <= MAX_NAME_LENGTH else f"{name[: MAX_NAME_LENGTH - 1]}…"
+        text = shorten_text(name, MAX_NAME_LENGTH)
         sides = [
             (_text_box(x + dx, y + dy, text, anchor), DotName(text, dx, dy, anchor))
-            for anchor, dx, dy in _SIDES
+            for anchor, dx, dy in _SIDES + _CORNERS
         ]
         free = [
             (box, one)

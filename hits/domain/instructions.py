@@ -16,7 +16,7 @@ MAX_EXAMPLES = 6
 MAX_EXAMPLE_TEXT = 600
 MAX_EXAMPLE_BOXES = 5
 MAX_NOTE = 300
-_BOX = re.compile(r"\s*(\d{1,6})[\s,]+(\d{1,6})[\s,]+(\d{1,6})[\s,]+(\d{1,6})\s*")
+_BOX_PATTERN = re.compile(r"\s*(\d{1,6})[\s,]+(\d{1,6})[\s,]+(\d{1,6})[\s,]+(\d{1,6})\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def parse_boxes(text: str) -> tuple[Box, ...]:
     """
     found = []
     for line in filter(str.strip, text.splitlines()):
-        match = _BOX.fullmatch(line)
+        match = _BOX_PATTERN.fullmatch(line)
         if match is None:
             raise ValueError(
                 f"“{line.strip()[:40]}” is not a box: use four whole numbers, such as 120, 80, 200, 150"

@@ -5,14 +5,14 @@ from typing import Any
 from hits.domain.money.usd import format_dollars
 from hits.forms.fields import BudgetField, PageForm
 from hits.models import Batch, Project
-from hits.services.money.budget import MAX_TARGET_CENTS
+from hits.services.money.budget import MAX_TARGET_CENTS_PER_HOUR
 
 
 class ProjectMoneyForm(PageForm):
     """A project's hourly target, budget cap and confirmation threshold."""
 
     target = BudgetField(
-        max_cents=MAX_TARGET_CENTS,
+        max_cents=MAX_TARGET_CENTS_PER_HOUR,
         label="Target per hour",
         help_text="Target pay in US dollars per hour of work.",
     )

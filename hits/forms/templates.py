@@ -37,7 +37,7 @@ class TemplateForm(PageForm):
     html = forms.CharField(
         required=False,
         strip=False,
-        label="Or pasted HTML",
+        label="Or paste the HTML",
         widget=forms.Textarea(attrs=_TEXTAREA_ATTRIBUTES),
         help_text="Each row of the CSV fills in the ${variables}.",
     )

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from hits.hints import word_lists
 
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_WORD_PATTERN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 # "to" before a verb names a purpose: "holding a phone to call a taxi". Before a noun it names a direction.
-_PURPOSE = re.compile(
+_PURPOSE_PATTERN = re.compile(
     r"(?<!next )(?<!close )(?<!up )"
     r"\bto (?!an?\b|the\b|each\b|its?\b|his\b|her\b|their\b|some\b|one\b|another\b)[a-z]+"
 )
@@ -23,7 +23,7 @@ class _Word:
 
 def caption_span(text: str) -> tuple[int, int] | None:
     """Return the part that reads like a caption as (start, end), or ``None`` if the text infers something."""
-    tokens = [_Word(m.group().casefold().replace("’", "'"), m.start(), m.end()) for m in _WORD.finditer(text)]
+    tokens = [_Word(m.group().casefold().replace("’", "'"), *m.span()) for m in _WORD_PATTERN.finditer(text)]
     if len(tokens) < 3 or _has_inference(tokens, text):  # noqa: PLR2004 - two words are no caption yet
         return None
     patterns = (
@@ -41,7 +41,7 @@ def caption_span(text: str) -> tuple[int, int] | None:
 def _has_inference(tokens: list[_Word], text: str) -> bool:
     is_negated = any(word.text.endswith("n't") for word in tokens)
     has_interpreting_word = any(word.text in word_lists.INTERPRETING for word in tokens)
-    return is_negated or has_interpreting_word or bool(_PURPOSE.search(text.casefold()))
+    return is_negated or has_interpreting_word or bool(_PURPOSE_PATTERN.search(text.casefold()))
 
 
 def _match_picture(tokens: list[_Word]) -> int:

@@ -18,9 +18,9 @@ LARGE_SHARE = 0.9
 # The first percentile of the object boxes in COCO: 7 × 7 px of 640 × 480.
 SMALL_SHARE = 0.00018
 QUOTED_WORDS = 8
-_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_PROFANE = re.compile(rf"(?<!\w)(?:{'|'.join(word_lists.PROFANITY)})(?!\w)", re.IGNORECASE)
-_DISGUISED = re.compile(r"(?<=[a-z@10$3])[@10$3](?=[a-z@10$3])", re.IGNORECASE)
+_WORD_PATTERN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_PROFANITY_PATTERN = re.compile(rf"(?<!\w)(?:{'|'.join(word_lists.PROFANITY)})(?!\w)", re.IGNORECASE)
+_MASK_PATTERN = re.compile(r"(?<=[a-z@10$3])[@10$3](?=[a-z@10$3])", re.IGNORECASE)
 _UNMASKED = {"@": "a", "1": "i", "0": "o", "$": "s", "3": "e"}
 _MIN_REST_SIMILARITY = 0.6
 WordSpan = tuple[int, int, dict[str, str]]  # start and end of a found word, and the hint's params
@@ -72,8 +72,8 @@ def find_profanity(card: Card, size: ImageSize | None) -> list[Hint]:
     """The text has swear words, insults or slurs, as whole words; "f@ggot" and "sh1t" are recognized."""
 
     def find(text: str) -> list[WordSpan]:
-        plain = _DISGUISED.sub(lambda match: _UNMASKED[match.group()], text)  # offsets stay valid
-        return [(match.start(), match.end(), {}) for match in _PROFANE.finditer(plain)]
+        plain = _MASK_PATTERN.sub(lambda match: _UNMASKED[match.group()], text)  # offsets stay valid
+        return [(match.start(), match.end(), {}) for match in _PROFANITY_PATTERN.finditer(plain)]
 
     return _word_hints(card, HintRule.PROFANITY, find)
 
@@ -163,14 +163,14 @@ def _is_rest_similar(first: set[str], second: set[str]) -> bool:
 
 
 def _split_words(text: str) -> list[str]:
-    return [match.group().casefold().replace("’", "'") for match in _WORD.finditer(text)]
+    return [match.group().casefold().replace("’", "'") for match in _WORD_PATTERN.finditer(text)]
 
 
 def inference_hint(
     card: Card, rule: HintRule, *, by: str, other: int | None = None, score: float | None = None
 ) -> Hint:
     """Return a hint about an inference that quotes its first words. ``by`` is "words" or "meaning"."""
-    found = list(_WORD.finditer(card.inference))[:QUOTED_WORDS]
+    found = list(_WORD_PATTERN.finditer(card.inference))[:QUOTED_WORDS]
     start, end = (found[0].start(), found[-1].end()) if found else (0, len(card.inference))
     params = {"by": by} | ({} if score is None else {"score": round(score, 3)})
     return _quote_hint(card, rule, start, end, other=other, params=params)

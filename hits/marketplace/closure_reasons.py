@@ -20,12 +20,12 @@ from hits.domain.workers.requirements import (
 from hits.domain.workers.subdivisions import join_place, place_name_or_code, split_place
 
 # The platform appends this to the reason of a bonus, so that it can find the payment later.
-_REFERENCE_SUFFIX = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
+_REFERENCE_SUFFIX_PATTERN = re.compile(r"(?<=\S)\s+Reference [0-9a-f]{16}\s*\Z")
 
 
 def remove_bonus_reference(reason: str) -> str:
     """Return a bonus's reason without the requester's reference at its end."""
-    return _REFERENCE_SUFFIX.sub("", reason)
+    return _REFERENCE_SUFFIX_PATTERN.sub("", reason)
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ def _explain_country(requirement: Requirement, facts: WorkerFacts) -> ClosureRea
 def _explain_custom_qualification(requirement: Requirement, facts: WorkerFacts) -> ClosureReason:
     qualification = facts.custom_qualifications[requirement.type_id]
     if requirement.comparator is Comparator.DOES_NOT_EXIST:
-        return ClosureReason(f"Not for workers who hold “{qualification.name}”.", qualification.instructions)
+        text = f"Not for workers who hold the qualification “{qualification.name}”."
+        return ClosureReason(text, qualification.instructions)
     requestable_type_id = requirement.type_id if qualification.can_be_requested else ""
     if qualification.revoked_at:
         reason = f" The reason: {_quote(qualification.revoke_reason)}" if qualification.revoke_reason else ""
@@ -157,7 +158,7 @@ def _explain_custom_qualification(requirement: Requirement, facts: WorkerFacts) 
     value = facts.values.get(requirement.type_id)
     current = "You do not hold it yet." if value is None else f"You hold it at {value}."
     return ClosureReason(
-        f"Only for workers who hold “{qualification.name}”{required_value}. {current}",
+        f"Only for workers who hold the qualification “{qualification.name}”{required_value}. {current}",
         qualification.instructions,
         requestable_type_id=requestable_type_id,
     )

@@ -13,12 +13,12 @@ MESSAGE = (
     "This Requester API is no longer supported. Use version 2017-01-17, for instance with boto3: "
     "boto3.client('mturk', endpoint_url=...)."
 )
-_OPERATION = re.compile(r"(?:^|&)Operation=")
+_OPERATION_FIELD_PATTERN = re.compile(r"(?:^|&)Operation=")
 
 
 def is_legacy_call(encoded_fields: str) -> bool:
     """Return whether a query or a form is a call of an older version."""
-    return _OPERATION.search(encoded_fields) is not None
+    return _OPERATION_FIELD_PATTERN.search(encoded_fields) is not None
 
 
 def refusal_reply(request_id: str) -> ApiReply:

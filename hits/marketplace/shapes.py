@@ -14,7 +14,7 @@ from botocore.loaders import Loader
 from botocore.model import ListShape, ServiceModel, Shape, StringShape, StructureShape
 
 # JSON can hold these characters; database columns and UTF-8 replies cannot.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE_CHARACTER_PATTERN = re.compile("[\x00\ud800-\udfff]")
 
 
 class ShapeError(ValueError):
@@ -76,7 +76,7 @@ def _check_list(shape: ListShape, value: Any, path: str) -> None:
 def _check_string(shape: StringShape, value: Any, path: str) -> None:
     if not isinstance(value, str):
         raise ShapeError(f"{path}: must be a string")
-    if _UNSTORABLE.search(value):
+    if _UNSTORABLE_CHARACTER_PATTERN.search(value):
         raise ShapeError(f"{path}: holds a NUL character or half of a surrogate pair")
     _check_bounds(shape, len(value), path, "length")
     pattern = shape.metadata.get("pattern")

@@ -21,7 +21,7 @@ from .wire import ApiRequest
 SERVICE = "mturk-requester"
 MAX_SKEW = timedelta(minutes=15)
 _REQUIRED_HEADERS = ("host", "x-amz-date")
-_AUTHORIZATION = re.compile(
+_AUTHORIZATION_PATTERN = re.compile(
     r"AWS4-HMAC-SHA256\s+Credential=(?P<key>[\w.+=@-]{1,128})/(?P<day>\d{8})/(?P<region>[a-z0-9-]{1,64})/"
     r"(?P<service>[a-z0-9-]{1,64})/aws4_request\s*,\s*SignedHeaders=(?P<headers>[a-z0-9;_-]+)\s*,"
     r"\s*Signature=(?P<signature>[0-9a-f]{64})\s*",
@@ -85,7 +85,7 @@ def _parse_authorization(request: ApiRequest) -> re.Match[str]:
         raise _signature_error(
             "MissingAuthenticationTokenException", "The request has no Authorization header."
         )
-    match = _AUTHORIZATION.fullmatch(header)
+    match = _AUTHORIZATION_PATTERN.fullmatch(header)
     if match is None:
         raise _signature_error(
             "IncompleteSignatureException", "The Authorization header is not of Signature Version 4."

@@ -11,7 +11,7 @@ from hits.marketplace.services import events, hits, lifecycle, notifications
 def sweep_due() -> None:
     """Apply all due changes: abandon tasks, approve work, record expiry events, dispose of stale HITs."""
     now = Clock.now()
-    lifecycle.sweep_due_slots(now=now)
+    lifecycle.apply_all_due_changes(now=now)
     while events.record_expiries(now=now, limit=1):  # one batch per call
         turns.end_turn_if_over()
     hits.dispose_stale_hits(now=now)

@@ -21,7 +21,7 @@ _AMAZON_DOMAINS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws")
 _LOOPBACK_HOSTS = {"localhost", "127.0.0.1", "::1"}
 # No user name, no escapes, and no host that two parsers could read differently.
 _HOST = r"(?P<host>[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.*|\[[0-9a-f:.]+\])"
-_NETLOC = re.compile(rf"{_HOST}(?::[0-9]{{1,5}})?", re.ASCII)
+_NETLOC_PATTERN = re.compile(rf"{_HOST}(?::[0-9]{{1,5}})?", re.ASCII)
 
 
 def current_environment() -> Environment:
@@ -76,13 +76,13 @@ def _split_endpoint(endpoint: str) -> SplitResult:
     except ValueError as error:
         raise _unknown_endpoint_error(endpoint) from error
     is_clean = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint
-    if not is_clean or not _NETLOC.fullmatch(parts.netloc.lower()):
+    if not is_clean or not _NETLOC_PATTERN.fullmatch(parts.netloc.lower()):
         raise _unknown_endpoint_error(endpoint)
     return parts
 
 
 def _host_name(parts: SplitResult) -> str:
-    found = _NETLOC.fullmatch(parts.netloc.lower())
+    found = _NETLOC_PATTERN.fullmatch(parts.netloc.lower())
     return found["host"].strip("[]").rstrip(".") if found else ""
 
 

@@ -59,7 +59,7 @@ class ObservingKind(HitKind):
         """Return the id of the image."""
         return [unit["image"]]
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the image, the cards in order, and the limits of each field."""

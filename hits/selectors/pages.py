@@ -51,9 +51,9 @@ def find_attempt(worker: Worker | None, hit: Hit, assignment_id: str) -> Attempt
     return rows.filter(worker=worker, hit=hit, assignment_id=assignment_id).first()
 
 
-def attempt_page_unit(attempt: Attempt) -> dict[str, Any]:
+def unit_for_page_of_attempt(attempt: Attempt) -> dict[str, Any]:
     """Return the unit as the attempt's page shows it, in the order of its arm."""
     unit = attempt.hit.unit
     kind = registry.get_kind(unit.batch.kind)
     images = kind.page_images(unit.payload, image_facts_by_id(kind.image_ids(unit.payload)))
-    return kind.page_unit(unit.payload, images, attempt.assignment_id, attempt.arm)
+    return kind.unit_for_page(unit.payload, images, attempt.assignment_id, attempt.arm)

@@ -5,7 +5,7 @@ from hits.mturk.port import Environment, Marketplace
 from hits.services.errors import Refused
 
 
-def refuse_other_marketplace(batch: Batch, marketplace: Marketplace) -> None:
+def refuse_other_environment_or_fees(batch: Batch, marketplace: Marketplace) -> None:
     """Refuse a batch whose marketplace or fees differ from those of its launch.
 
     A batch of the built-in marketplace has no typed cost, so it must never reach a marketplace with real money.

@@ -112,7 +112,7 @@ ACTION_LABELS = {
     "standing.active": "Set a worker active",
     "standing.blocked": "Blocked a worker",
     "standing.paused": "Paused a worker",
-    "standing.dequalified": "Disqualified a worker",
+    "standing.dequalified": "De-qualified a worker",
     "feedback.write": "Gave feedback on a training attempt",
     "rule.save": "Saved a worker rule",
     "gold.add": "Added a gold item",

@@ -14,7 +14,9 @@ from django.utils.safestring import SafeString
 
 register = template.Library()
 
-_IMPORT = re.compile(r"""^(?:import|export)\s(?:[^'"]*?\sfrom\s*)?['"](\.{1,2}/[^'"]+)['"]""", re.MULTILINE)
+_IMPORT_PATTERN = re.compile(
+    r"""^(?:import|export)\s(?:[^'"]*?\sfrom\s*)?['"](\.{1,2}/[^'"]+)['"]""", re.MULTILINE
+)
 
 
 @register.simple_tag
@@ -36,6 +38,6 @@ def _module_graph(entry: str) -> tuple[str, ...]:
         if name in names or not isinstance(path, str):
             continue
         names[name] = None
-        imports = _IMPORT.findall(Path(path).read_text(encoding="utf-8"))
+        imports = _IMPORT_PATTERN.findall(Path(path).read_text(encoding="utf-8"))
         queue += [posixpath.normpath(posixpath.join(posixpath.dirname(name), other)) for other in imports]
     return tuple(names)

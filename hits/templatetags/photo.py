@@ -23,13 +23,14 @@ TAB_SIZE = 24  # CSS pixels: the height of a number tab
 
 @dataclass(frozen=True, slots=True)
 class NumberedBox:
-    """A box for the template. ``tab_path``, ``label_x`` and ``label_y`` are CSS pixels from the box's corner."""
+    """A box for the template. ``tab_top`` is in image pixels; the other positions are CSS pixels from that edge."""
 
     colour: int
     index: int
     box: Mapping[str, int]
     label: str
     name: str
+    tab_top: int
     tab_path: str
     label_x: int
     label_y: int
@@ -55,7 +56,7 @@ def _numbered_box(
     width = 22 if len(label) == 1 else 14 + 9 * len(label)
     is_small = box["width"] < (width + 18) * pixel_ratio or box["height"] < 2 * TAB_SIZE * pixel_ratio
     x = -2 if box["left"] + width * pixel_ratio <= image.width else -width
-    y = _number_tab_top(box, pixel_ratio, is_small=is_small)
+    tab_top, y = _number_tab_top(box, pixel_ratio, is_small=is_small)
     index = int(group["index"])
     name = (
         f"{group.get('label') or 'Observation'} {label}: "
@@ -67,16 +68,16 @@ def _numbered_box(
         box=box,
         label=label,
         name=name,
+        tab_top=tab_top,
         tab_path=f"M{x} {y}h{width}v22h-{width}z",
         label_x=x + width // 2,
         label_y=y + 16,
     )
 
 
-def _number_tab_top(box: Mapping[str, int], pixel_ratio: float, *, is_small: bool) -> int:
-    """Return the tab's y: on the upper edge of a large box, above a small one, inside at the photo's border."""
-    if is_small and box["top"] >= (TAB_SIZE + 2) * pixel_ratio:
-        return -TAB_SIZE
+def _number_tab_top(box: Mapping[str, int], pixel_ratio: float, *, is_small: bool) -> tuple[int, int]:
+    """Return a box edge and the tab's y from it: at the upper edge, above a small box, or below it at the border."""
+    top = box["top"]
     if is_small:
-        return round(box["height"] / pixel_ratio) + 2
-    return -12 if box["top"] >= 13 * pixel_ratio else -2
+        return (top, -TAB_SIZE) if top >= (TAB_SIZE + 2) * pixel_ratio else (top + box["height"], 2)
+    return top, -12 if top >= 13 * pixel_ratio else -2

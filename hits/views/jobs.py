@@ -29,7 +29,7 @@ SIGNIFICANT_DIGITS = 4
 # Keys whose numbers are identifiers: shown without separators.
 IDENTIFIER_KEYS = frozenset({"seed", "run", "round", "analysis", "feature_set", "batch", "version", "scorer"})
 SECTIONS = {"curation": "curation", "validation": "judging"}  # by the app of the task
-PHOTO_TASKS = ("hits.import_zip",)  # tasks whose page links to the photos
+PHOTO_JOB_TASKS = ("hits.import_zip",)  # tasks whose page links to the photos
 
 
 def _get_job(request: HttpRequest, job_id: int) -> Job:
@@ -46,7 +46,7 @@ def job_detail(request: HttpRequest, job_id: int) -> HttpResponse:
     """Show one job: progress, steps, log and result."""
     job = _get_job(request, job_id)
     batch = _find_batch(job)
-    section = "images" if job.task in PHOTO_TASKS else SECTIONS.get(job.task.partition(".")[0], "")
+    section = "images" if job.task in PHOTO_JOB_TASKS else SECTIONS.get(job.task.partition(".")[0], "")
     lines = list(job.lines.order_by("-pk")[:MAX_LINES_SHOWN])[::-1]
     context = {
         "project": job.project,
@@ -106,7 +106,7 @@ def _result_rows(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
 def _format_value(value: Any, *, is_identifier: bool = False) -> str:
     """Format a value of a job's result; a long list shows its first items and counts the rest."""
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return "Yes" if value else "No"
     if isinstance(value, int):
         return str(value) if is_identifier else f"{value:,}"
     if isinstance(value, float):

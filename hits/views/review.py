@@ -20,6 +20,7 @@ from hits.services.errors import Refused
 from hits.services.reviewing import review as services
 from hits.views.access import batch_page, check_access, project_page
 from hits.views.balance import clear_cached_balance
+from hits.views.batches.batches import own_queue_link
 from hits.views.pages import action_messages, get_or_404, section_context
 from hits.views.users import signed_in_user
 
@@ -55,6 +56,7 @@ def _render_queue(request: HttpRequest, project: Project, scope: Project | Batch
         "batch": batch,
         "scope": "batch" if batch else "project",
         "queue": queue,
+        "queue_page": own_queue_link(batch) if batch else None,
         "queue_url": reverse("batch-review", args=[batch.pk])
         if batch
         else reverse("project-review", args=[project.slug]),

@@ -31,7 +31,7 @@ from hits.payments import ledger
 from hits.services.batches import extensions, lifecycle, top_up
 from hits.services.collecting import assignment_sync
 from hits.services.errors import Refused
-from hits.services.jobs.jobs import cancel_job, claim_job
+from hits.services.jobs.jobs import cancel_job, leased_job
 from hits.services.launching.terms import LaunchTerms
 from hits.services.outbox import outbox
 from hits.services.reconciling import reconcile, remedies
@@ -215,7 +215,7 @@ class LedgerScenario:
     def pay_top_up(self) -> None:
         for row in TopUp.objects.all():
             job = Job.objects.get(task=top_up.TASK, args__top_up=row.pk)
-            with claim_job(job.pk) as progress:
+            with leased_job(job.pk) as progress:
                 if progress is not None:
                     top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
 

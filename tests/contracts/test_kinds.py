@@ -127,6 +127,6 @@ def test_unknown_kind_error_lists_known_kinds() -> None:
         registry.get_kind("crossword")
 
 
-def test_a_page_unit_is_json() -> None:
+def test_a_unit_for_page_is_json() -> None:
     kind = registry.get_kind("sherlock_observation")
-    json.dumps(kind.page_unit({"image": 1}, IMAGES, seed="x"))
+    json.dumps(kind.unit_for_page({"image": 1}, IMAGES, seed="x"))

@@ -44,7 +44,7 @@ PAGE = """<html><body><form><p>${question}</p><input name="chairs"></form></body
 KIND_METHODS = (
     "image_ids",
     "subject",
-    "page_unit",
+    "unit_for_page",
     "shown",
     "check_answer",
     "bonus_items",
@@ -201,7 +201,7 @@ def _work(play: Play, hit: Hit, worker: Any, client: Client) -> None:
     address = task_address(task)
     for language in ("en", "de"):
         page = client.get(address, HTTP_HOST=address.split("/")[2], HTTP_ACCEPT_LANGUAGE=language)
-        assert page.status_code == 200, f"{play.kind.name}.page_unit or its template ({language})"
+        assert page.status_code == 200, f"{play.kind.name}.unit_for_page or its template ({language})"
     submit.record_consent(key=key, version=1, country="US")
     submit.open_attempt(key)
     submit.save_draft(key=key, content=play.sample["answer"], revision=0)

@@ -13,7 +13,7 @@ SLEEP = "tests.sleep"
 @shared_task(name=SLEEP)
 def sleep(job_id: int) -> None:
     """Sleep for the seconds that the job asks for, and say which process did."""
-    with jobs.claim_job(job_id) as progress:
+    with jobs.leased_job(job_id) as progress:
         if progress is not None:
             ends = time.monotonic() + progress.job.args["seconds"]
             while time.monotonic() < ends:

@@ -217,7 +217,8 @@ def shown_items(project: Project, kind: str, keys: Iterable[str]) -> dict[str, S
         records = collected.records_by_instance_id(project, missing)
         images_by = collected.image_ids_by_record(records.values())
         record_views = {
-            key: spec.record_view(images_by[row.pk], row.index, row.fields) for key, row in records.items()
+            key: spec.item_view_of_record(images_by[row.pk], row.index, row.fields)
+            for key, row in records.items()
         }
         views |= {key: view for key, view in record_views.items() if view is not None}
     images = image_facts_by_id({pk for view in views.values() for pk in view.images})

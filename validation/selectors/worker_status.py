@@ -14,7 +14,7 @@ from validation.domain.qualification.worker_status import EXCLUDED_STATUSES, Wor
 from validation.models import StatusChange
 
 APPLIED_REASON = "Submitted the qualification task."
-ACTIVE_REASON = "Submitted a first task of the dataset."
+ACTIVE_REASON = "Submitted their first task."
 _OPEN_TO_WORK = frozenset({WorkerStatus.QUALIFIED, WorkerStatus.TRAINED, WorkerStatus.ACTIVE})
 
 

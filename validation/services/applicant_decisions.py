@@ -21,7 +21,7 @@ from hits.domain.workers.qualification_pools import Pool
 from hits.models import Assignment, Decision, Job, Worker
 from hits.mturk.port import Marketplace
 from hits.services import audit
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
@@ -87,7 +87,7 @@ def decide_applicants(
         Refused: the round belongs to another marketplace; nothing was decided.
         TurnOver: the job's turn in a worker process is over; the next turn continues.
     """
-    refuse_other_marketplace(qualification_round.batch, marketplace)
+    refuse_other_environment_or_fees(qualification_round.batch, marketplace)
     submissions = [applicant.first_key.submission for applicant in _ready_applicants(qualification_round)]
     counts = progress.counts if progress is not None else {}
     for name in ("passed", "declined"):

@@ -45,15 +45,15 @@ class DecisionRuleForm(PageForm):
     k = forms.IntegerField(
         min_value=1,
         max_value=MAX_REDUNDANCY,
-        label="k",
-        help_text="Positive judgments that an item needs to be accepted.",
+        label="Positive (k)",
+        help_text="For k of n: positive judgments that an item needs to be accepted.",
     )
     of = forms.IntegerField(
         min_value=1,
         max_value=MAX_REDUNDANCY,
         required=False,
-        label="of n",
-        help_text="Judges per item. Leave empty to use all judges so far.",
+        label="Judges (n)",
+        help_text="For k of n: judges per item. Leave empty to use all judges so far.",
     )
     threshold = forms.FloatField(
         min_value=0.5,

@@ -179,7 +179,7 @@ def follow_up(request: HttpRequest, project: Project, round_id: int) -> HttpResp
         "row": follow_ups.round_progress([first])[0],
     }
     if plan is not None and plan.cost is not None:
-        rewards, reward = f"Rewards, {len(plan.items)} × 1 judge", first.batch.reward_cents
+        rewards, reward = f"Rewards, {len(plan.items)} × 1 worker", first.batch.reward_cents
         costs = estimate_context(project=project, estimate=plan.cost, rewards=rewards, reward_cents=reward)
         context = costs | {"idempotency_key": plan.idempotency_key} | context
     return render(request, "validation/decisions/follow_up.html", context, status=status)
@@ -252,7 +252,7 @@ def _preview_table(kind: str, preview: dict[str, Any] | None) -> list[tuple[str,
 
 def _preview_row(method: Method, row: Mapping[str, int]) -> PreviewRow:
     counts = selectors.OutcomeCounts(**row)
-    outcomes = [(name, getattr(counts, name), name) for name in ("accept", "undecided", "reject")]
+    outcomes = [(name, getattr(counts, name), name) for name in ("accept", "reject", "undecided")]
     return SHORT_METHOD_LABELS[method], counts, stacked_strip(outcomes, summary="", with_figures=False)
 
 

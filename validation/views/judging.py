@@ -38,7 +38,6 @@ class PairRow:
 class SetRow:
     """One rated comparison set: its region and each candidate's text with its ratings and their mean."""
 
-    set_id: str
     image: ImageFacts
     boxes: Sequence[dict[str, int]]
     candidates: list[tuple[str, tuple[int, ...], float | None]]
@@ -131,7 +130,6 @@ def _set_rows(batch: Batch, units: Iterable[Unit], judged: dict[str, SetJudgment
         images = {image.pk: image for image in unit.images.all()}
         rows.append(
             SetRow(
-                set_id=item,
                 image=image_facts(images[shown.image or 0]),
                 boxes=shown.groups[0]["boxes"],
                 candidates=candidates,

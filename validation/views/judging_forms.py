@@ -67,7 +67,7 @@ class RoundTermsForm(PageForm):
     pool = forms.ChoiceField(
         required=False,
         label="Who can judge",
-        choices=[*((pool.value, pool_label(pool)) for pool in SELECTABLE_POOLS), ("", "All workers")],
+        choices=[("", "All workers"), *((pool.value, pool_label(pool)) for pool in SELECTABLE_POOLS)],
         widget=forms.RadioSelect,
     )
 
@@ -110,7 +110,7 @@ class RoundTermsForm(PageForm):
         terms = self.terms
         redundancy = self.cleaned_data["assignments"]
         estimate = launch_estimate.estimate_cost(kind=self.kind, terms=terms, units=units)
-        rewards = f"Rewards, {units} × {redundancy} judge{'' if redundancy == 1 else 's'}"
+        rewards = f"Rewards, {units} × {redundancy} worker{'' if redundancy == 1 else 's'}"
         reward: int = self.cleaned_data["reward"]
         context = estimate_context(project=project, estimate=estimate, rewards=rewards, reward_cents=reward)
         return context | {"terms": terms, "units": units, "idempotency_key": uuid.uuid4().hex}

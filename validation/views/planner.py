@@ -138,7 +138,7 @@ def _plan_context(project: Project, form: PlannerForm, report: JudgingReport | N
     cost = launch_estimate.estimate_cost(
         kind=kind, terms=LaunchTerms(reward_cents=reward, redundancy=judges), units=planned.items
     )
-    rewards = f"Rewards, {planned.items:,} × {judges} judge{'' if judges == 1 else 's'}"
+    rewards = f"Rewards, {planned.items:,} × {judges} worker{'' if judges == 1 else 's'}"
     launch_query = {
         "how": "sample",
         "n": planned.items,
@@ -168,9 +168,8 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
         Scale(first[0], max(last[0], first[0] + 1)), scale_with_round_quarters(first[1]), CHART_HEIGHT
     )
     items, width = planned.items, 100 * planned.interval.width
-    is_right = plot.x_scale.position(items) > 50  # noqa: PLR2004 - percent
     dot = plot.dot((items, None, None), (width, None, None), "", kind="chosen")
-    text = f"{items:,} pairs, {width:.1f} points"
+    text = f"{items:,} pairs: {width:.1f}"
     return Chart(
         summary=(
             f"Width of the interval by number of pairs: {first[1]:.1f} points with {first[0]:,}, "
@@ -181,7 +180,7 @@ def width_chart(target: PrecisionTarget, planned: SampleSize) -> Chart:
         x_label="pairs judged",
         y_label="width, percentage points",
         curves=[plot.curve("strong", points)],
-        dots=[replace(dot, name=DotName(text, -10 if is_right else 10, -8, "end" if is_right else "start"))],
+        dots=[replace(dot, name=DotName(text, 10, -8, "start"))],
         x_ticks=plot.x_ticks(4, min_step=1, format_value=lambda n: f"{n:,.0f}"),
         y_ticks=plot.quarter_ticks(lambda value: f"{value:g}"),
         table=Table(("Pairs", "Width, points"), [(f"{n:,}", f"{wide:.1f}") for n, wide in points[::6]]),

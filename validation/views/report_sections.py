@@ -131,16 +131,16 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
             tiles.append(_tile(f"Mean {dimension.title.lower()}", f"{found['mean']:.2f}", denominator, note))
     pairwise = figures.get("pairwise")
     if pairwise and pairwise["value"] is not None:
-        note = f"Agreement between raters as the leaderboard measures it. Chance is 0; {_describe_interval(pairwise)}"
+        note = f"Agreement between judges as the leaderboard measures it. Chance is 0; {_describe_interval(pairwise)}"
         tiles.append(
             _tile("Pairwise accuracy", f"{pairwise['value']:.1f}", f"in {pairwise['sets']:,} sets", note)
         )
-        note = "Candidate pairs that two raters put in the same order. Chance is 50%."
+        note = "Candidate pairs that two judges put in the same order. Chance is 50%."
         tiles.append(
             _tile(
                 "Same order",
                 f"{pairwise['accuracy']:.1f}%",
-                f"over {pairwise['pairs']:,} ordered pairs of raters",
+                f"over {pairwise['pairs']:,} ordered pairs of judges",
                 note,
             )
         )

@@ -84,7 +84,7 @@ class RoundForm(PageForm):
         return [ids[n : n + self.set_size] for n in range(0, len(ids), self.set_size)]
 
 
-class QualificationForm(RoundForm):
+class QualificationRoundForm(RoundForm):
     """A qualification round: sets of three photos, applicants, pass rule, exam."""
 
     set_size: ClassVar[int] = IMAGES_PER_SET
@@ -97,8 +97,8 @@ class QualificationForm(RoundForm):
     needed = forms.IntegerField(
         min_value=1,
         max_value=PAIRS_PER_SUBMISSION,
-        label="Required reasonable pairs",
-        help_text=f"Of {PAIRS_PER_SUBMISSION}; default 8, as in Hessel et al. 2022.",
+        label="Pairs to pass",
+        help_text=f"Reasonable pairs needed, of {PAIRS_PER_SUBMISSION}. Default 8, as in Hessel et al. 2022.",
     )
     graders = forms.ChoiceField(
         choices=[("1", "One grader"), ("2", "Two graders, blind to each other")],
@@ -200,7 +200,7 @@ def _has_input(fields: Sequence[forms.BoundField]) -> bool:
     return any(field.value() or field.errors for field in fields)
 
 
-class TrainingForm(RoundForm):
+class TrainingRoundForm(RoundForm):
     """A training round: photos and the number of assignments."""
 
     assignments = forms.IntegerField(

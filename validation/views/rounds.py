@@ -37,7 +37,7 @@ from validation.selectors import rounds
 from validation.services import applicant_decisions
 from validation.services import rounds as services
 from validation.views.pages import hidden_form_fields
-from validation.views.round_forms import QualificationForm, RoundForm, TrainingForm
+from validation.views.round_forms import QualificationRoundForm, RoundForm, TrainingRoundForm
 
 MAX_PHOTOS = 60
 PER_PAGE = 50
@@ -70,8 +70,8 @@ def round_list(request: HttpRequest, project: Project) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
-    """Start a qualification round in two steps."""
-    form = QualificationForm(list_usable_images(project)[:MAX_PHOTOS], request.POST or None)
+    """Launch a qualification round in two steps."""
+    form = QualificationRoundForm(list_usable_images(project)[:MAX_PHOTOS], request.POST or None)
 
     def launch_round() -> str:
         qualification_round, _ = services.launch_qualification_round(
@@ -87,17 +87,17 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
         report_launch(request, qualification_round.batch)
         return reverse("qualification-round", args=[project.slug, qualification_round.pk])
 
-    context = {"title": "Start a qualification round", "exam": True}
+    context = {"title": "Launch a qualification round", "exam": True}
     return _launch_in_steps(request, project, form, launch_round, context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def training_new(request: HttpRequest, project: Project) -> HttpResponse:
-    """Start a training round in two steps."""
+    """Launch a training round in two steps."""
     images = list_usable_images(project)[:MAX_PHOTOS]
     invited = len(pool_worker_ids(project, Pool.QUALIFIED) - pool_worker_ids(project, Pool.TRAINED))
-    form = TrainingForm(images, request.POST or None, assignments=max(1, invited))
+    form = TrainingRoundForm(images, request.POST or None, assignments=max(1, invited))
 
     def launch_round() -> str:
         batch, _ = services.launch_training_round(
@@ -113,7 +113,7 @@ def training_new(request: HttpRequest, project: Project) -> HttpResponse:
         report_launch(request, batch)
         return reverse("batch-detail", args=[batch.pk])
 
-    context = {"title": "Start a training round", "invited": invited}
+    context = {"title": "Launch a training round", "invited": invited}
     return _launch_in_steps(request, project, form, launch_round, context)
 
 
@@ -141,6 +141,7 @@ def _launch_in_steps(
         "form": form,
         "kind": form.kind,
         "photos": [image_facts(image) for image in form.images],
+        "max_photos": MAX_PHOTOS,
         "ticked": set(form["photos"].value() or ()),
     }
     return render(request, "validation/qualification/round_new.html", context, status=status)

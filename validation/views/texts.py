@@ -37,7 +37,7 @@ class JudgeText:
 
 @require_safe
 @project_page()
-def judges_texts(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
+def judge_text_list(request: HttpRequest, project: Project, kind: str, dimension: str) -> HttpResponse:
     """Show the judges' texts of one dimension, newest first."""
     spec = spec_of(kind_or_404(kind, judging_kinds()))
     spec_dimension = get_or_404(spec.dimensions_by_name.get(dimension))

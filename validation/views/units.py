@@ -40,7 +40,7 @@ from validation.services.units import ParsedUnits, launch_from_file, read_unit_f
 CHECK_LABELS = {"gold": "Gold items, %", "attention": "Attention checks, %", "repeat": "Repeated items, %"}
 
 _NOT_FROM_FILES = "Tasks of this kind cannot be launched from a file."
-_FILE_ID = re.compile(r"[0-9]{1,9}")
+_FILE_ID_PATTERN = re.compile(r"[0-9]{1,9}")
 
 
 class UnitsForm(BatchTermsForm):
@@ -137,7 +137,7 @@ def _read_units(
             return _save_upload(request, project, kind, upload)
         file_id = request.POST.get("kept", "")
         row = find_unit_file(
-            project=project, kind=kind, pk=int(file_id) if _FILE_ID.fullmatch(file_id) else 0
+            project=project, kind=kind, pk=int(file_id) if _FILE_ID_PATTERN.fullmatch(file_id) else 0
         )
         if row is None:
             form.add_error("file", "Choose a file. An uploaded file is saved for one day.")

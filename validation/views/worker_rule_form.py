@@ -11,7 +11,7 @@ from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.models import WorkerRule
 
 MEASURE_LABELS = {
-    Measure.ACCEPTABLE_SHARE: "Judged pairs that most judges find reasonable",
+    Measure.ACCEPTABLE_SHARE: "Judged pairs that most judges find acceptable",
     Measure.BOXES_SHARE: "Judged pairs whose boxes most judges find appropriate",
     Measure.APPROVED_SHARE: "Decided submissions that were approved",
     Measure.CENTS_PER_HOUR: "Median pay per hour of active time (high pay means rushed work)",
@@ -36,7 +36,7 @@ def describe_limit(measure: str, below: int) -> str:
 class WorkerRuleForm(PageForm):
     """A worker rule."""
 
-    name = forms.CharField(max_length=120, help_text="For example “Reasonable pairs, last 50”.")
+    name = forms.CharField(max_length=120, help_text="For example “Acceptable pairs, last 50”.")
     measure = forms.ChoiceField(choices=[(measure.value, label) for measure, label in MEASURE_LABELS.items()])
     below = forms.CharField(
         max_length=10,

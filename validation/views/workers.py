@@ -25,7 +25,7 @@ from validation.views.evidence import worker_evidence
 from validation.views.status_messages import send_status_change
 from validation.views.worker_rules import proposal_rows
 
-_NUMBER = re.compile(r"\s*(?:[Ww]-?)?(\d{1,12})\s*")
+_WORKER_NUMBER_PATTERN = re.compile(r"\s*(?:[Ww]-?)?(\d{1,12})\s*")
 
 
 @require_safe
@@ -35,7 +35,7 @@ def worker_list(request: HttpRequest, project: Project) -> HttpResponse:
     requested = request.GET.get("standing", "")
     selected = WorkerStatus(requested) if requested in set(WorkerStatus) else None
     search = request.GET.get("q", "")[:20]
-    found = _NUMBER.fullmatch(search)
+    found = _WORKER_NUMBER_PATTERN.fullmatch(search)
     # Text that is not a number finds no worker.
     number = (int(found[1]) if found else 0) if search.strip() else None
     context = section_context(project, "people", "workers") | {

@@ -36,7 +36,7 @@ def measure_over_time_plot(
     y_scale = scale_over(numbers + [value for value, _ in lines])
     # If lower values are better, they are at the top.
     y_scale = y_scale if measure.better is Direction.HIGH else Scale(y_scale.high, y_scale.low)
-    plot = PlotArea(scale_over(times, min_span=7200.0), y_scale, HEIGHT)
+    plot = PlotArea(scale_over(times, min_span=600.0), y_scale, HEIGHT)
     dots: list[Dot] = []
     corners: list[Point] = []
     best = estimates[0][1][0]
@@ -127,5 +127,5 @@ def _time_ticks(axis: Scale) -> list[Tick]:
         value = axis.low + (axis.high - axis.low) * (step + 0.5) / TICK_COUNT
         time = datetime.fromtimestamp(value, tz=UTC)
         label = f"{time.day} {time:%b}" + (f" {time:%H:%M}" if needs_time else "")
-        ticks.append(Tick(axis.x(value), label))
+        ticks.append(Tick(axis.x(value), label, "" if step in {0, TICK_COUNT - 1} else "minor"))
     return ticks

@@ -27,8 +27,12 @@ class BoardForm(PageForm):
         help_text="A paragraph above the table, for example what the data are and whom to ask for a key.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
-    daily_limit = integer_field("Limit per team in 24 hours", low=1, high=services.MAX_DAILY_LIMIT, initial=2)
-    total_limit = integer_field("Total limit per team", low=1, high=services.MAX_TOTAL_LIMIT, initial=50)
+    daily_limit = integer_field(
+        "Limit in 24 hours", "Submissions per team.", low=1, high=services.MAX_DAILY_LIMIT, initial=2
+    )
+    total_limit = integer_field(
+        "Total limit", "Submissions per team.", low=1, high=services.MAX_TOTAL_LIMIT, initial=50
+    )
 
     def clean_note(self) -> str:
         """Join the lines of the note, which is one paragraph."""

@@ -18,7 +18,7 @@ LOG_FILE = "torchrun.log"
 POLL_SECONDS = 1.0
 STOP_SECONDS = 30.0
 _TAIL_BYTES = 4096  # bytes to read from the end of a file
-_QUOTED_CHARS = 300  # characters of the log in a failed job's message
+_MAX_EXCERPT_LENGTH = 300  # characters of the log in a failed job's message
 ProgressCallback = Callable[[int, int], None]
 
 
@@ -101,7 +101,7 @@ def _last_error(run: Path) -> str:
     lines = [line.strip() for line in _read_tail(run / LOG_FILE).splitlines() if line.strip()]
     ours = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     raised = [line for line in lines if "Error: " in line and "ChildFailedError" not in line]
-    return (ours or raised or lines or ["it logged nothing"])[-1][-_QUOTED_CHARS:]
+    return (ours or raised or lines or ["it logged nothing"])[-1][-_MAX_EXCERPT_LENGTH:]
 
 
 def _read_tail(path: Path) -> str:

@@ -33,7 +33,7 @@ CARD = "scorer.json"
 MODEL_ROLE, TOKENIZER_ROLE = "model", "tokenizer"
 HASH_DIGITS = 16
 MAX_CARD_BYTES = 1 << 20
-_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_FILE_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ def _file_name(raw: Mapping[str, Any], role: str) -> str:
         name = str(raw["files"][role]["file"])
     except (KeyError, TypeError) as error:
         raise InvalidInput(f"{CARD} names no {role} file; save the scorer again") from error
-    if not _FILE_NAME.fullmatch(name):
+    if not _FILE_NAME_PATTERN.fullmatch(name):
         raise InvalidInput(f"{CARD} names {name!r}, which is not in the folder; save the scorer again")
     return name
 

@@ -15,7 +15,7 @@ PADDING = 0  # tokens after a text's end are never read
 BYTE_COUNT = 256
 _QUOTES = dict.fromkeys(map(ord, "\u02bc\u2018\u2019\u201a\u201b"), "'")
 _QUOTES |= dict.fromkeys(range(0x201C, 0x2020), '"')
-_COMPATIBILITY_FORMS = re.compile(
+_COMPATIBILITY_FORM_PATTERN = re.compile(
     "[\ufb00-\ufb06\uff01-\uffee\u3000]"
 )  # ligatures such as ﬁ, letters as wide as ideographs
 
@@ -97,7 +97,7 @@ def normalise_text(text: str) -> str:
     ’s differently from 's. Unlike OpenAI's, this function does not repair broken encodings.
     """
     unescaped = html.unescape(html.unescape(text)).translate(_QUOTES)
-    return _COMPATIBILITY_FORMS.sub(lambda match: unicodedata.normalize("NFKC", match[0]), unescaped)
+    return _COMPATIBILITY_FORM_PATTERN.sub(lambda match: unicodedata.normalize("NFKC", match[0]), unescaped)
 
 
 def load_clip_tokenizer(source: str, context_length: int) -> ClipTokenizer:

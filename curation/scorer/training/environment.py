@@ -20,7 +20,7 @@ from curation.scorer.training.journal import ENVIRONMENT_FILE
 
 FORMAT = "deerstalker-environment/1"
 _PACKAGES = ("numpy", "transformers", "pillow", "safetensors")
-_PATH = re.compile(r"(?<![\w.\-])(?:[A-Za-z]:)?[/\\][^\s\"']*[/\\]")
+_ABSOLUTE_FOLDER_PATTERN = re.compile(r"(?<![\w.\-])(?:[A-Za-z]:)?[/\\][^\s\"']*[/\\]")
 
 
 def describe_environment(
@@ -78,7 +78,7 @@ def current_git_commit() -> str:
 def shorten_paths(value: Any) -> Any:
     """Cut absolute paths to their last names in plain values: full paths may identify people and machines."""
     if isinstance(value, str):
-        return _PATH.sub("", value)
+        return _ABSOLUTE_FOLDER_PATTERN.sub("", value)
     if isinstance(value, list):
         return [shorten_paths(item) for item in value]
     if isinstance(value, dict):

@@ -31,7 +31,7 @@ STATE_BADGES = {
     RowState.MADE: ("", ""),
     RowState.TRAINED: ("badge--info", "Trained, not evaluated"),
     RowState.MISSING: ("", "Not made"),
-    RowState.OTHERS: ("", "Not ours"),
+    RowState.OTHERS: ("", "Not reproduced"),
 }
 DOT_PLOT_TABLES = ("Table 3", "Figure 4a", "Table 4")
 CURVE_MEASURES = ("comparison", "gt_accuracy", "p_at_1")

@@ -56,7 +56,7 @@ def dot_plot(
     unit: str = "%",
     lines: Mapping[str, float] | None = None,
     note: str = "",
-    interval_label: str = "95 % interval",
+    interval_label: str = "95% interval",
 ) -> DotPlot | None:
     """Return a plot of the rows that have a value; ``None`` if no row has one.
 

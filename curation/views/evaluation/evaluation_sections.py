@@ -42,7 +42,7 @@ class FigureCell:
 
     name: str
     title: str
-    short: str
+    label: str
     value: str
     interval: str
     count: int | None
@@ -83,18 +83,15 @@ def figure_cells_with_bertscore(evaluation: Evaluation) -> list[FigureCell]:
     return figure_cells(evaluation) + ([] if bertscore.count is None else [bertscore])
 
 
-TOO_FEW = "too few for an interval"
-
-
 def _figure_cell(figures: Mapping[str, Any], measure: Measure, path: tuple[str, str]) -> FigureCell:
     found = get_figure(figures, path)
     value = found.get("value")
     return FigureCell(
         name=measure.name,
         title=measure.title,
-        short=measure.short,
+        label=measure.label,
         value="–" if value is None else decimal_text(value, 1),
-        interval=charts.format_interval(found) or (TOO_FEW if value is not None else ""),
+        interval=charts.format_interval(found) or ("no interval" if value is not None else ""),
         count=get_count(figures, measure) if value is not None else None,
         count_label=measure.count_label,
         unit=measure.unit,
@@ -181,10 +178,10 @@ def _unique_labels(rows: Iterable[Evaluation]) -> dict[int, str]:
 
 
 NOTES = {
-    "comparison": "Pairwise accuracy: 0 is chance, 100 a perfect order.",
+    "comparison": "Pairwise accuracy, rescaled: 0 is chance, 100 a perfect order.",
     "gt_accuracy": "Each of a photo’s inferences is assigned to one of its regions.",
     "auto_accuracy": "The best of 100 proposed boxes has an IoU over 0.5 with the pair’s box.",
-    "p_at_1": "The pair’s own text ranks first in its chunk.",
+    "p_at_1": "Share of pairs whose own text ranks first in its chunk.",
 }
 
 
@@ -273,7 +270,6 @@ def comparison_plot(evaluation: Evaluation) -> DotPlot | None:
         "model": evaluation.label,
         "human": "One judge, measured against the other",
         "oracle": "Mean of both judges",
-        "random": "Random",
     }
     rows = [
         DotRowData(label, "", {"ours": get_figure(figures, ("comparison", name))})

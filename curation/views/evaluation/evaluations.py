@@ -20,7 +20,7 @@ from curation.services.evaluations import request_evaluation
 from curation.versions.families import family_of
 from curation.views.evaluation import evaluation_charts as charts
 from curation.views.evaluation import evaluation_sections as parts
-from curation.views.features import ENCODER_LABELS
+from curation.views.features import ENCODER_LABELS, FOLDER_HELP
 from curation.views.fields import choice_field
 from curation.views.pages import tab_context
 from hits.domain.images.region_drawing import RegionMode
@@ -55,16 +55,11 @@ GALLERIES = (
 class EvaluationForm(PageForm):
     """A request for an evaluation. Folders of weights can only be given on the command line."""
 
-    encoder = choice_field(
-        "Scorer or encoder",
-        help_text="manage.py evaluate_scorer also takes a folder with weights: clip:FOLDER.",
-    )
+    encoder = choice_field("Scorer or encoder", help_text=FOLDER_HELP)
     version = forms.TypedChoiceField(label="Sealed version", coerce=int)
     split = choice_field("Split", required=False)
     texts = choice_field("Texts to rank", TEXT_LABELS)
-    region_mode = choice_field(
-        "Region", [("", "As the scorer was trained"), *REGION_LABELS.items()], required=False
-    )
+    region_mode = choice_field("Region", [("", "As trained"), *REGION_LABELS.items()], required=False)
 
     def __init__(self, project: Project, versions: list[DatasetVersion], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -223,7 +218,7 @@ def _predictor_auc_plot(found: ErrorAnalysis) -> charts.DotPlot | None:
         if name in predictors
     ]
     chance = {"Chance": found.figures.get("chance", 50.0)}
-    return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_label="95 % by chance")
+    return charts.dot_plot("Area under the ROC curve", rows, lines=chance, interval_label="95% by chance")
 
 
 def _auc_figure(predictor: Mapping[str, Any]) -> dict[str, float | None]:

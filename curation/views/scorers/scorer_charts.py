@@ -142,7 +142,9 @@ def _plot_area(end_step: int, values: Sequence[float]) -> PlotArea:
     low, high = min(values), max(values)
     step = next_round_number((high - low or abs(high) or 1.0) / (Y_TICKS - 1))
     bottom, top = floor(low / step + 1e-9), ceil(high / step - 1e-9)
-    return PlotArea(Scale(0, end_step), Scale(step * bottom, step * max(top, bottom + 1)), HEIGHT)
+    if bottom == top:  # a flat curve is drawn between two grid lines
+        bottom, top = bottom - (bottom > 0), top + 1
+    return PlotArea(Scale(0, end_step), Scale(step * bottom, step * top), HEIGHT)
 
 
 def _format_scientific(value: float) -> str:

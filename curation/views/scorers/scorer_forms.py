@@ -21,21 +21,21 @@ from hits.services.errors import Refused
 DEFAULTS = TrainingConfig(model=PUBLISHED_MODEL)
 PERCENT = 100
 REGION_MODE_LABELS = {
-    RegionMode.HIGHLIGHT: "Highlighted (the paper’s)",
+    RegionMode.HIGHLIGHT: "Highlighted (Hessel et al. 2022)",
     RegionMode.HIDE: "Hidden (only context)",
     RegionMode.ONLY_REGION: "Region only (no context)",
     RegionMode.POSITION_ONLY: "Position and shape only",
     RegionMode.NONE: "No region",
 }
 TEXT_MODE_LABELS = {
-    TextMode.INFERENCE: "Inferences (the paper’s)",
+    TextMode.INFERENCE: "Inferences (Hessel et al. 2022)",
     TextMode.CLUE: "Clues",
     TextMode.MULTITASK: "Both, distinguished by a prefix",
 }
 MODEL_LABELS = {
-    PUBLISHED_MODEL: "CLIP ViT-B/16, fetched from the Hugging Face hub (Hessel et al. 2022)",
-    "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32, fetched from the Hugging Face hub",
-    "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14, fetched from the Hugging Face hub",
+    PUBLISHED_MODEL: "CLIP ViT-B/16 (Hessel et al. 2022)",
+    "clip:openai/clip-vit-base-patch32": "CLIP ViT-B/32",
+    "clip:openai/clip-vit-large-patch14": "CLIP ViT-L/14",
     TINY: "Tiny (random weights, for a dry run)",
 }
 SPLIT_LABELS = {"train": "Train", "val": "Val", "test": "Test", "none": "Photos without a split"}
@@ -71,30 +71,30 @@ class TrainingForm(PageForm):
     """A request for a training run. The defaults are the values of Hessel et al. 2022."""
 
     name = text_field("Name", "In commands, the scorer is “scorer:” followed by this name.", max_length=60)
-    version = choice_field("Version", help_text="Only sealed versions, whose pairs never change.")
+    version = choice_field("Version", help_text="A sealed version, so that its pairs never change.")
     train_split = choice_field("Train on", required=False)
     val_split = choice_field(
         "Validation split",
         help_text="The checkpoint with the best P@1 on this split is kept.",
         required=False,
     )
-    model = choice_field("Start from")
+    model = choice_field("Start from", help_text="CLIP is fetched from the Hugging Face hub.")
     text_mode = choice_field("Texts", TEXT_MODE_LABELS)
     region_mode = choice_field("Region", REGION_MODE_LABELS)
     crop = choice_field("Non-square photos", CROP_LABELS)
     batch_size = integer_field(
         "Batch size",
-        "Pairs per step; for each pair, all other pairs in the batch are negatives. The paper: 512 for ViT-B/16.",
+        "Pairs per step. All other pairs of the batch are negatives. Hessel et al. (2022): 512 for ViT-B/16.",
         low=2,
     )
     epochs = integer_field(
         "Epochs", "Passes over the pairs. The published recipe: 5.", low=1, initial=DEFAULTS.epochs
     )
-    learning_rate = float_field("Learning rate", "For AdamW. The paper: 1e-5.", initial="1e-5")
+    learning_rate = float_field("Learning rate", "For AdamW. Hessel et al. (2022): 1e-5.", initial="1e-5")
     warmup_steps = integer_field(
-        "Warm-up steps", "The learning rate rises over these steps. The paper: 500 or 1,000.", low=0
+        "Warm-up steps", "The learning rate rises over them. Hessel et al. (2022): 500 or 1,000.", low=0
     )
-    checkpoint_every = integer_field("Steps between validations", "The paper: 300.", low=1)
+    checkpoint_every = integer_field("Steps between validations", "Hessel et al. (2022): 300.", low=1)
     chunk_size = integer_field(
         "Pairs in memory",
         "0 means the whole batch. Fewer pairs need less memory, with the same gradients (gradient caching).",
@@ -119,7 +119,7 @@ class TrainingForm(PageForm):
     precision = choice_field("Precision", PRECISION_LABELS)
     processes = integer_field("Processes", "Several processes run under torchrun.", low=1, initial=1)
     seed = integer_field("Seed", "For all random choices.", low=0, initial=0)
-    augment = checkbox("Augment the pictures, as the paper does", initial=True)
+    augment = checkbox("Augment the pictures, as Hessel et al. (2022) do", initial=True)
     reduce_on_plateau = checkbox(
         "Divide the learning rate by 10 when validation stalls, as in the published code"
     )

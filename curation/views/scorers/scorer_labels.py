@@ -27,8 +27,8 @@ _TEXT_LABELS = {"inference": "inferences", "clue": "clues", "multitask": "infere
 _CROP_LABELS = {"two_squares": "two squares", "centre": "centre crop", "pad": "padded"}
 _FACT_LABELS = {
     "p_at_1": "P@1, %",
-    "im2txt": "im2txt, mean rank",
-    "txt2im": "txt2im, mean rank",
+    "im2txt": "Mean rank, image to text",
+    "txt2im": "Mean rank, text to image",
     "best_step": "Best step",
     "loss": "Validation loss",
     "warmup_steps": "Warm-up steps",
@@ -82,7 +82,7 @@ def describe_evaluation(row: Evaluation) -> str:
     if not row.sha256:
         return "not done yet"
     found = []
-    for measure, label in ((P_AT_1, "P@1"), (COMPARISON, "comparison")):
+    for measure, label in ((P_AT_1, "P@1"), (COMPARISON, "human agreement")):
         value = get_figure(row.figures, measure.figure_path).get("value")
         if value is not None:
             found.append(f"{label} {value:.1f}%")
@@ -119,7 +119,9 @@ def _data_rows(splits: Mapping[str, Any]) -> list[tuple[str, Any]]:
     for part, label in (("train", "Training pairs"), ("val", "Validation pairs")):
         if f"{part}_pairs" in splits:
             pairs, images = splits[f"{part}_pairs"], splits.get(f"{part}_images", 0)
-            facts.append((label, f"{pairs:,} pairs of {images:,} photos"))
+            facts.append(
+                (label, f"{pairs:,} pair{'s' * (pairs != 1)} of {images:,} photo{'s' * (images != 1)}")
+            )
     if splits.get("left_out_pairs"):
         facts.append(("Left out", f"{splits['left_out_pairs']:,} pairs whose photos were taken down"))
     return facts

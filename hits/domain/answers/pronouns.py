@@ -36,7 +36,7 @@ _FORMS = {
     "herself": PronounForm.REFLEXIVE,
 }
 # "she's", "he’d" and "she'll" match as a whole. "she-wolf" and "He-Man" do not match.
-_PRONOUN = re.compile(
+_PRONOUN_PATTERN = re.compile(
     r"(?<!\w)(?<!\w-)(?P<word>himself|herself|hers|her|him|his|she|he)(?:['’ʼ](?:s|d|ll))?(?!\w)(?!-\w)",
     re.IGNORECASE,
 )
@@ -46,5 +46,5 @@ def find_pronouns(text: str) -> list[Pronoun]:
     """Return the gendered pronouns in ``text``, in order, with their contractions."""
     return [
         Pronoun(match.group(), match.start(), match.end(), _FORMS[match["word"].lower()])
-        for match in _PRONOUN.finditer(text)
+        for match in _PRONOUN_PATTERN.finditer(text)
     ]

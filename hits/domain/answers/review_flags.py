@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 MIN_SIMILARITY = 0.8
 FAST_SHARE = 1 / 3
-_WORD = re.compile(r"\w+")
+_WORD_PATTERN = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,4 +34,4 @@ def word_similarity(a: str, b: str) -> float:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text, case folded."""
-    return _WORD.findall(text.casefold())
+    return _WORD_PATTERN.findall(text.casefold())

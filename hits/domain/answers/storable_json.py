@@ -8,7 +8,7 @@ from typing import Any
 MAX_DEPTH = 32
 MAX_INTEGER = 2**63 - 1  # the largest integer of a database column
 # JSON can contain NUL and halves of surrogate pairs; PostgreSQL refuses the first, UTF-8 the second.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_UNSTORABLE_CHARACTER_PATTERN = re.compile("[\x00\ud800-\udfff]")
 
 
 def find_unstorable(
@@ -22,7 +22,7 @@ def find_unstorable(
         yield path, f"is nested more than {MAX_DEPTH} deep"
     elif isinstance(value, dict):
         for key, item in value.items():
-            if _UNSTORABLE.search(key):
+            if _UNSTORABLE_CHARACTER_PATTERN.search(key):
                 yield path, "has a name with a control character: remove it"
                 return
             if _needs_check(item):
@@ -45,7 +45,7 @@ def _needs_check(value: Any) -> bool:
 
 def replace_unstorable(text: str) -> str:
     """Return a text with a replacement for each character that no database stores, for use in messages."""
-    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _UNSTORABLE_CHARACTER_PATTERN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def _describe_storage_problem(value: Any) -> str:
@@ -53,5 +53,5 @@ def _describe_storage_problem(value: Any) -> str:
         return "is too large a number"
     if type(value) is int and abs(value) > MAX_INTEGER:
         return "is too large a number"
-    found = _UNSTORABLE.search(value) if isinstance(value, str) else None
+    found = _UNSTORABLE_CHARACTER_PATTERN.search(value) if isinstance(value, str) else None
     return f"contains the control character U+{ord(found[0]):04X}: remove it" if found else ""

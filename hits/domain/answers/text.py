@@ -5,7 +5,7 @@ import unicodedata
 
 MAX_CLUE = 300
 MAX_INFERENCE = 600
-_SPACES = re.compile(r"\s+")
+_WHITESPACE_PATTERN = re.compile(r"\s+")
 
 
 class TextError(ValueError):
@@ -22,7 +22,7 @@ def clean_line(raw: str, *, maximum: int) -> str:
     Raises:
         TextError: control characters, or longer than ``maximum``.
     """
-    text = _SPACES.sub(" ", unicodedata.normalize("NFC", raw)).strip()
+    text = _WHITESPACE_PATTERN.sub(" ", unicodedata.normalize("NFC", raw)).strip()
     for character in text:
         if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"}:
             raise TextError(f"contains the control character U+{ord(character):04X}: remove it")

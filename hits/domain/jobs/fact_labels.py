@@ -31,7 +31,7 @@ _LABELS = {
     "method": "Clustering method",
     "p_at_1": "P@1, %",
     "path": "Folder in the media folder",
-    "run": "Run, number",
+    "run": "Run",
     "seal": "Seal (sha256)",
     "sha256": "sha256",
     "skipped": "Skipped",

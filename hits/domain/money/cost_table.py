@@ -47,7 +47,7 @@ def cost_table(estimate: Estimate, *, first_label: str, reward_cents: int, bonus
         CostRow("Fees on rewards", estimate.fee_cents),
     ]
     if not estimate.bonus_cents:
-        rows.append(CostRow("Put on hold, the maximum cost", estimate.max_cents, is_total=True))
+        rows.append(CostRow("Maximum cost, put on hold", estimate.max_cents, is_total=True))
         return tuple(rows)
     count = estimate.bonus_cents // bonus_cents if bonus_cents else None
     rows += [

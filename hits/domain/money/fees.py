@@ -72,9 +72,9 @@ class FeeSchedule:
 
 
 OWN_FEES = "own"  # the name of a schedule that is spelled out without one
-_NAME = re.compile(r"[a-z][a-z0-9-]{0,11}")
-_PERCENT = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,2}))?%")
-_WHOLE_NUMBER = re.compile(r"[0-9]{1,4}")
+_NAME_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,11}")
+_PERCENT_PATTERN = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,2}))?%")
+_WHOLE_NUMBER_PATTERN = re.compile(r"[0-9]{1,4}")
 _RATES = {"base": "base_bp", "many": "many_bp", "masters": "masters_bp"}
 _WHOLE_NUMBERS = {"many_from": "many_from", "minimum": "minimum_cents"}
 
@@ -102,7 +102,7 @@ def fee_schedule(text: str) -> FeeSchedule:
 
 
 def _parse_schedule(name: str, items: list[str]) -> FeeSchedule:
-    if not _NAME.fullmatch(name):
+    if not _NAME_PATTERN.fullmatch(name):
         raise ValueError(
             f"fee schedule {name!r}: a name is 1 to 12 lower-case letters, digits and -, a letter first"
         )
@@ -125,7 +125,7 @@ def _parse_schedule(name: str, items: list[str]) -> FeeSchedule:
 
 
 def _parse_rate(name: str, key: str, value: str) -> int:
-    found = _PERCENT.fullmatch(value)
+    found = _PERCENT_PATTERN.fullmatch(value)
     points = int(found[1]) * 100 + int((found[2] or "").ljust(2, "0")) if found else BASIS_POINTS + 1
     if points > BASIS_POINTS:
         raise ValueError(
@@ -136,7 +136,7 @@ def _parse_rate(name: str, key: str, value: str) -> int:
 
 def _parse_whole_number(name: str, key: str, value: str) -> int:
     minimum = 1 if key == "many_from" else 0
-    if not _WHOLE_NUMBER.fullmatch(value) or int(value) < minimum:
+    if not _WHOLE_NUMBER_PATTERN.fullmatch(value) or int(value) < minimum:
         raise ValueError(
             f"fee schedule {name}: {key} is {value!r}; write a whole number from {minimum} to 9999, such as {key}=10"
         )

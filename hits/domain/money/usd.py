@@ -7,8 +7,8 @@ import re
 from decimal import Decimal
 
 CENTS_PER_DOLLAR = 100
-_GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{0,2})?")
-_AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{0,2})?")
+_GROUPED_AMOUNT_PATTERN = re.compile(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]{0,2})?")
+_AMOUNT_PATTERN = re.compile(r"[0-9]{1,9}(\.[0-9]{0,2})?")
 
 
 def parse_usd(text: str) -> int:
@@ -17,7 +17,7 @@ def parse_usd(text: str) -> int:
     The pattern is that of the API's CurrencyAmount (at most two decimals, no sign, no symbol), and at most
     nine digits before the point. Raises ValueError which names the text and shows a good one.
     """
-    if not isinstance(text, str) or not _AMOUNT.fullmatch(text):
+    if not isinstance(text, str) or not _AMOUNT_PATTERN.fullmatch(text):
         raise ValueError(f"{text!r} is not an amount in US dollars. Write whole cents, such as 0.46.")
     return int(Decimal(text) * CENTS_PER_DOLLAR)
 
@@ -28,7 +28,7 @@ def parse_typed_usd(text: str) -> int:
     Raises ValueError as ``parse_usd`` does, also for ``"12,50"``, which could mean 12.50 or 1250.
     """
     typed = text.strip().removeprefix("$").strip()
-    return parse_usd(typed.replace(",", "") if _GROUPED.fullmatch(typed) else typed)
+    return parse_usd(typed.replace(",", "") if _GROUPED_AMOUNT_PATTERN.fullmatch(typed) else typed)
 
 
 def format_bare_usd(cents: int) -> str:

@@ -18,7 +18,7 @@ NAMESPACE = (
 RESERVED_FIELDS = frozenset({"assignmentId", "hitId", "workerId", "turkSubmitTo"})
 # Characters that XML 1.0 forbids: control characters except tab and line feed, halves of surrogate pairs, and the two
 # non-characters at the end of the basic plane. (Carriage returns are line feeds already.)
-_INVALID_CHARACTERS = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+_INVALID_CHARACTER_PATTERN = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 # Between several values of one field, as in Amazon's result files.
 VALUE_SEPARATOR = "|"
 
@@ -46,7 +46,7 @@ class FormAnswer:
 
 def clean_xml_text(text: str) -> str:
     """Return text that is valid in XML: line ends become ``\\n``, forbidden characters are dropped."""
-    return _INVALID_CHARACTERS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _INVALID_CHARACTER_PATTERN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def join_values_by_name(fields: Iterable[Sequence[str]]) -> dict[str, str]:

@@ -12,9 +12,9 @@ from urllib.parse import parse_qs
 
 MAX_BYTES = 65_536
 MAX_EVENTS = 100
-_DOC_ID = re.compile(r"[!-~]{1,80}")
-_MTURK_ID = re.compile(r"[A-Z0-9]{1,64}")
-_KIND = re.compile(r"[A-Za-z]{1,40}")
+_DOC_ID_PATTERN = re.compile(r"[!-~]{1,80}")
+_MTURK_ID_PATTERN = re.compile(r"[A-Z0-9]{1,64}")
+_EVENT_TYPE_PATTERN = re.compile(r"[A-Za-z]{1,40}")
 _YEARS = range(2000, 3000)
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
@@ -64,7 +64,7 @@ def parse_notification(body: bytes, content_type: str) -> EventDocument:
         # Half a surrogate pair is not valid JSON.
         outer = _load_object(_text_or_empty(outer, "Message").encode(errors="replace"))
     doc_id = outer.get("EventDocId")
-    if not isinstance(doc_id, str) or not _DOC_ID.fullmatch(doc_id):
+    if not isinstance(doc_id, str) or not _DOC_ID_PATTERN.fullmatch(doc_id):
         raise EventError("EventDocId is missing or invalid")
     rows = outer.get("Events")
     if not isinstance(rows, list) or len(rows) > MAX_EVENTS:
@@ -79,8 +79,8 @@ def parse_event(row: Any) -> MarketEvent | None:
         return None
     kind, hit_id = _text_or_empty(row, "EventType"), _text_or_empty(row, "HITId")
     assignment_id = _text_or_empty(row, "AssignmentId")
-    known = _KIND.fullmatch(kind) and _MTURK_ID.fullmatch(hit_id)
-    if not known or (assignment_id and not _MTURK_ID.fullmatch(assignment_id)):
+    known = _EVENT_TYPE_PATTERN.fullmatch(kind) and _MTURK_ID_PATTERN.fullmatch(hit_id)
+    if not known or (assignment_id and not _MTURK_ID_PATTERN.fullmatch(assignment_id)):
         return None
     try:
         at = datetime.strptime(_text_or_empty(row, "EventTimestamp"), _TIME_FORMAT).replace(tzinfo=UTC)

@@ -27,8 +27,8 @@ from hits.domain.task_template.variables import (
 
 MAX_PAGE = 500_000
 MAX_PER_CODE = 20  # listed findings per code; more of them have one cause
-_UNKNOWN_VARIABLE = re.compile(r"\$\{([^}\n]{0,60})\}")
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_ANY_VARIABLE_PATTERN = re.compile(r"\$\{([^}\n]{0,60})\}")
+_VARIABLE_NAME_PATTERN = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _MAX_ROWS_FOR_HOSTS = 200  # hosts of later rows are rarely new
 
 
@@ -122,8 +122,8 @@ def _check_columns(variables: list[Variable], table: Table) -> Iterator[Finding]
 
 def _check_variable_names(html: str) -> Iterator[Finding]:
     line_at = line_finder(html)
-    for match in _UNKNOWN_VARIABLE.finditer(html):
-        if not _PLAIN_NAME.fullmatch(match[1]):
+    for match in _ANY_VARIABLE_PATTERN.finditer(html):
+        if not _VARIABLE_NAME_PATTERN.fullmatch(match[1]):
             yield advice_finding(
                 line_at(match.start()),
                 "odd-variable",

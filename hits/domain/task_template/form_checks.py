@@ -12,8 +12,8 @@ from hits.domain.task_template.page import Element, Page, find_hiding_element, h
 RESERVED = frozenset({"assignmentid", "hitid", "workerid", "turksubmitto"})
 _CROWD_FIELDS = "crowd-"
 _LABELLED = ("aria-label", "aria-labelledby", "title")
-_MTURK_SUBMIT = re.compile(r"^(https?://[\w.-]*mturk\.com)?/mturk/externalSubmit$", re.I)
-_VARIABLE = re.compile(r"\$\{[^}]*\}")
+_MTURK_SUBMIT_URL_PATTERN = re.compile(r"^(https?://[\w.-]*mturk\.com)?/mturk/externalSubmit$", re.I)
+_VARIABLE_PATTERN = re.compile(r"\$\{[^}]*\}")
 
 
 def check_form(page: Page) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ def check_form(page: Page) -> Iterator[Finding]:
         )
     for form in page.find_by_tag("form"):
         action = form.get("action")
-        if action and not _MTURK_SUBMIT.match(action) and not _VARIABLE.search(action):
+        if action and not _MTURK_SUBMIT_URL_PATTERN.match(action) and not _VARIABLE_PATTERN.search(action):
             yield advice_finding(
                 form.line,
                 "form-action",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-_VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
+_VOID_TAG_PATTERN = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr")
 # Elements that end where one of these starts, because their end tag is optional in HTML.
 _IMPLIED_END = {
     "li": {"li"},
@@ -21,10 +21,10 @@ _IMPLIED_END = {
 _FIELDS = frozenset({"input", "select", "textarea"})
 _NOT_ANSWERS = frozenset({"submit", "button", "reset", "image"})
 _SUBMIT_TYPES = {"button": frozenset({"", "submit"}), "input": frozenset({"submit", "image"})}
-_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_HIDING_STYLE_PATTERN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
 MAX_DEPTH = 100  # nesting of elements; deeper elements are read at this depth
-_BRACE = re.compile(r"[{}]")
-_SIMPLE_SELECTOR = re.compile(r"[.#][\w-]+")
+_BRACE_PATTERN = re.compile(r"[{}]")
+_SIMPLE_SELECTOR_PATTERN = re.compile(r"[.#][\w-]+")
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +121,7 @@ class _PageParser(HTMLParser):
         element = Element(tag, attributes, line, self.innermost, self.innermost.depth + 1)
         self.innermost.children.append(element)
         self.elements.append(element)
-        if not _VOID.fullmatch(tag) and element.depth < MAX_DEPTH:
+        if not _VOID_TAG_PATTERN.fullmatch(tag) and element.depth < MAX_DEPTH:
             self.innermost = element
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -169,7 +169,7 @@ def hiding_selectors(styles: str) -> set[str]:
     found: set[str] = set()
     for rule in parse_rules(styles):
         if not rule.media and rule.hides:
-            found |= {part for part in rule.selectors if _SIMPLE_SELECTOR.fullmatch(part)}
+            found |= {part for part in rule.selectors if _SIMPLE_SELECTOR_PATTERN.fullmatch(part)}
     return found
 
 
@@ -184,14 +184,14 @@ class StyleRule:
     @property
     def hides(self) -> bool:
         """Whether the rule hides its elements."""
-        return _HIDING_STYLE.search(self.body) is not None
+        return _HIDING_STYLE_PATTERN.search(self.body) is not None
 
 
 def parse_rules(styles: str) -> Iterator[StyleRule]:
     """Yield the rules of a style sheet in one pass."""
     around: list[str] = []
     start = 0
-    for match in _BRACE.finditer(styles):
+    for match in _BRACE_PATTERN.finditer(styles):
         text = styles[start : match.start()]
         start = match.end()
         if match[0] == "{":
@@ -204,7 +204,7 @@ def parse_rules(styles: str) -> Iterator[StyleRule]:
 
 
 def _is_hiding(at: Element, selectors: set[str], field_: Element) -> bool:
-    if at.has("hidden") or _HIDING_STYLE.search(at.get("style")):
+    if at.has("hidden") or _HIDING_STYLE_PATTERN.search(at.get("style")):
         return True
     classes = at.classes
     if "d-none" in classes or ("collapse" in classes and not classes & {"show", "in"}):

@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 from hits.domain.task_template.findings import Finding, advice_finding, error_finding
 from hits.domain.task_template.page import Element, Page, parse_rules
 
-_HOST = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?")
-_CSS_URL = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?P<url>[^'\")\s]+)", re.I)
-_HANDLER_CALL = re.compile(r"(?<![\w.$])([A-Za-z_$][\w$]*)\s*\(")
-_TEXT_CALL = re.compile(r"""\$\(\s*['"]#([\w-]+)['"]\s*\)\.text\(""")
+_HOST_PATTERN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:\d{1,5})?")
+_CSS_URL_PATTERN = re.compile(r"(?:url\(\s*['\"]?|@import\s+['\"])(?P<url>[^'\")\s]+)", re.I)
+_HANDLER_CALL_PATTERN = re.compile(r"(?<![\w.$])([A-Za-z_$][\w$]*)\s*\(")
+_TEXT_CALL_PATTERN = re.compile(r"""\$\(\s*['"]#([\w-]+)['"]\s*\)\.text\(""")
 _MAX_NAMES = 100  # functions that are looked up; pages call few from their attributes
-_JAVASCRIPT_NAMES = re.compile(
+_KNOWN_NAME_PATTERN = re.compile(
     r"if|for|while|switch|catch|return|function|alert|confirm|prompt|parseInt|parseFloat|Number|String|Boolean|Array"
     r"|Object|Date|isNaN|setTimeout|clearTimeout|setInterval|clearInterval|encodeURIComponent|decodeURIComponent"
     r"|escape|unescape|eval|turkGetParam|turkSetAssignmentID|jQuery|\$"
@@ -44,7 +44,7 @@ def https_host(url: str) -> str:
     except ValueError:
         return ""
     host = parts.netloc.lower()
-    return host if parts.scheme == "https" and _HOST.fullmatch(host) else ""
+    return host if parts.scheme == "https" and _HOST_PATTERN.fullmatch(host) else ""
 
 
 def external_resources(page: Page) -> list[ExternalResource]:
@@ -55,7 +55,9 @@ def external_resources(page: Page) -> list[ExternalResource]:
         for name in ("src", "href", "data", "poster") if kind else ():
             if element.get(name):
                 found.append(ExternalResource(element.line, kind, element.get(name)))
-        for match in _CSS_URL.finditer(element.text if element.tag == "style" else element.get("style")):
+        for match in _CSS_URL_PATTERN.finditer(
+            element.text if element.tag == "style" else element.get("style")
+        ):
             found.append(ExternalResource(element.line, "style", match["url"]))
     return [item for item in found if not is_inline(item.url)]
 
@@ -111,7 +113,7 @@ def check_scripts(page: Page) -> Iterator[Finding]:
     yield from _check_undefined_calls(page, scripts)
     areas = {element.get("id") for element in page.find_by_tag("textarea")} - {""}
     for script in page.find_by_tag("script"):
-        for match in _TEXT_CALL.finditer(script.text):
+        for match in _TEXT_CALL_PATTERN.finditer(script.text):
             if match[1] in areas:
                 yield advice_finding(
                     script.line + script.text.count("\n", 0, match.start()),
@@ -135,7 +137,7 @@ def check_scripts(page: Page) -> Iterator[Finding]:
 def _check_undefined_calls(page: Page, scripts: str) -> Iterator[Finding]:
     seen: set[str] = set()
     for element, handler, name in _handler_calls(page):
-        if name in seen or len(seen) >= _MAX_NAMES or _JAVASCRIPT_NAMES.fullmatch(name):
+        if name in seen or len(seen) >= _MAX_NAMES or _KNOWN_NAME_PATTERN.fullmatch(name):
             continue
         seen.add(name)
         word = re.escape(name)
@@ -153,7 +155,7 @@ def _handler_calls(page: Page) -> Iterator[tuple[Element, str, str]]:
     for element in page.elements:
         for handler, code in element.attributes.items():
             if handler.startswith("on"):
-                for name in _HANDLER_CALL.findall(code):
+                for name in _HANDLER_CALL_PATTERN.findall(code):
                     yield element, handler, name
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 MAX_NAME = 128
-_VARIABLE = re.compile(r"\$\{([A-Za-z0-9_.-]{1,128})\}")
+_VARIABLE_PATTERN = re.compile(r"\$\{([A-Za-z0-9_.-]{1,128})\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ def find_variables(html: str) -> list[Variable]:
     """Return each variable once, in the order of first use. Names are letters, digits, dots, dashes, underscores."""
     line_at = line_finder(html)
     found: dict[str, Variable] = {}
-    for match in _VARIABLE.finditer(html):
+    for match in _VARIABLE_PATTERN.finditer(html):
         if match[1] not in found:
             found[match[1]] = Variable(match[1], line_at(match.start()))
     return list(found.values())
@@ -37,7 +37,7 @@ def find_variables(html: str) -> list[Variable]:
 
 def list_variable_uses(html: str) -> list[str]:
     """Return the name of each use of a variable, in the order of the page, with repetitions."""
-    return [match[1] for match in _VARIABLE.finditer(html)]
+    return [match[1] for match in _VARIABLE_PATTERN.finditer(html)]
 
 
 def line_finder(text: str) -> Callable[[int], int]:
@@ -61,4 +61,4 @@ def fill_variables(html: str, values: Mapping[str, str]) -> str:
     So the result may be shown only in a sandboxed frame. A variable without a value stays, and variables within a
     value are not replaced.
     """
-    return _VARIABLE.sub(lambda match: values.get(match[1], match[0]), html)
+    return _VARIABLE_PATTERN.sub(lambda match: values.get(match[1], match[0]), html)

@@ -47,7 +47,7 @@ class Compensation(HitKind):
         """Return an empty list: there is no image."""
         return []
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the task and the time of the lost work."""

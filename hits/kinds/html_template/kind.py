@@ -35,7 +35,7 @@ class HtmlTemplate(HitKind):
 
     name: ClassVar[str] = "html_template"
     version: ClassVar[int] = 1
-    title: ClassVar[str] = "A page of the project’s own"
+    title: ClassVar[str] = "Page from a template"
     description: ClassVar[str] = "Fill in a page. The page has its own instructions."
     keywords: ClassVar[str] = "form, survey, page"
     paper: ClassVar[str] = "No paper: pages made for Mechanical Turk's editor"
@@ -51,7 +51,7 @@ class HtmlTemplate(HitKind):
         """Return an empty list: the page has its own pictures."""
         return []
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return an empty mapping: the page gets its values in its own document, in a sandboxed frame."""

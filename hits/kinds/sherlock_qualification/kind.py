@@ -21,7 +21,7 @@ MAX_SENTENCES = 2
 MAX_QUESTIONS = 20
 # A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.), so it is not counted. A low
 # count does no harm.
-_SENTENCE_END = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
+_SENTENCE_END_PATTERN = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
 # The page has cards of different photos and no boxes, so rules that compare cards and rules about boxes do not apply.
 HINT_RULES = tuple(
     rule
@@ -152,7 +152,7 @@ class SherlockQualification(HitKind):
         """Return the three images' ids in the order of the page."""
         return list(unit["images"])
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return photos, questions without their right choice, and limits."""
@@ -214,7 +214,7 @@ class SherlockQualification(HitKind):
 
 def count_sentences(text: str) -> int:
     """Return the number of sentences in a normalized text; abbreviations may make it too low, never too high."""
-    return len(_SENTENCE_END.findall(text)) + 1 if text else 0
+    return len(_SENTENCE_END_PATTERN.findall(text)) + 1 if text else 0
 
 
 def _clean_photos(

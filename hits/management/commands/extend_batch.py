@@ -50,7 +50,7 @@ class Command(BatchCommand):
             confirmed_cents=options["confirm_cents"],
             available_cents=marketplace().get_balance().available_cents if options["redundancy"] else None,
         )
-        with jobs.claim_job(job.pk) as progress:  # a background worker may have taken it a moment ago
+        with jobs.leased_job(job.pk) as progress:  # a background worker may have taken it a moment ago
             if progress is not None:
                 execute_extensions(batch=batch, marketplace=marketplace(), progress=progress)
         self._print_result(options, batch.pk, extension.estimate_cents, job.pk)

@@ -70,7 +70,7 @@ class Command(BatchCommand):
 
 def _run_top_up_job(top_up: TopUp, job_id: int) -> SettleCounts:
     """Run the job here unless a worker process has claimed it, and return the counts."""
-    with jobs.claim_job(job_id) as progress:
+    with jobs.leased_job(job_id) as progress:
         if progress is not None:
             settle_top_up(top_up=top_up, marketplace=marketplace(), progress=progress)
     states = list(top_up.calls.values_list("state", flat=True))

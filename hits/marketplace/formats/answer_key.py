@@ -24,7 +24,7 @@ from .xml_reader import (
 )
 
 VERSIONS = ("2005-10-01",)
-_DECIMAL = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,12})?")
+_DECIMAL_PATTERN = re.compile(r"[+-]?[0-9]{1,12}(\.[0-9]{1,12})?")
 _MAPPING_TAGS = ("PercentageMapping", "ScaleMapping", "RangeMapping")
 
 
@@ -172,7 +172,7 @@ def _parse_mapping(element: Element) -> PercentageMapping | ScaleMapping | Range
         return PercentageMapping(parse_whole_number(text, "MaximumSummedScore", 1, INT32))
     if choice.tag == "ScaleMapping":
         text = required_text(choice, "SummedScoreMultiplier")
-        if not _DECIMAL.fullmatch(text):
+        if not _DECIMAL_PATTERN.fullmatch(text):
             raise QuestionInvalid(f"SummedScoreMultiplier must be a decimal number, got {text[:40]!r}.")
         return ScaleMapping(Fraction(text))
     return _parse_ranges(choice)

@@ -22,7 +22,7 @@ from .question_form import (
 )
 
 Fields = Mapping[str, list[str]]
-_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?|[+-]?\.[0-9]{1,30}")
+_NUMBER_PATTERN = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?|[+-]?\.[0-9]{1,30}")
 _DROPDOWN_STYLES = {SelectionStyle.DROPDOWN, SelectionStyle.LIST, SelectionStyle.COMBO_BOX}
 
 
@@ -237,7 +237,7 @@ def _length_problems(rules: FreeText, text: str) -> list[tuple[ProblemKind, int]
 def _number_problems(rules: FreeText, text: str) -> list[tuple[ProblemKind, int | None]]:
     if not rules.is_numeric:
         return []
-    if not _NUMBER.fullmatch(text.strip()):
+    if not _NUMBER_PATTERN.fullmatch(text.strip()):
         return [(ProblemKind.NOT_A_NUMBER, None)]
     number = Decimal(text.strip())
     if rules.min_value is not None and number < rules.min_value:

@@ -30,9 +30,9 @@ _FORM_START = (
 )
 _ID_FIELD = f'<input type="hidden" name="{ASSIGNMENT_FIELD}" id="{ASSIGNMENT_FIELD}" value="">'
 _SUBMIT_BUTTON = '<p><input type="submit" id="submitButton" value="Submit"></p>'
-_DOCTYPE = re.compile(r"\s*+(?:<!--.*?-->\s*+)*+<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
-_START_TAG = re.compile(r"<[^\s/>]+")
-_ATTRIBUTE = re.compile(r"""(?<!\s)(\s++)([^\s=>"'/]+)(\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
+_DOCTYPE_PATTERN = re.compile(r"\s*+(?:<!--.*?-->\s*+)*+<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
+_START_TAG_PATTERN = re.compile(r"<[^\s/>]+")
+_ATTRIBUTE_PATTERN = re.compile(r"""(?<!\s)(\s++)([^\s=>"'/]+)(\s*=\s*("[^"]*"|'[^']*'|[^\s>"']+))?""")
 
 Attributes = list[tuple[str, str | None]]
 
@@ -190,7 +190,7 @@ class _PageParser(HTMLParser):
 
 
 def _doctype_end(html: str) -> int:
-    match = _DOCTYPE.match(html)
+    match = _DOCTYPE_PATTERN.match(html)
     return match.end() if match else 0
 
 
@@ -205,11 +205,11 @@ def _is_submit_form(attributes: Attributes) -> bool:
 
 def _set_attribute(tag: str, name: str, value: str) -> str:
     """Return a start tag's text with one attribute set and the others unchanged."""
-    opening = _START_TAG.match(tag)
+    opening = _START_TAG_PATTERN.match(tag)
     if opening is None:
         return tag
     written = f'{name}="{escape(value)}"'
-    for match in _ATTRIBUTE.finditer(tag, opening.end()):
+    for match in _ATTRIBUTE_PATTERN.finditer(tag, opening.end()):
         if match[2].lower() == name:
             return f"{tag[: match.start(2)]}{written}{tag[match.end() :]}"
     return f"{tag[: opening.end()]} {written}{tag[opening.end() :]}"

@@ -144,11 +144,11 @@ class Assignment(models.Model):
             models.Index(fields=["hit", "state"], name="mkt_slot_of_hit"),  # counts by state
             models.Index(fields=["hit", "id"], name="mkt_slot_free", condition=Q(state="open")),  # accepting
             models.Index(fields=["hit", "submitted_at", "id"], name="mkt_slot_submitted"),  # ListAssignments
-            # services.lifecycle.sweep_due_slots
+            # services.lifecycle.apply_all_due_changes
             models.Index(fields=["deadline"], name="mkt_slot_abandon", condition=Q(state="pending")),
             models.Index(
                 fields=["auto_approval_at"], name="mkt_slot_autoapprove", condition=Q(state="submitted")
-            ),  # services.lifecycle.sweep_due_slots
+            ),  # services.lifecycle.apply_all_due_changes
         ]
         constraints = [
             models.UniqueConstraint(

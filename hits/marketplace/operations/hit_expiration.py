@@ -15,7 +15,7 @@ from .registry import Call, operation
 
 MIN_INCREMENT = 60
 MAX_INCREMENT = 31_536_000
-_DISPOSABLE = (HITStatus.REVIEWABLE, HITStatus.REVIEWING)
+_DISPOSABLE_STATUSES = (HITStatus.REVIEWABLE, HITStatus.REVIEWING)
 
 
 @operation("UpdateExpirationForHIT")
@@ -46,7 +46,7 @@ def delete_hit(call: Call, params: dict[str, Any]) -> dict[str, Any]:
     """
     hit = lock_hit(call, params["HITId"])
     status, counts = get_status_and_counts(call, hit)
-    if status not in _DISPOSABLE or counts.submitted:
+    if status not in _DISPOSABLE_STATUSES or counts.submitted:
         raise ApiError(
             "InvalidHITState",
             f"This HIT is currently in the state '{status.value}'.  "

@@ -40,7 +40,7 @@ def list_page_of_hits(call: Call, params: dict[str, Any], hits: QuerySet[HIT]) -
     """Return the next page of ``hits``, newest first, after their due changes."""
 
     def render(rows: list[HIT]) -> list[dict[str, Any]]:
-        lifecycle.sweep_hit_slots(hit_pks=[hit.pk for hit in rows], now=call.now)
+        lifecycle.apply_due_changes_of_hits(hit_pks=[hit.pk for hit in rows], now=call.now)
         return render_hits(rows, call.now)
 
     rows = hits.select_related("hit_type", "layout")

@@ -19,7 +19,7 @@ def find_hit(call: Call, hit_id: str) -> HIT:
     hit = hits.filter(requester=call.requester, hit_id=hit_id).first()
     if hit is None:
         raise ApiError("HITDoesNotExist", f"Hit {hit_id} does not exist.")
-    lifecycle.sweep_hit_slots(hit_pks=[hit.pk], now=call.now)
+    lifecycle.apply_due_changes_of_hits(hit_pks=[hit.pk], now=call.now)
     return hit
 
 
@@ -81,7 +81,7 @@ def find_submission(call: Call, assignment_id: str, *, lock_hit: bool = False) -
         raise not_found_error("Assignment", assignment_id)
     if lock_hit:
         lock_hit_row(hit_pk)
-    lifecycle.sweep_hit_slots(hit_pks=[hit_pk], now=call.now)
+    lifecycle.apply_due_changes_of_hits(hit_pks=[hit_pk], now=call.now)
     slot = own_slots.select_related("hit__hit_type", "hit__requester", "hit__layout", "worker").get()
     if slot.state in _UNSUBMITTED:
         raise ApiError("InvalidAssignmentState", "This operation can be called with a status of: null")

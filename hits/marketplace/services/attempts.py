@@ -65,7 +65,7 @@ def accept_or_resume_from_group(*, worker: Worker, hit_type: HITType, now: datet
     has no free task.
     """
     # In its own transaction: its locks make other calls wait.
-    lifecycle.sweep_hit_type_slots(hit_type_pk=hit_type.pk, now=now)
+    lifecycle.apply_due_changes_of_hit_type(hit_type_pk=hit_type.pk, now=now)
     with transaction.atomic():
         locked_worker = _lock_worker(worker)
         own_slots = Assignment.objects.filter(worker=worker, hit__hit_type=hit_type, state=SlotState.PENDING)
@@ -78,7 +78,7 @@ def accept_or_resume_from_group(*, worker: Worker, hit_type: HITType, now: datet
 
 def accept_hit(*, worker: Worker, hit: HIT, now: datetime) -> Assignment:
     """Accept a slot of this HIT. Raises CountryRequired, ActionRefused."""
-    lifecycle.sweep_hit_slots(hit_pks=[hit.pk], now=now)
+    lifecycle.apply_due_changes_of_hits(hit_pks=[hit.pk], now=now)
     with transaction.atomic():
         _check_worker_eligibility(_lock_worker(worker), hit.hit_type, now)
         return _claim_first_free_slot(worker, Assignment.objects.filter(hit=hit), now)

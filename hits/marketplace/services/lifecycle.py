@@ -18,31 +18,31 @@ _END_EVENTS = {
 }
 
 
-def sweep_due_slots(*, now: datetime, limit: int = 10_000) -> int:
+def apply_all_due_changes(*, now: datetime, limit: int = 10_000) -> int:
     """Apply all due changes, in transactions of 200 slots; return how many slots changed."""
     changed_count = 0
-    while changed_count < limit and (changed := _sweep_slots(Q(), now=now, limit=1)):
+    while changed_count < limit and (changed := _apply_due_changes(Q(), now=now, limit=1)):
         changed_count += changed
         turns.end_turn_if_over()
     return changed_count
 
 
-def sweep_hit_slots(*, hit_pks: list[int], now: datetime) -> int:
+def apply_due_changes_of_hits(*, hit_pks: list[int], now: datetime) -> int:
     """Apply the due changes of these HITs."""
-    return _sweep_slots(Q(hit__in=hit_pks), now=now)
+    return _apply_due_changes(Q(hit__in=hit_pks), now=now)
 
 
-def sweep_hit_type_slots(*, hit_type_pk: int, now: datetime) -> int:
+def apply_due_changes_of_hit_type(*, hit_type_pk: int, now: datetime) -> int:
     """Apply the due changes of one group."""
-    return _sweep_slots(Q(hit__hit_type=hit_type_pk), now=now)
+    return _apply_due_changes(Q(hit__hit_type=hit_type_pk), now=now)
 
 
-def sweep_worker_slots(*, worker_pk: int, now: datetime) -> int:
+def apply_due_changes_of_worker(*, worker_pk: int, now: datetime) -> int:
     """Apply the due changes of one worker's slots."""
-    return _sweep_slots(Q(worker=worker_pk), now=now)
+    return _apply_due_changes(Q(worker=worker_pk), now=now)
 
 
-def _sweep_slots(where: Q, *, now: datetime, limit: int = 10_000) -> int:
+def _apply_due_changes(where: Q, *, now: datetime, limit: int = 10_000) -> int:
     """Check first and write only if something is due, so that reading idle HITs stays a read."""
     changed_count = 0
     while changed_count < limit and _has_due_slots(now):

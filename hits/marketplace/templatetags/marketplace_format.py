@@ -25,7 +25,7 @@ def dollars(cents: int | None) -> str:
     if cents is None:
         return ""
     # Translators: an amount of US dollars, such as $1.10
-    text = gettext("$%(amount)s") % {"amount": _amount(abs(cents), grouped=True)}
+    text = gettext("$%(amount)s") % {"amount": _amount(abs(cents))}
     return f"\N{MINUS SIGN}{text}" if cents < 0 else text
 
 
@@ -48,8 +48,8 @@ def minus(cents: int, deducted: int) -> int:
     return cents - deducted
 
 
-def _amount(cents: int, *, grouped: bool = False) -> str:
-    return number_format(Decimal(cents) / 100, decimal_pos=2, use_l10n=True, force_grouping=grouped)
+def _amount(cents: int) -> str:
+    return number_format(Decimal(cents) / 100, decimal_pos=2, use_l10n=True, force_grouping=True)
 
 
 @register.filter

@@ -42,7 +42,7 @@ REQUESTER_COLUMNS = (
 @worker_required
 def worker_statement(request: HttpRequest, year: int, month: int, worker: Worker) -> HttpResponse:
     """Show the ledger entries of a worker in one month, with the amount owed after each."""
-    lifecycle.sweep_worker_slots(worker_pk=worker.pk, now=Clock.now())
+    lifecycle.apply_due_changes_of_worker(worker_pk=worker.pk, now=Clock.now())
     first = _first_day_or_404(year, month)
     opening, rows_iterator = statements.worker_owed_and_rows(worker, DateRange.for_month(first))
     rows = list(rows_iterator)

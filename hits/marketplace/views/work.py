@@ -94,7 +94,7 @@ def accept(request: HttpRequest, hit_type_id: str, worker: Worker) -> HttpRespon
 @worker_required
 def history(request: HttpRequest, worker: Worker) -> HttpResponse:
     """List the worker's submissions with decision and reason."""
-    lifecycle.sweep_worker_slots(worker_pk=worker.pk, now=Clock.now())
+    lifecycle.apply_due_changes_of_worker(worker_pk=worker.pk, now=Clock.now())
     page = Paginator(worker_selectors.list_submissions(worker), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "worker": worker,
@@ -109,7 +109,7 @@ def history(request: HttpRequest, worker: Worker) -> HttpResponse:
 @worker_required
 def earnings(request: HttpRequest, worker: Worker) -> HttpResponse:
     """Show earned, in review, paid out and owed amounts, and the ledger entries."""
-    lifecycle.sweep_worker_slots(worker_pk=worker.pk, now=Clock.now())
+    lifecycle.apply_due_changes_of_worker(worker_pk=worker.pk, now=Clock.now())
     page = Paginator(worker_selectors.list_money_entries(worker), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "worker": worker,

@@ -29,7 +29,7 @@ from hits.selectors.publishing import CLOSE_ACTION
 from hits.selectors.review import review_queue
 from hits.services import audit
 from hits.services.collecting import assignment_sync
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
@@ -137,7 +137,7 @@ def approve_waiting_assignments(
         Refused: the batch belongs to another marketplace; nothing was decided.
         TurnOver: in a worker process; the rest waits for the next turn.
     """
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     waiting = review_queue(batch) if last_pk is None else review_queue(batch).filter(pk__lte=last_pk)
     ids = list(waiting.values_list("pk", flat=True))
     counts = progress.counts if progress is not None else {}
@@ -213,7 +213,7 @@ def expire_hits(*, batch: Batch, marketplace: Marketplace, progress: Progress | 
     Raises:
         Refused: the marketplace refused some; the others stay expired.
     """
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     cancel_unpublished_hits(batch=batch, marketplace=marketplace)
     _plan_expiries(batch, skip_states=OPEN_CALL_STATES)
     crash_point("expire.after_plan")

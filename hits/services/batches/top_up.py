@@ -13,16 +13,16 @@ from hits.models import Assignment, Batch, Job, OutgoingCall, Project, TopUp
 from hits.mturk.port import Marketplace
 from hits.selectors.money.top_ups import TopUpProposal, propose_top_up
 from hits.services import audit
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Cancelled, Progress
 from hits.services.money import budget
+from hits.services.money.budget import MAX_TARGET_CENTS_PER_HOUR
 from hits.services.outbox import outbox
 from hits.services.outbox.outbox import SettleCounts
 
 TASK = "hits.settle_top_up"
-MAX_TARGET_CENTS = 100_000  # a thousand dollars an hour is a typing error
 STOPPED_MESSAGE = "Stopped before it was paid."
 
 
@@ -46,7 +46,7 @@ def top_up_batch(
             unconfirmed sum above the project's threshold.
         Conflict: the sum has changed, or an earlier top-up of the batch is being paid.
     """
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     _check_target(target_cents_per_hour)
     available = budget.available_cents(marketplace)
     with transaction.atomic():
@@ -114,9 +114,9 @@ def refuse_calls_if_stopped(*, job: Job) -> int:
 
 
 def _check_target(cents: int | None) -> None:
-    if cents is not None and not 1 <= cents <= MAX_TARGET_CENTS:
+    if cents is not None and not 1 <= cents <= MAX_TARGET_CENTS_PER_HOUR:
         raise Refused(
-            f"target: use {format_dollars(1)} to {format_dollars(MAX_TARGET_CENTS)} per hour of active time"
+            f"target: use {format_dollars(1)} to {format_dollars(MAX_TARGET_CENTS_PER_HOUR)} per hour of active time"
         )
 
 

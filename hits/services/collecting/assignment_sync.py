@@ -21,7 +21,7 @@ from hits.models import Assignment, Batch, Hit, Submission, Worker
 from hits.mturk.port import Marketplace, MarketplaceError, RemoteAssignment
 from hits.selectors.batches import iterate_in_chunks
 from hits.services.collecting.records import store_records_if_missing
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.money import postings
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def sync_batch(
         Refused: the batch belongs to another marketplace.
         MarketplaceError: the marketplace does not answer.
     """
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     # ``synced_at`` is the start, since this sync may miss what arrives during it.
     earlier = resume_point or {}
     started_at = datetime.fromisoformat(earlier["asked_at"]) if "asked_at" in earlier else timezone.now()

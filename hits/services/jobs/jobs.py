@@ -111,7 +111,7 @@ def enqueue_for_batch(
 
 
 @contextmanager
-def claim_job(job_id: int) -> Iterator[Progress | None]:
+def leased_job(job_id: int) -> Iterator[Progress | None]:
     """Run a job under a lease; yield ``None`` if another process has it, it is over, or it has to wait.
 
     The claim is one conditional UPDATE whose row count is checked, so that two workers with the same message do the
@@ -155,7 +155,7 @@ def job_task(name: str) -> Callable[[Callable[[Progress], None]], Callable[[int]
     def register(work: Callable[[Progress], None]) -> Callable[[int], None]:
         @wraps(work)
         def run(job_id: int) -> None:
-            with claim_job(job_id) as progress:
+            with leased_job(job_id) as progress:
                 if progress is not None:
                     work(progress)
 

@@ -11,7 +11,7 @@ def build_planned_hit(batch: Batch, unit: Unit, hit_slice: int, max_assignments:
         environment=batch.environment,
         slice=hit_slice,
         token=build_token(batch, unit, hit_slice, 1),
-        annotation=build_annotation(batch, unit, hit_slice, 1),
+        annotation=build_requester_annotation(batch, unit, hit_slice, 1),
         max_assignments=max_assignments,
     )
 
@@ -23,7 +23,7 @@ def build_token(batch: Batch, unit: Unit, hit_slice: int, generation: int) -> st
     )
 
 
-def build_annotation(batch: Batch, unit: Unit, hit_slice: int, generation: int) -> str:
+def build_requester_annotation(batch: Batch, unit: Unit, hit_slice: int, generation: int) -> str:
     """Return the HIT's annotation: ``v1/<environment>/<batch>/<unit>/<[slice.]generation>``."""
     suffix = ".".join(str(number) for number in _slice_path(hit_slice, generation))
     return f"v1/{batch.environment}/{batch.pk}/{unit.public_id}/{suffix}"

@@ -16,7 +16,7 @@ from hits.services import audit
 from hits.services.errors import ConfirmationRequired, Refused
 
 MAX_CAP_CENTS = 99_999_999_999  # nine digits of dollars, as the requester API writes a sum
-MAX_TARGET_CENTS = 100_000
+MAX_TARGET_CENTS_PER_HOUR = 100_000  # a thousand dollars an hour is a typing error
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def set_project_money(
         Refused: a negative or implausible sum.
     """
     new_values: dict[str, int | None] = {
-        "target_cents_per_hour": _validate_cents("target", target_cents_per_hour, MAX_TARGET_CENTS),
+        "target_cents_per_hour": _validate_cents("target", target_cents_per_hour, MAX_TARGET_CENTS_PER_HOUR),
         "budget_cap_cents": _validate_cap(budget_cap_cents),
         "confirm_above_cents": _validate_cents("threshold", confirm_above_cents, 2**31 - 1),
     }

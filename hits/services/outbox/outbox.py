@@ -26,7 +26,7 @@ from hits.domain.jobs import turns
 from hits.domain.states import OPEN_CALL_STATES, CallState
 from hits.models import Assignment, Batch, Decision, Extension, Hit, OutgoingCall, TopUp
 from hits.mturk.port import Marketplace, MarketplaceError
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 from hits.services.outbox import outbox_operations
@@ -94,7 +94,7 @@ def settle_call(*, call: OutgoingCall, marketplace: Marketplace) -> bool:
         Refused: the marketplace refused it for good (state refused) or did not answer (a later round repeats it), or
             the batch belongs to another marketplace.
     """
-    refuse_other_marketplace(call.batch, marketplace)
+    refuse_other_environment_or_fees(call.batch, marketplace)
     if waits_for_earlier_call(call):
         return False
     crash_point("settle.before_intent")

@@ -20,12 +20,12 @@ from hits.payments import ledger
 from hits.payments.models import EntryType
 from hits.selectors.publishing import SURPLUS_ACTION
 from hits.services import audit
-from hits.services.launching.request_token import build_annotation, build_token
+from hits.services.launching.request_token import build_requester_annotation, build_token
 
 TOKEN_LIFE = timedelta(hours=23)  # an hour less than MTurk's day, since clocks differ
 LISTING_LAG = timedelta(minutes=5)  # the list may not show a new HIT yet
 
-_HIT_ID = re.compile(r"\b[A-Z0-9]{10,64}\b")
+_HIT_ID_PATTERN = re.compile(r"\b[A-Z0-9]{10,64}\b")
 
 
 def mark_hit_live(batch: Batch, hit: Hit, remote: RemoteHit) -> bool:
@@ -96,7 +96,7 @@ def find_hit_named_in_error(error: MarketplaceError, hit: Hit, marketplace: Mark
 
     Amazon documents that the message holds the HITId, but messages without one occur.
     """
-    for hit_id in _HIT_ID.findall(str(error)):
+    for hit_id in _HIT_ID_PATTERN.findall(str(error)):
         try:
             remote = marketplace.get_hit(hit_id)
         except MarketplaceError:
@@ -113,7 +113,7 @@ def _restart_hit(batch: Batch, hit: Hit) -> None:
         state=HitState.PLANNED,
         generation=generation,
         token=build_token(batch, hit.unit, hit.slice, generation),
-        annotation=build_annotation(batch, hit.unit, hit.slice, generation),
+        annotation=build_requester_annotation(batch, hit.unit, hit.slice, generation),
         attempt_at=None,
         error="",
     )

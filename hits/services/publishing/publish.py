@@ -23,7 +23,7 @@ from hits.selectors.eligibility.eligibility import marketplace_requirement
 from hits.selectors.listing import batch_listing
 from hits.selectors.publishing import was_closed_at
 from hits.services.collecting import notifications
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Refused, RetryLater
 from hits.services.jobs.jobs import Progress
 from hits.services.launching.eligibility import masters_requirements
@@ -59,7 +59,7 @@ def publish_batch(
     """
     if batch.state not in _PUBLISHABLE:
         raise Refused(f"{batch.name} is {batch.state}: it cannot be published")
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     published = 0
     if unpublished_hits(batch).exists():
         with hold_publisher_lease(batch) as publisher:

@@ -26,7 +26,7 @@ from hits.selectors import reconciliation
 from hits.selectors.batches import iterate_in_chunks, list_open_batches
 from hits.selectors.console import publishing_batch_ids
 from hits.services.collecting import assignment_sync
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
@@ -102,7 +102,7 @@ def reconcile_batch(
         Refused: the batch belongs to another marketplace.
         MarketplaceError: the marketplace does not answer.
     """
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     earlier = resume_point or {}
     started_at = datetime.fromisoformat(earlier["asked_at"]) if "asked_at" in earlier else timezone.now()
     remote_hits = remote_hits_by_id(marketplace) if listed is None else listed

@@ -12,9 +12,9 @@ from hits.mturk.port import Failure, Marketplace, MarketplaceError, RemoteHit
 from hits.selectors import reconciliation
 from hits.services import audit
 from hits.services.batches import lifecycle
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Conflict, Refused
-from hits.services.launching.request_token import build_annotation, build_token
+from hits.services.launching.request_token import build_requester_annotation, build_token
 from hits.services.money import postings
 from hits.services.publishing import orphan_recovery
 from hits.services.reconciling.reconcile import MISSING, SURPLUS
@@ -114,7 +114,7 @@ def republish_hit(*, hit: Hit, by: AbstractBaseUser | None) -> Job:
             expires_at=None,
             generation=generation,
             token=build_token(batch, hit.unit, hit.slice, generation),
-            annotation=build_annotation(batch, hit.unit, hit.slice, generation),
+            annotation=build_requester_annotation(batch, hit.unit, hit.slice, generation),
         )
         if not changed:
             raise Conflict("Somebody else repaired this task just now.")
@@ -149,7 +149,7 @@ def expire_surplus_hit(
     Raises:
         Refused: the latest comparison does not name it, or the marketplace refused.
     """
-    refuse_other_marketplace(batch, marketplace)
+    refuse_other_environment_or_fees(batch, marketplace)
     if (SURPLUS, hit_id) not in _latest_findings(batch):
         raise Refused("The latest comparison does not name this HIT. Compare again.")
     _record_event(batch, by, "expire_surplus", hit_id)

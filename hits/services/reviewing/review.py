@@ -23,12 +23,12 @@ from hits.domain.states import (
 from hits.models import Assignment, Batch, Decision, OutgoingCall, Resolution
 from hits.mturk.port import Marketplace
 from hits.services import audit
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Conflict, Refused
 from hits.services.outbox import outbox
 
 OVERRIDE_PERIOD = timedelta(days=30)  # after the submission, as on Amazon's service
-_BONUS_REASON = "Further observations, complete."
+_BONUS_REASON = "Your further observations are complete."
 
 
 def decide_assignment(
@@ -241,7 +241,7 @@ def settle_decision(*, decision: Decision, marketplace: Marketplace) -> bool:
         Refused: the marketplace refused one for good (done calls stay done), or the batch belongs to another
             marketplace.
     """
-    refuse_other_marketplace(decision.assignment.hit.unit.batch, marketplace)
+    refuse_other_environment_or_fees(decision.assignment.hit.unit.batch, marketplace)
     for call in decision.calls.exclude(state=CallState.DONE).order_by("pk"):
         if call.state == CallState.REFUSED or not outbox.settle_call(call=call, marketplace=marketplace):
             return False

@@ -23,7 +23,7 @@ from hits.selectors.money.pay import kind_title_or_name
 from hits.selectors.records import unreadable_assignments
 from hits.services.batches import lifecycle as services
 from hits.services.collecting.records import reread_records
-from hits.services.environment import refuse_other_marketplace
+from hits.services.environment import refuse_other_environment_or_fees
 from hits.services.errors import Refused
 from hits.views.access import batch_page, project_page
 from hits.views.balance import account_balance, clear_cached_balance
@@ -70,7 +70,7 @@ def batch_detail(request: HttpRequest, batch: Batch) -> HttpResponse:
     state = progress.state_label(batch, publishing=bool(console.publishing_batch_ids([batch])))
     context = batch_context(batch) | {
         "kind_title": kind_title_or_name(batch.kind),
-        "queue_page": _own_queue_link(batch),
+        "queue_page": own_queue_link(batch),
         "progress": progress,
         "state": state,
         "running": [job for job in jobs if job.state in OPEN_JOB_STATES],
@@ -106,7 +106,7 @@ def _instructions_context(batch: Batch) -> dict[str, Any]:
     }
 
 
-def _own_queue_link(batch: Batch) -> tuple[str, str] | None:
+def own_queue_link(batch: Batch) -> tuple[str, str] | None:
     """Return URL and label of the batch's own review queue, or ``None`` if it uses the common one."""
     try:
         name, label = _QUEUE_PAGES[registry.get_kind(batch.kind).purpose]
@@ -184,7 +184,7 @@ def batch_approve_all(request: HttpRequest, batch: Batch) -> HttpResponse:
         return redirect("batch-detail", batch.pk)
     port = marketplace()
     try:
-        refuse_other_marketplace(batch, port)
+        refuse_other_environment_or_fees(batch, port)
     except Refused as error:
         messages.error(request, f"Nothing was approved: {error}.")
         return redirect("batch-detail", batch.pk)

@@ -47,7 +47,7 @@ PHOTO_TAKEN_DOWN = gettext_noop("This photo was taken down, so there is nothing 
 RETURN_ADVICE = gettext_noop(
     "If you had begun this task, return it: that does not count against you. What you submitted is paid as agreed."
 )
-_PLAIN_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
+_PLAIN_PATH_PATTERN = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_~.-]*)*/?")
 
 
 @login_not_required
@@ -110,7 +110,7 @@ def _submit_url_if_allowed(turk_submit_to: str) -> str:
         return ""  # for example an incomplete IPv6 address
     if f"{parts.scheme}://{parts.netloc}" not in settings.HIT_SUBMIT_ORIGINS:
         return ""
-    if not _PLAIN_PATH.fullmatch(parts.path) or any(mark in turk_submit_to for mark in "?#\\"):
+    if not _PLAIN_PATH_PATTERN.fullmatch(parts.path) or any(mark in turk_submit_to for mark in "?#\\"):
         return ""
     return f"{turk_submit_to.rstrip('/')}/mturk/externalSubmit"
 
@@ -156,7 +156,7 @@ def _task_context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to:
     kind = registry.get_kind(batch.kind)
     assignment_id = _query_parameter(request, "assignmentId")
     worker_id = _query_parameter(request, "workerId")
-    page_unit, arm = _page_unit_and_arm(unit, request, preview=preview)
+    unit_for_page, arm = _unit_for_page_and_arm(unit, request, preview=preview)
     consent = None if preview else _consent_config(batch, worker_id)
     pay = _pay_config(batch)
     expected_seconds = batch_listing(batch).expected_seconds
@@ -170,7 +170,7 @@ def _task_context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to:
         "assignmentId": "" if preview else assignment_id,
         "kind": kind.name,
         "kindVersion": batch.kind_version,
-        "unit": page_unit,
+        "unit": unit_for_page,
         "pay": pay,
         "usual_seconds": expected_seconds,
         "instructions": batch.instructions_id,
@@ -182,8 +182,8 @@ def _task_context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to:
     return {
         "config": config,
         "kind": kind,
-        "unit": page_unit,
-        "waits": page_unit is None,
+        "unit": unit_for_page,
+        "waits": unit_for_page is None,
         "pay": pay,
         "preview": preview,
         "consent": consent,
@@ -199,7 +199,7 @@ def _task_context(request: HttpRequest, unit: Unit, *, preview: bool, submit_to:
     }
 
 
-def _page_unit_and_arm(
+def _unit_for_page_and_arm(
     unit: Unit, request: HttpRequest, *, preview: bool
 ) -> tuple[dict[str, Any] | None, int | None]:
     """Return the unit for the page and its arm; ``None`` before the attempt has an arm.
@@ -210,15 +210,15 @@ def _page_unit_and_arm(
     images = kind.page_images(unit.payload, image_facts_by_id(kind.image_ids(unit.payload)))
     assignment_id = _query_parameter(request, "assignmentId")
     if kind.arms == 1:
-        return kind.page_unit(unit.payload, images, assignment_id), None
+        return kind.unit_for_page(unit.payload, images, assignment_id), None
     if preview:
-        return kind.page_unit(unit.payload, images, assignment_id, first_arm(unit.key, kind.arms)), None
+        return kind.unit_for_page(unit.payload, images, assignment_id, first_arm(unit.key, kind.arms)), None
     hit = pages.find_unit_hit(unit, _query_parameter(request, "hitId"))
     worker = pages.find_worker(unit.batch.environment, _query_parameter(request, "workerId"))
     attempt = pages.find_attempt(worker, hit, assignment_id) if hit is not None else None
     if attempt is None or has_lapsed(attempt) or (attempt.arm is None and not has_saved_work(attempt)):
         return None, None
-    return kind.page_unit(unit.payload, images, assignment_id, attempt.arm), attempt.arm
+    return kind.unit_for_page(unit.payload, images, assignment_id, attempt.arm), attempt.arm
 
 
 def _consent_config(batch: Batch, worker_id: str) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ from hits.domain.content_security_policy import template_page_policy
 from hits.selectors.templates import find_document
 from hits.views.pages import get_or_404
 
-_DOCTYPE = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
+_DOCTYPE_PATTERN = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)*<!doctype[^>]*>", re.IGNORECASE | re.DOTALL)
 
 
 @login_not_required
@@ -66,7 +66,7 @@ def frame_policy(*, origin: str, hosts: Sequence[str], framed_by: Sequence[str])
 
 def _insert_script(html: str, script: str) -> str:
     """Insert our script before all others and after the doctype, which keeps the page in standards mode."""
-    found = _DOCTYPE.match(html)
+    found = _DOCTYPE_PATTERN.match(html)
     if found is None:
         return f"<!doctype html>{script}{html}"
     return f"{html[: found.end()]}{script}{html[found.end() :]}"

@@ -357,7 +357,7 @@ def test_one_row_every_row_and_one_cluster(method: ClusteringMethod) -> None:
 
 def test_few_rows_and_coarse_cuts_use_scipy_with_a_log_line() -> None:
     few = cluster(vectors(50, 4, 0), ByNumber(20))
-    assert (few.method, "for 50 rows scipy is faster" in few.reason) == (ClusteringMethod.DENSE, True)
+    assert (few.method, "with 50 items, scipy’s dense method" in few.reason) == (ClusteringMethod.DENSE, True)
     features = make(1100, 96, 0)
     coarse = cluster(features, ByNumber(11))
     assert (coarse.method, "coarse cut" in coarse.reason) == (ClusteringMethod.DENSE, True)

@@ -450,11 +450,12 @@ def test_names_in_the_plot_never_lie_on_one_another(team: LeaderboardTeam) -> No
     plot = charts.human_agreement_plot(found, [], {"p_at_1": 0, "comparison": 1})
     assert plot is not None
     boxes = [words_box(dot) for dot in plot.dots if dot.name]
-    assert {dot.name.dy for dot in plot.dots if dot.name} == {4, -9, 17}, "beside, above and below"
+    assert {dot.name.dy for dot in plot.dots if dot.name} == {-9, 17}, "above and below the intervals"
     across, down = charts.MIN_WIDTH, float(plot.plot_bottom)
     assert all(box[0] >= 0 and box[1] >= 0 and box[2] <= across and box[3] <= down for box in boxes)
     assert not any(meet(one, other) for n, one in enumerate(boxes) for other in boxes[n + 1 :])
     assert not any(meet(one, dot_box(dot)) for one in boxes for dot in plot.dots)
+    assert not any(meet(one, interval_box(dot)) for one in boxes for dot in plot.dots)
 
 
 Box = tuple[float, float, float, float]
@@ -464,6 +465,12 @@ def dot_box(dot: Dot) -> Box:
     """Return the pixels that a dot takes where the plot is narrowest."""
     x, y = charts.MIN_WIDTH * float(dot.x[:-1]) / 100, float(dot.y)
     return x - 4, y - 4, x + 4, y + 4
+
+
+def interval_box(dot: Dot) -> Box:
+    """Return the pixels of a dot's horizontal interval there."""
+    left, right = (charts.MIN_WIDTH * float(end[:-1]) / 100 for end in (dot.x_low, dot.x_high))
+    return left, float(dot.y) - 0.5, right, float(dot.y) + 0.5
 
 
 def words_box(dot: Dot) -> Box:

@@ -38,7 +38,7 @@ def test_the_three_cuts_agree(features: Path) -> None:
     by_number = run(features, "--clusters", "222", "--keep", "first")
     assert by_number["clusters"] == 222
     assert by_number["method"] == "dense"
-    assert "scipy is faster" in by_number["why"]
+    assert "scipy’s dense method is the fastest" in by_number["why"]
     assert run(features, "--fraction", "0.74", "--keep", "first")["kept"] == by_number["kept"]
     above = str(by_number["threshold"] * (1 + 1e-9))
     assert run(features, "--distance", above, "--keep", "first")["kept"] == by_number["kept"]

@@ -29,7 +29,7 @@ def unit(rows: np.ndarray, kind: Any = np.float32) -> np.ndarray:
 def filled(product: ScoreBackend, images: np.ndarray, inferences: np.ndarray) -> tuple[Any, np.ndarray]:
     scores = product.prepare(images, inferences)
     words = np.empty((len(images), len(inferences)), scores.dtype)
-    with scores.single_thread():
+    with scores.limit_to_one_core():
         parts = list(scores.fill(np.arange(len(images)), words))
     assert [part.start for part in parts[1:]] == [part.stop for part in parts[:-1]]
     assert (parts[0].start, parts[-1].stop) == (0, len(inferences))

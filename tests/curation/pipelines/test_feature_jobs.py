@@ -197,7 +197,7 @@ def test_taken_down_photo_is_named(work: Work, pixels: Pixels, photos_of: Any) -
     Image.objects.filter(pk=images[1].pk).update(taken_down_at="2026-01-01T00:00Z")
     job.refresh_from_db()
     job = jobs.run_in_process(job=job)
-    assert f"images: {images[1].pk} was changed or taken down meanwhile" in job.error
+    assert f"photos: {images[1].pk} was changed or taken down meanwhile" in job.error
 
 
 def test_a_worker_with_another_model_refuses_the_shard(work: Work, pixels: Pixels, photos_of: Any) -> None:

@@ -374,7 +374,9 @@ class TestPages:
         ) < best.index(worst.image.name)
         overlap = ProposalOverlap.objects.filter(best__gt=0).first()
         assert overlap is not None
-        assert f'class="iou-text">{overlap.best:.2f}<' in page
+        number = 1 + [found.pk for found in overlap.proposals.overlaps.all()].index(overlap.pk)
+        assert f'class="pair-number">{number}<' in page
+        assert f"{overlap.best:.2f}" in page
         assert " style=" not in page
         assert "<script>" not in page
 

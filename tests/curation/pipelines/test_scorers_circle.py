@@ -249,4 +249,4 @@ def test_judgments_of_a_round_measure_its_scorer(
     assert row.figures["comparison"]["images"] == found.sets.count()
     measured = row.figures["comparison"]["model"]["value"]
     page = squeezed(client.get(reverse("scorer", args=[slug, scorer.pk])))
-    assert f"comparison {measured:.1f}%" in page
+    assert f"human agreement {measured:.1f}%" in page

@@ -156,7 +156,7 @@ def test_cancelled_topic_fit_leaves_nothing_and_can_restart(work: Work) -> None:
     options = TopicOptions(topics=2, passes=2)
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
     for is_cancelled in (True, False):
-        with jobs.claim_job(job.pk) as progress:
+        with jobs.leased_job(job.pk) as progress:
             if is_cancelled:
                 jobs.cancel_job(job=job)
             found(work, options, progress=progress)
@@ -308,7 +308,7 @@ def test_cancelled_scoring_resumes(work: Work, monkeypatch: pytest.MonkeyPatch) 
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
 
     def run(scorer: WordList) -> None:
-        with jobs.claim_job(job.pk) as progress:
+        with jobs.leased_job(job.pk) as progress:
             texts_toxicity.score_toxicity(
                 project=work.project, pairs=pairs, options=options, progress=progress, scorer=scorer
             )
@@ -336,7 +336,7 @@ def test_changed_texts_are_scored_again(work: Work, monkeypatch: pytest.MonkeyPa
     options = ToxicityOptions()
     job = request_analysis(project=work.project, options=options, by=None, queue=False)
     for scorer in (Stops(job), Stops()):
-        with jobs.claim_job(job.pk) as progress:
+        with jobs.leased_job(job.pk) as progress:
             texts_toxicity.score_toxicity(
                 project=work.project,
                 pairs=text_pairs(work.project),

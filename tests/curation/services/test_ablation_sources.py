@@ -328,7 +328,7 @@ def test_each_bound_is_of_the_newest_evaluation_that_has_it(version: DatasetVers
     assert row.cells["p_at_1"].value is None
     assert row.cells["gt_accuracy"].paper == 92.3
     lines = [line for line in table_lines(ablation_table(version, "test")) if line.startswith("Human")]
-    assert lines[0].endswith("n: 3/4/5 images")
+    assert lines[0].endswith("n: 3 images (GT box), 4 images (Auto box), 5 images (Comparison)")
 
 
 def test_plots_of_same_measure_name_their_table(

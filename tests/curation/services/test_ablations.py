@@ -109,7 +109,7 @@ def test_failed_rows_are_named_and_the_rest_is_made(version: DatasetVersion, run
         by=None,
         queue=False,
     )
-    with jobs.claim_job(refused.pk) as progress:
+    with jobs.leased_job(refused.pk) as progress:
         assert progress is not None
         ablations.run_ablations(progress)
     refused.refresh_from_db()
@@ -126,7 +126,7 @@ def test_failed_training_is_resumed(version: DatasetVersion, runner: Runner) -> 
         by=None,
         queue=False,
     )
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         result = ablations.run_ablations(progress)
     job.refresh_from_db()
@@ -145,7 +145,7 @@ def test_stopping_the_whole_stops_the_training_within(version: DatasetVersion, r
         by=None,
         queue=False,
     )
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(cancel_requested=True)
         ablations.run_ablations(progress)
@@ -159,7 +159,7 @@ def test_inner_job_is_completed_and_reports_progress(version: DatasetVersion) ->
     outer = request_ablations(version=version, options=options, by=None, queue=False)
     inner_options = ShortcutOptions(split="test", which=("random",))
     inner = request_shortcuts(version=version, options=inner_options, by=None, queue=False)
-    with jobs.claim_job(outer.pk) as progress:
+    with jobs.leased_job(outer.pk) as progress:
         assert progress is not None
         run_inner_job(progress, inner)
     inner.refresh_from_db()
@@ -310,7 +310,7 @@ def test_page_shows_missing_rows_and_their_command(
     )
     assert "--recipes rn50x16 --model scorer:NAME" in plain
     assert "--recipes uniter" not in plain
-    assert "Not ours" in shown
+    assert "Not reproduced" in shown
     assert "a different dataset" in shown
     assert shown.count("Paper: 4: 10.7, 8: 19.9") == 1  # the paper's curve stands without ours
 
@@ -323,7 +323,7 @@ def test_the_page_shows_dots_curve_and_links_once_rows_are_made(
     shown = page(client, version.project.slug, split="test")
     row = Evaluation.objects.get(scorer__recipe="no-region")
     assert reverse("evaluation", args=[version.project.slug, row.pk]) in shown
-    assert "No region: paper 18.1; ours 12.5, 95 % interval 10.0 to 15.0" in shown
+    assert "No region: paper 18.1; ours 12.5, 95% interval 10.0 to 15.0" in shown
     assert "Ours: 4: 12.5 (10.0 to 15.0), 8: 12.5 (10.0 to 15.0)." in shown
     assert "from tiny" in shown
     other = page(client, version.project.slug, split="none-such", version="999")

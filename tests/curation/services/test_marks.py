@@ -264,11 +264,11 @@ def test_job_title_names_photos(
     flags = ("--source", "visual_genome", "--clusters", "2", "--memory-mib", "100")
     call_command("deduplicate_photos", "--project", work.project.slug, *flags)
     job = Job.objects.get()
-    assert (job.state, job.title) == (JobState.DONE, "De-duplicate 3 images of Visual Genome")
+    assert (job.state, job.title) == (JobState.DONE, "De-duplicate 3 photos of Visual Genome")
     assert job.result["options"]["source"] == "visual_genome"
     assert job.args["options"]["memory_mib"] == 100
     assert job.lines.filter(text__startswith="3 images of Visual Genome in 2 clusters").exists()
-    assert "De-duplicate 3 images of Visual Genome" in capsys.readouterr().out
+    assert "De-duplicate 3 photos of Visual Genome" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("options", [{"source": "vcr"}, {"memory_mib": 512}])

@@ -220,7 +220,7 @@ def test_photos_are_compared_by_a_known_encoder_or_one_that_the_project_used(
     )
     client.force_login(researcher)
     page = squeezed(client.get(reverse("curation", args=[work.project.slug])))
-    assert '<option value="efficientnet-lite0">EfficientNet-lite0' in page
+    assert '<option value="efficientnet-lite0">efficientnet-lite0:' in page
     assert "label-sentence" not in page, "it would take two photos of two cats for one"
     url = reverse("curation-deduplicate", args=[work.project.slug])
     values = {"share": "80", "linkage": "average", "seed": "0"}
@@ -260,7 +260,7 @@ def test_photos_of_one_collection_are_chosen_where_there_are_some(
     where, url = (reverse(name, args=[work.project.slug]) for name in ("curation", "curation-deduplicate"))
     page = squeezed(client.get(where))
     assert 'name="source"' not in page
-    assert "Preview of 5 photos</button>" in page
+    assert "Preview 5 photos</button>" in page
     for image in images[:3]:
         SourceRecord.objects.create(image=image, source="vcr", source_id=str(image.pk))
     page = squeezed(client.get(where))
@@ -277,7 +277,7 @@ def test_photos_of_one_collection_are_chosen_where_there_are_some(
     assert '<option value="vcr" selected>' in squeezed(few), "what was chosen is kept"
     assert client.post(url, values | {"source": "vcr"}).status_code == 302
     job = Job.objects.get(task="curation.deduplicate_images")
-    assert (job.title, job.args["options"]["source"]) == ("De-duplicate 3 images of VCR", "vcr")
+    assert (job.title, job.args["options"]["source"]) == ("De-duplicate 3 photos of VCR", "vcr")
     Job.objects.update(state="done")
     assert client.post(url, values | {"source": ""}).status_code == 302
     assert Job.objects.latest("pk").args["options"]["source"] == ""

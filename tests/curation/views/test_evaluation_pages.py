@@ -320,7 +320,7 @@ def test_an_analysis_shows_areas_galleries_and_the_papers(
     for words in (
         "61.0",
         "41.2 to 58.6",
-        "95 % by chance",
+        "95% by chance",
         "p = 0.015",
         "paper 55.0",
         "Chance 50.0",
@@ -355,7 +355,7 @@ def test_dot_plot_omits_missing_values() -> None:
     plot = charts.dot_plot("x", rows)
     assert plot is not None
     assert [row.name for row in plot.rows] == ["a", "c"]
-    assert plot.rows[0].strip.summary == "a: ours 4.0, 95 % interval 2.0 to 6.0"
+    assert plot.rows[0].strip.summary == "a: ours 4.0, 95% interval 2.0 to 6.0"
     assert not plot.rows[1].strip.bars, "no interval, no whisker"
     assert charts.dot_plot("x", rows[1:2]) is None
 

@@ -458,9 +458,8 @@ def test_service_errors_are_shown_at_the_form(root: Path, page: Pages, make_imag
     page.start_file()
     reply = page.start_file()
     assert reply.status_code == 400
-    assert (
-        "Not started: Boxes of file:image_url2auto_bboxes.json: is running already" in reply.content.decode()
-    )
+    refusal = "Not started: Import boxes from file:image_url2auto_bboxes.json: is running already"
+    assert refusal in reply.content.decode()
     assert json.loads((root / "image_url2auto_bboxes.json").read_text()) == {}
     assert ProposalRun.objects.count() == 1
 

@@ -351,7 +351,7 @@ def test_photos_are_deduplicated_from_the_command_line(
     job = Job.objects.get(task=tasks.DEDUPLICATE)
     assert (job.state, job.result["clusters"], job.result["marked"]) == (JobState.DONE, 3, 1)
     assert job.lines.filter(text__contains="4 images in 3 clusters (dense").exists()
-    assert "De-duplicate 4 images" in capsys.readouterr().out
+    assert "De-duplicate 4 photos" in capsys.readouterr().out
     assert sum(image.duplicate_of_id is not None for image in type(images[0]).objects.all()) == 1
 
 

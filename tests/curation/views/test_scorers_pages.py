@@ -297,9 +297,9 @@ def test_ready_scorer_shows_its_facts(researcher_client: Client, sealed: Dataset
 def test_measure_names_ranked_texts(sealed: DatasetVersion) -> None:
     found = {"retrieval": {"p_at_1": {"value": 31.25}}, "comparison": {"model": {"value": 5.43}}}
     row = Evaluation(sha256="ab" * 32, figures=found)
-    assert describe_evaluation(row) == "P@1 31.2%, comparison 5.4%"
+    assert describe_evaluation(row) == "P@1 31.2%, human agreement 5.4%"
     row.texts = "clue"
-    assert describe_evaluation(row) == "clues, P@1 31.2%, comparison 5.4%"
+    assert describe_evaluation(row) == "clues, P@1 31.2%, human agreement 5.4%"
     assert describe_evaluation(Evaluation(figures=found)) == "not done yet"
 
 

@@ -144,10 +144,10 @@ def test_groups_that_were_joined_to_reach_a_share_are_called_so(
         row = analyse_texts(project=work.project, options=options, encoder=Words())
         reply = client.get(reverse("curation-texts-analysis", args=[work.project.slug, row.pk]))
         pages[name] = squeezed(reply)
-    assert "Joined to reach the share of 1" in pages["share"]
+    assert "Joined to keep 1.0% of the texts" in pages["share"]
     assert "Least similar, cosine" in pages["share"]
     assert ">None<" not in pages["share"], "an option that was not given is not listed"
-    assert "Joined to reach" not in pages["distance"]
+    assert "Joined to keep" not in pages["distance"]
     assert "Nearly the same</span>" in pages["distance"]
     assert "Texts were joined up to a distance of 0.1." in pages["distance"]
 

@@ -101,14 +101,14 @@ def test_groups_of_duplicates_and_their_form(
     expect(page.locator(".groups li")).to_have_count(1)
     expect(page.locator(".groups figure")).to_have_count(3)
     page.get_by_role("radio", name="Photos to keep, %").check()
-    page.get_by_role("button", name="Preview of 4 photos").click()
+    page.get_by_role("button", name="Preview 4 photos").click()
     error = page.locator("#dedup_share_error")
     expect(error).to_contain_text("Enter a number here")
     check_sizes(page, "an end without its number", SIZES)
     page.get_by_role("radio", name="Cosine distance").check()
     page.get_by_role("spinbutton", name="Cosine distance").fill("0.05")
-    page.get_by_role("button", name="Preview of 4 photos").click()
-    expect(page.locator(".job-card")).to_contain_text("De-duplicate 4 images")
+    page.get_by_role("button", name="Preview 4 photos").click()
+    expect(page.locator(".job-card")).to_contain_text("De-duplicate 4 photos")
     assert Job.objects.get(task="curation.deduplicate_images").args["options"]["distance"] == 0.05
     check_page(page, "while it is queued")
 
@@ -213,19 +213,19 @@ def test_a_split_job_is_followed_to_its_end_and_its_log_grows(
 
 def test_the_list_of_jobs(work: Work, open_page: OpenPage, sign_in: Any, researcher: User) -> None:
     about: dict[str, Any] = {"task": "curation.check_leakage", "project": work.project}
-    Job.objects.create(title="Compare the splits of 120 images", state=JobState.DONE, **about)
+    Job.objects.create(title="Compare the splits of 120 photos", state=JobState.DONE, **about)
     Job.objects.create(
-        title="Compare the splits of 108077 images",
+        title="Compare the splits of 108077 photos",
         state=JobState.FAILED,
         error=LONG,
         resumable=True,
         **about,
     )
-    jobs.enqueue(title="Compare the splits of 3 images", **about)
+    jobs.enqueue(title="Compare the splits of 3 photos", **about)
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(reverse("curation-jobs", args=[work.project.slug]))
     expect(page.locator(".job-card")).to_have_count(1)
     check_sizes(page, "the jobs", SIZES)
     page.get_by_role("button", name="Resume").click()
-    page.get_by_role("heading", name="Compare the splits of 108077 images").wait_for()
+    page.get_by_role("heading", name="Compare the splits of 108077 photos").wait_for()

@@ -50,7 +50,7 @@ def test_type_look_reload_publish_and_show_on_a_batch(
     assert frame.locator(f'img[src$="{image.file.name}"]').evaluate(
         "img => img.decode().then(() => img.naturalWidth)"
     )
-    page.get_by_role("button", name="Add an example").click()
+    page.get_by_role("button", name="Add another example").click()
     page.fill("[name=examples-2-good]", "the cup *on its side*")
     frame.locator("em", has_text="on its side").wait_for()
     assert frame.locator(".worked").count() == 2

@@ -149,7 +149,7 @@ def test_a_preview_cannot_be_submitted(accepted: market.Accepted, open_page: Cal
     old.get_by_label("Small").check()
     assert old.locator("#submitButton").is_disabled()  # the page's own script
     old.locator("#mturk_form").evaluate("form => form.submit()")
-    page.locator("#bars").get_by_text("Accept the task to submit it").wait_for()
+    page.locator("#bars").get_by_text("You can submit it after you take the task").wait_for()
     assert not Submission.objects.exists()
 
 
@@ -167,7 +167,7 @@ def test_a_researcher_checks_looks_and_launches(
     sign_in(page, "rosa")
     page.goto(f"/projects/{project.slug}/templates/")
     page.get_by_label("Name").fill("Cities")
-    page.get_by_label("Or pasted HTML").fill(OLD_PAGE.replace('for="why"', 'for="nothing"'))
+    page.get_by_label("Or paste the HTML").fill(OLD_PAGE.replace('for="why"', 'for="nothing"'))
     check_page(page, "adding a page")
     page.get_by_role("button", name="Check the template").click()
     page.get_by_text("but no element has that id").wait_for()

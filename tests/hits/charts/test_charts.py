@@ -21,6 +21,7 @@ from hits.charts.scale import (
     scale_with_round_quarters,
     spread_label_positions,
 )
+from hits.charts.scatters import ScatterPoint, scatter
 from hits.charts.strips import share_strip, stacked_strip
 from hits.domain.binning import bin_counts, next_round_number
 from hits.domain.money.pay import rate_spread
@@ -61,6 +62,7 @@ def test_spread_labels_never_overlap(positions: list[float]) -> None:
 
 def test_decimals_has_a_real_minus_sign() -> None:
     assert decimal_text(-0.0876, 2) == "−0.09"
+    assert decimal_text(-0.0004, 3) == "0.000"
     assert decimal_text(0.5, 3) == "0.500"
 
 
@@ -250,12 +252,22 @@ def test_coefficient_has_a_band_and_stays_on_its_axis() -> None:
     found = coefficient_strip(0.7, 0.6, 0.8)
     assert found is not None
     assert found.band == "substantial"
-    assert found.strip.dots[0].x == "75.00%"
+    assert found.strip.dots[0].x == "80.00%"
     low = coefficient_strip(-0.9, None, None)
     assert low is not None
     assert (low.band, low.strip.dots[0].x, low.strip.bars) == ("poor", "0.00%", [])
     assert coefficient_strip(None, None, None) is coefficient_strip(float("nan"), None, None) is None
-    assert [tick.text for tick in coefficient_axis().x_ticks] == ["0", "0.4", ".667", ".800", "1"]
+    assert [tick.text for tick in coefficient_axis().x_ticks] == ["−0.4", "0", "0.4", ".667", ".800", "1"]
+
+
+def test_scatter_names_leave_interval_lines_free() -> None:
+    points = [
+        ScatterPoint((5, 0, 9), (5, None, None), "wide", "wide"),
+        ScatterPoint((5, 4, 6), (9, 8, 10), "cross", "cross"),
+    ]
+    chart = scatter(points, x_label="x", y_label="y", min_width=400, summary="s")
+    names = [dot.name for dot in chart.dots]
+    assert [(name.anchor, name.dy) for name in names if name] == [("middle", -9), ("start", -8)]
 
 
 def test_heat_table_shades_by_the_largest_cell() -> None:

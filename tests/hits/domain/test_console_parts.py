@@ -157,17 +157,19 @@ def test_photo_tag_draws_halo_outline_and_label() -> None:
 
 
 @pytest.mark.parametrize(
-    ("shape", "start"),
+    ("shape", "edge", "start"),
     [
-        (box(100, 100, 200, 150), "M-2 -12h"),  # astride the edge
-        (box(100, 0, 200, 150), "M-2 -2h"),  # inside, where the photo ends
-        (box(100, 100, 20, 20), "M-2 -24h"),  # above a small box
-        (box(100, 3, 20, 20), "M-2 22h"),  # below it, where there is no room above
-        (box(655, 100, 5, 200), "M-22 -24h"),  # to the left at the right edge
+        (box(100, 100, 200, 150), 100, "M-2 -12h"),  # astride the edge
+        (box(100, 0, 200, 150), 0, "M-2 -2h"),  # inside, where the photo ends
+        (box(100, 100, 20, 20), 100, "M-2 -24h"),  # above a small box
+        (box(100, 3, 20, 20), 23, "M-2 2h"),  # below it, where there is no room above
+        (box(655, 100, 5, 200), 100, "M-22 -24h"),  # to the left at the right edge
     ],
 )
-def test_photo_tag_keeps_the_label_on_the_photo(shape: dict[str, int], start: str) -> None:
-    assert f'd="{start}' in render(660, 440, shape)
+def test_photo_tag_keeps_the_label_on_the_photo(shape: dict[str, int], edge: int, start: str) -> None:
+    svg = render(660, 440, shape)
+    assert f"translate({shape['left']} {edge})" in svg
+    assert f'd="{start}' in svg
 
 
 def test_sums_and_times_are_formatted() -> None:

@@ -45,7 +45,7 @@ def trouble() -> Iterator[list[BaseException]]:
 
     @shared_task(name="hits.test_count")
     def count(job_id: int) -> None:
-        with jobs.claim_job(job_id) as progress:
+        with jobs.leased_job(job_id) as progress:
             if progress is not None:
                 progress.log("Counting")
                 progress.advance(2, 3)
@@ -55,7 +55,7 @@ def trouble() -> Iterator[list[BaseException]]:
 
     @shared_task(name="hits.test_count_by_parts")
     def by_parts(job_id: int) -> None:
-        with jobs.claim_job(job_id) as progress:
+        with jobs.leased_job(job_id) as progress:
             if progress is not None and progress.job.runs == 1:
                 raise SplitIntoSubjobs(
                     task="hits.test_count", subjobs=[PlannedSubjob("One", 3), PlannedSubjob("Two", 3)]

@@ -87,7 +87,7 @@ class TestGuards:
         assert "Closed to you" not in page(client)
         looked = page(client, f"/work/groups/{hit['HITTypeId']}/preview")
         assert "<iframe" not in looked
-        assert "Only for workers who hold “Trained”. You do not hold it yet." in looked
+        assert "Only for workers who hold the qualification “Trained”. You do not hold it yet." in looked
         refused = client.post(f"/work/groups/{hit['HITTypeId']}/accept", follow=True)
         assert "is closed to you" in unescape(refused.content.decode())
         assert not Attempt.objects.exists()
@@ -131,7 +131,7 @@ class TestGuards:
         grant(local_client, held, worker)
         publish(local_client, need(held, guards="DiscoverPreviewAndAccept"), need(missing))
         listed = page(browser(worker))
-        assert "Only for workers who hold “Missing”" in listed
+        assert "Only for workers who hold the qualification “Missing”" in listed
         assert "“Held”" not in listed
 
     @pytest.mark.rule("accept-checked", source="D", text="Requirements are checked when a task is accepted.")
@@ -185,7 +185,9 @@ def test_exclusion_closes_work_for_holders(local_client: Any, worker: Worker, ot
     excluded = make_type(local_client, "Has seen the answers")
     hit = publish(local_client, need(excluded, "DoesNotExist"))
     grant(local_client, excluded, worker)
-    with pytest.raises(ActionRefused, match="Not for workers who hold “Has seen the answers”"):
+    with pytest.raises(
+        ActionRefused, match="Not for workers who hold the qualification “Has seen the answers”"
+    ):
         accept(worker, hit)
     assert accept(other, hit)
     revoke(local_client, excluded, worker)

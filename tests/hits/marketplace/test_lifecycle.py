@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 from hits.marketplace.errors import ActionRefused
 from hits.marketplace.models import Assignment, Attempt, Clock, LedgerEntry, Outcome, SlotState, Worker
 from hits.marketplace.services import accounts, attempts
-from hits.marketplace.services.lifecycle import sweep_due_slots
+from hits.marketplace.services.lifecycle import apply_all_due_changes
 from tests.hits.marketplace.support import accept, advance_time, hit_params, submit_task, work
 
 
@@ -113,8 +113,8 @@ def test_repeated_auto_approval_pays_once(local_client: Any, worker: Worker) -> 
     hit = local_client.create_hit(**hit_params(MaxAssignments=1, AutoApprovalDelayInSeconds=3600))["HIT"]
     slot = work(worker, hit)
     advance_time(seconds=3601)
-    assert sweep_due_slots(now=Clock.now()) == 1
-    assert sweep_due_slots(now=Clock.now()) == 0
+    assert apply_all_due_changes(now=Clock.now()) == 1
+    assert apply_all_due_changes(now=Clock.now()) == 0
     row = local_client.get_assignment(AssignmentId=slot.assignment_id)["Assignment"]
     assert row["AssignmentStatus"] == "Approved"
     assert row["ApprovalTime"] == row["AutoApprovalTime"]
@@ -134,9 +134,9 @@ def test_sweep_does_everything_that_is_due(local_client: Any, workers: list[Work
     )["HIT"]
     work(workers[0], hit)
     accept(workers[1], hit)
-    assert sweep_due_slots(now=Clock.now()) == 0
+    assert apply_all_due_changes(now=Clock.now()) == 0
     advance_time(seconds=120)
-    assert sweep_due_slots(now=Clock.now()) == 2
+    assert apply_all_due_changes(now=Clock.now()) == 2
     assert sorted(Assignment.objects.values_list("state", flat=True)) == ["approved", "open", "open"]
 
 

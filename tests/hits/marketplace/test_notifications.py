@@ -529,6 +529,6 @@ def test_sweep_makes_two_queries_when_nothing_is_due(
     work(worker, local_client.create_hit(**hit_params())["HIT"])
     now = Clock.now()
     with django_assert_num_queries(2):
-        lifecycle.sweep_due_slots(now=now)
+        lifecycle.apply_all_due_changes(now=now)
     with django_assert_num_queries(1):
         events.record_expiries(now=now)

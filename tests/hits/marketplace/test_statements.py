@@ -93,7 +93,7 @@ def test_requester_statement_adds_up_to_balances(
     assert rows_of(admin_client.get(f"{url}.csv?to={past}")) == []
     assert len(rows_of(admin_client.get(f"{url}.csv?from={today}"))) == 5
     page = admin_client.get(f"{url}?from={today}")
-    assert "9998.68" in page.content.decode()
+    assert "9,998.68" in page.content.decode()
     assert page.context["page"][0].available_after == owner.available_cents
     for slip in ("?from=yesterday", f"?from={today}&to={past}"):
         assert admin_client.get(url + slip).status_code == 400

@@ -214,7 +214,7 @@ def test_job_result_is_formatted(researcher_client: Client, whole: Job) -> None:
     page = squeezed(researcher_client.get(_page(whole)))
     shown = [
         ("Problems", "none"),
-        ("Dry run", "no"),
+        ("Dry run", "No"),
         ("Photos", "104,000"),
         ("Seed", "345705"),
         ("Solvable", "0.6157"),
@@ -237,7 +237,7 @@ def test_job_result_is_formatted(researcher_client: Client, whole: Job) -> None:
         (1e-7, "1e-07"),
         (999.96, "1000"),
         ({}, "none"),
-        ([True, None], "yes; –"),
+        ([True, None], "Yes; –"),
     ],
 )
 def test_job_figures_have_four_digits(value: object, shown: str) -> None:

@@ -48,7 +48,7 @@ class PhotoVerdict(HitKind):
         """Return the image."""
         return [unit["image"]]
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return photo and text."""

@@ -46,7 +46,7 @@ class ThreeOrders(HitKind):
         """Return nothing: words have no image."""
         return []
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the words in the arm's order."""

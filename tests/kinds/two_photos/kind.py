@@ -73,7 +73,7 @@ class TwoPhotos(HitKind):
         """Return both images."""
         return [unit["left"], unit["right"]]
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return both images."""

@@ -53,7 +53,7 @@ class WordList(HitKind):
         """Return nothing: a topic has no image."""
         return []
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the topic."""

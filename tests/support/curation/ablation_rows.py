@@ -42,7 +42,7 @@ def made(version: DatasetVersion, *names: str, **more: Any) -> dict[str, Any]:
     """Run a job of these recipes as a worker would; return its result."""
     options = AblationOptions(split="test", recipes=names, **(SMALL | more))
     job = request_ablations(version=version, options=options, by=None, queue=False)
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         jobs.set_result(job=job, **ablations.run_ablations(progress))
     job.refresh_from_db()

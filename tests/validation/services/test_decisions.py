@@ -363,7 +363,7 @@ def test_follow_up_is_launched_in_two_steps(client: Client, work: Work, research
     page = client.get(url)
     shown = " ".join(page.content.decode().split())
     assert "Launch 1 task, hold $0.40" in shown
-    assert "Acceptable, majority; Box placement, majority" in shown
+    assert "Acceptable (majority), Box placement (majority)" in shown
     sent = {"step": "launch", "idempotency_key": page.context["idempotency_key"]}
     assert [client.post(url, sent).status_code for _ in range(2)] == [302, 302], "as by a double click"
     follower = first.followers.get()

@@ -213,7 +213,7 @@ class TestLaunch:
         batch, _ = launch_localization(project=work.project, n=None, seed=5, by=None)
         unit = Unit.objects.get(batch=batch).payload
         kind = registry.get_kind("localization_match")
-        page = kind.page_unit(unit, image_facts_by_id([image.pk]), seed="ASSIGNMENT")
+        page = kind.unit_for_page(unit, image_facts_by_id([image.pk]), seed="ASSIGNMENT")
         assert set(page) == {"image", "regions", "inferences"}
         page_text = json.dumps(page)
         for pair in Pair.objects.filter(image=image):
@@ -222,7 +222,7 @@ class TestLaunch:
         aligned = [
             unit["truth"][one["id"]] == region["id"]
             for seed in map(str, range(300))
-            for shown in [kind.page_unit(unit, image_facts_by_id([image.pk]), seed=seed)]
+            for shown in [kind.unit_for_page(unit, image_facts_by_id([image.pk]), seed=seed)]
             for one, region in zip(shown["inferences"], shown["regions"], strict=True)
         ]
         assert sum(aligned) / len(aligned) == pytest.approx(1 / 4, abs=0.06)

@@ -127,7 +127,7 @@ def test_reinstated_worker_gets_tasks(
     work(hits_of(batch)[0], wilma)
     collected(batch)
     place = current_status(worker, project)
-    assert (place.status, place.reason) == (WorkerStatus.ACTIVE, "Submitted a first task of the dataset.")
+    assert (place.status, place.reason) == (WorkerStatus.ACTIVE, "Submitted their first task.")
 
 
 def test_dequalifying_revokes_pools_and_reinstating_restores_them(

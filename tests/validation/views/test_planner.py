@@ -181,9 +181,9 @@ def test_page_adds_marketplace_fees(
         r"<tr[^>]*><td[^>]*>([^<\d][^<]*)</td>(?:<td[^>]*>[^<]*</td>)*<td[^>]*>([\d.]+)</td></tr>", page
     )
     assert lines == [
-        (f"Rewards, 176 × {judges} judges", rewards),
+        (f"Rewards, 176 × {judges} workers", rewards),
         ("Fees on rewards", fees),
-        ("Put on hold, the maximum cost", total),
+        ("Maximum cost, put on hold", total),
     ]
 
 

@@ -24,7 +24,7 @@ IntArray = NDArray[np.int64]
 MIN_SIMILARITY = 0.8
 MIN_WORDS = 5  # shorter texts are often equal by chance: only an author's own exact copies of them count
 PAIRS_CHUNK_SIZE = 500_000  # candidate pairs compared in one array
-_NOT_WORD = re.compile(r"[^\w]+")
+_NON_WORD_PATTERN = re.compile(r"[^\w]+")
 _EPSILON = 1e-9
 
 
@@ -38,7 +38,7 @@ class TextCopies:
 
 def normalise_text(text: str) -> str:
     """Return a text's words case-folded in NFKC, without punctuation, separated by single spaces."""
-    return _NOT_WORD.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
+    return _NON_WORD_PATTERN.sub(" ", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
 def is_long_text(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 ExpectedLabels = Mapping[str, Sequence[str | int]]  # the accepted labels of each question
 
 MAX_PERCENT = 50
-_CONTENT_WORD = re.compile(r"\w{4,}")
+_CONTENT_WORD_PATTERN = re.compile(r"\w{4,}")
 
 
 class CheckRole(StrEnum):
@@ -104,4 +104,4 @@ class AttentionCheck:
 
 def content_words(*texts: str | None) -> set[str]:
     """Return the texts' words of at least four letters, in lower case: short words carry little content."""
-    return set(_CONTENT_WORD.findall(" ".join(text for text in texts if text).lower()))
+    return set(_CONTENT_WORD_PATTERN.findall(" ".join(text for text in texts if text).lower()))

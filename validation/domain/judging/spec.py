@@ -165,6 +165,7 @@ class JudgingSpec(RefusesOldNames):
         "has_attention": "has_attention_checks",
         "unit": "build_unit",
         "view": "item_view",
+        "record_view": "item_view_of_record",
         "answer": "build_answer",
         "allowed": "allowed_labels",
         "gold_text": "gold_question",
@@ -226,7 +227,9 @@ class JudgingSpec(RefusesOldNames):
         groups = [{"index": 1, "boxes": boxes, "label": "Region"}] if boxes else []
         return ItemView(groups=groups, images=tuple(self.kind.image_ids(unit)))
 
-    def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
+    def item_view_of_record(
+        self, images: Sequence[int], index: int, fields: Mapping[str, Any]
+    ) -> ItemView | None:
         """Return how a judged record looks if no unit of the project shows it; ``None`` if nothing is known."""
         return None
 

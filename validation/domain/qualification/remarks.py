@@ -8,7 +8,9 @@ from typing import Any
 from hits.observing.remarks import CARD_FIELDS
 
 FIELD_PREFIX = "remark-"
-_FIELD_NAME = re.compile(rf"{FIELD_PREFIX}(?:whole|([1-5])(?:-({'|'.join(CARD_FIELDS)})(?:-([1-9]\d?))?)?)")
+_FIELD_NAME_PATTERN = re.compile(
+    rf"{FIELD_PREFIX}(?:whole|([1-5])(?:-({'|'.join(CARD_FIELDS)})(?:-([1-9]\d?))?)?)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def target_from_row(row: Mapping[str, Any]) -> RemarkTarget:
 
 def target_from_field(field: str) -> RemarkTarget | None:
     """Return the target of a form field, or ``None`` for any other name."""
-    match = _FIELD_NAME.fullmatch(field)
+    match = _FIELD_NAME_PATTERN.fullmatch(field)
     if match is None:
         return None
     index, part, box = match.groups()

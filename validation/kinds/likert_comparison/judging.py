@@ -75,7 +75,9 @@ class LikertComparisonSpec(JudgingSpec):
         texts = {candidate["id"]: candidate["inference"] for candidate in unit["candidates"]}
         return ItemView(unit["image"], [group], texts, unit.get("clue"))
 
-    def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
+    def item_view_of_record(
+        self, images: Sequence[int], index: int, fields: Mapping[str, Any]
+    ) -> ItemView | None:
         """Return the region of an imported set: the set's id is that of the region's own pair."""
         group = {"index": index, "boxes": fields["boxes"], "label": "Region"}
         return ItemView(images[0], [group], {"": fields["inference"]}, fields["clue"])

@@ -87,7 +87,7 @@ class LikertComparison(HitKind):
         """Return the one image's id."""
         return [unit["image"]]
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return image, region and the candidates, shuffled by ``seed``."""
@@ -113,7 +113,10 @@ class LikertComparison(HitKind):
         """Return each candidate's text with its rating."""
         texts = {candidate["id"]: candidate["inference"] for candidate in unit["candidates"]}
         return [
-            EvidenceRow(texts.get(row["candidate"], row["candidate"]), str(row["rating"]))
+            EvidenceRow(
+                texts.get(row["candidate"], row["candidate"]),
+                f"{row['rating']} ({Rating(row['rating']).name.lower()})",
+            )
             for row in answer["ratings"]
         ]
 

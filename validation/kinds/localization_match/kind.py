@@ -99,7 +99,7 @@ class LocalizationMatch(HitKind):
         """Return the one image's id."""
         return [unit["image"]]
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return image, regions with letters, and inferences, both in the order of this seed; never the truth."""

@@ -33,26 +33,23 @@ def _dimension(
 REASONABLE = _dimension(
     scales.Dimension.REASONABLE,
     "Acceptable",
-    "Is the pair reasonable, given the photo?",
+    "Is the inference reasonable?",
     ("Acceptable pairs", "Highly or relatively reasonable to most judges"),
     round_note="share in favour, α ordinal",
-    gold_question="Is the inference reasonable?",
     measure="acceptable_share",
 )
 BOXES = _dimension(
     scales.Dimension.BOXES,
     "Box placement",
-    "Do the boxes cover what the clue names?",
+    "Do the boxes show what the clue names?",
     ("Accurate boxes", "Appropriate or mostly appropriate to most judges"),
-    gold_question="Do the boxes show what the clue names?",
     measure="boxes_share",
 )
 INTERESTING = _dimension(
     scales.Dimension.INTERESTING,
     "Interesting",
-    "How interesting is the inference?",
+    "Is it interesting?",
     ("Interesting inferences", "Interesting or very interesting to most judges"),
-    gold_question="Is it interesting?",
     is_subjective=True,
 )
 
@@ -85,7 +82,9 @@ class ObservationReviewSpec(JudgingSpec):
         """Return the pair with its boxes under its own index."""
         return ItemView(unit["image"], self.kind.marks(unit, None), {"": unit["inference"]}, unit["clue"])
 
-    def record_view(self, images: Sequence[int], index: int, fields: Mapping[str, Any]) -> ItemView | None:
+    def item_view_of_record(
+        self, images: Sequence[int], index: int, fields: Mapping[str, Any]
+    ) -> ItemView | None:
         """Return the pair of an imported judgment."""
         group = {"index": index, "boxes": fields["boxes"], "label": "Region"}
         return ItemView(images[0], [group], {"": fields["inference"]}, fields["clue"])

@@ -57,7 +57,7 @@ class ObservationReview(HitKind):
         """Return the one image's id."""
         return [unit["image"]]
 
-    def page_unit(
+    def unit_for_page(
         self, unit: Mapping[str, Any], images: Mapping[int, ImageFacts], seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return the image and the pair, without its author."""

@@ -31,8 +31,8 @@ def test_unit_has_page_id_and_values() -> None:
         assert caught.value.errors[0].field.startswith(field)
 
 
-def test_page_unit_is_empty() -> None:
-    assert KIND.page_unit(UNIT, {}, "seed") == {}
+def test_unit_for_page_is_empty() -> None:
+    assert KIND.unit_for_page(UNIT, {}, "seed") == {}
 
 
 def test_answer_keeps_field_order_and_repeated_names() -> None:

@@ -95,15 +95,15 @@ def test_invalid_units_are_reported_by_field(change: dict[str, Any], field: str)
     assert [error.field for error in caught.value.errors] == [field]
 
 
-def test_page_unit_hides_the_right_choice() -> None:
-    page = KIND.page_unit(UNIT, IMAGES, "seed")
+def test_unit_for_page_hides_the_right_choice() -> None:
+    page = KIND.unit_for_page(UNIT, IMAGES, "seed")
     assert "right" not in json.dumps(page)
     assert [photo["id"] for photo in page["photos"]] == [7, 9, 8]
     assert "film-7" not in json.dumps(page), "a file's name could give away where a picture is from"
     assert [question["choices"] for question in page["questions"]] == [row["choices"] for row in QUESTIONS]
     other = copy.deepcopy(UNIT)
     other["questions"][0]["right"], other["questions"][1]["right"] = 0, 2
-    assert KIND.page_unit(other, IMAGES, "seed") == page, "the page must not depend on the key in any way"
+    assert KIND.unit_for_page(other, IMAGES, "seed") == page, "the page must not depend on the key in any way"
 
 
 def test_answer_accepts_wrong_choices() -> None:

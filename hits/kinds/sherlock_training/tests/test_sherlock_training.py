@@ -27,7 +27,7 @@ def test_terms() -> None:
 
 
 def test_the_page_has_three_cards_and_no_bonus() -> None:
-    page = KIND.page_unit(UNIT, IMAGES, "seed")
+    page = KIND.unit_for_page(UNIT, IMAGES, "seed")
     assert page["cards"] == [{"index": index, "bonus": False} for index in (1, 2, 3)]
     assert page["required"] == 3
 

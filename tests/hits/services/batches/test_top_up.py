@@ -64,7 +64,7 @@ def decide(batch: Batch, **more: Any) -> tuple[TopUp, Job]:
 
 
 def pay_all(row: TopUp) -> None:
-    with jobs.claim_job(Job.objects.get(args__top_up=row.pk).pk) as progress:
+    with jobs.leased_job(Job.objects.get(args__top_up=row.pk).pk) as progress:
         top_up.settle_top_up(top_up=row, marketplace=marketplace(), progress=progress)
 
 
@@ -121,7 +121,7 @@ def test_the_worker_sees_it_as_a_line_of_its_own(batch: Batch, client: Client) -
     client.force_login(worker.user)
     words = client.get(reverse("marketplace:earnings")).content.decode()
     assert len(re.findall(r"Top-up to \$15\.00 for an hour of active time\.", words)) == 1
-    assert "Further observations" in words, "the earlier bonus has its own"
+    assert "Your further observations" in words, "the earlier bonus has its own"
     paid = BonusPayment.objects.filter(reason__contains=" Reference ")
     assert paid.exists()
     today = timezone.now()

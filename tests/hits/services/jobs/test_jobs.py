@@ -31,7 +31,7 @@ def test_a_job_is_done_once_by_one_of_two_workers() -> None:
     taken = []
 
     def work() -> None:
-        with jobs.claim_job(job.pk) as progress:
+        with jobs.leased_job(job.pk) as progress:
             taken.append(progress is not None)
             if progress is not None:
                 wait_until(lambda: len(taken) == 4)  # the others come while it is at work
@@ -54,23 +54,23 @@ def test_a_job_of_a_dead_worker_is_taken_over_at_its_cursor() -> None:
     )
     wake_ups.forget()
     assert jobs.sweep_jobs() == 1
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         assert progress.job.cursor == {"at": 7}
 
 
 def test_job_with_a_live_lease_is_left_alone() -> None:
     job = _job()
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         assert jobs.sweep_jobs() == 0
-        with jobs.claim_job(job.pk) as second:
+        with jobs.leased_job(job.pk) as second:
             assert second is None
 
 
 def test_the_lease_is_renewed_while_one_step_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "HEARTBEAT_SECONDS", 0.05)
     job = _job()
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(minutes=5))
 
@@ -95,7 +95,7 @@ def test_the_lease_is_renewed_after_a_database_error(
 
     monkeypatch.setattr(jobs, "record_heartbeat", busy_at_first)
     job = _job()
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         wait_until(lambda: len(beats) >= 3, 120, "the lease was not renewed again")
     assert f"job {job.pk}: its lease was not renewed; trying again" in caplog.text
     assert "database is locked" in caplog.text
@@ -103,7 +103,7 @@ def test_the_lease_is_renewed_after_a_database_error(
 
 def test_a_worker_that_was_replaced_stops_at_its_next_step() -> None:
     job = _job()
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         Job.objects.filter(pk=job.pk).update(lease_owner="somebody else")
         progress.advance(1, 2)
@@ -113,7 +113,7 @@ def test_a_worker_that_was_replaced_stops_at_its_next_step() -> None:
 
 def test_cancelling_stops_a_running_job_at_its_next_step() -> None:
     job = _job()
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         progress.advance(1, 10)
         jobs.cancel_job(job=job)
@@ -125,7 +125,7 @@ def test_cancelling_stops_a_running_job_at_its_next_step() -> None:
 def test_cancelling_a_queued_job_ends_it_at_once() -> None:
     job = _job()
     jobs.cancel_job(job=job)
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is None
     with pytest.raises(Conflict):
         jobs.cancel_job(job=job)
@@ -141,12 +141,12 @@ def test_second_open_job_with_the_same_key_is_refused() -> None:
 
 def test_a_refusal_is_kept_as_the_reason_and_a_fault_is_raised() -> None:
     job = _job()
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         raise Refused("photo 7 is broken")
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.FAILED, "photo 7 is broken")
     other = _job()
-    with pytest.raises(ZeroDivisionError), jobs.claim_job(other.pk):
+    with pytest.raises(ZeroDivisionError), jobs.leased_job(other.pk):
         raise ZeroDivisionError("oops")
     other.refresh_from_db()
     assert (other.state, other.error) == (JobState.FAILED, "ZeroDivisionError: oops")
@@ -164,7 +164,7 @@ def halves() -> Iterator[list[str]]:
 
     @shared_task(name="hits.test_whole")
     def whole(job_id: int) -> None:
-        with jobs.claim_job(job_id) as progress:
+        with jobs.leased_job(job_id) as progress:
             if progress is not None:
                 missing = [name for name in ("left", "right") if name not in ran]
                 if missing:
@@ -174,7 +174,7 @@ def halves() -> Iterator[list[str]]:
 
     @shared_task(name="hits.test_half")
     def half(job_id: int) -> None:
-        with jobs.claim_job(job_id) as progress:
+        with jobs.leased_job(job_id) as progress:
             if progress is not None:
                 name = progress.job.args["name"]
                 progress.advance(3, 5)
@@ -285,20 +285,20 @@ def test_a_job_whose_process_died_is_resumed_without_a_worker(halves: list[str])
 
 def test_a_job_that_somebody_works_on_is_not_resumed(halves: list[str]) -> None:
     job = _whole()
-    with jobs.claim_job(job.pk), pytest.raises(Conflict, match=r"a process is working on it.*30 seconds"):
+    with jobs.leased_job(job.pk), pytest.raises(Conflict, match=r"a process is working on it.*30 seconds"):
         jobs.resume_job(job=job, queue=False)
     other = _whole()
     current_app.tasks["hits.test_whole"](other.pk)
     part = other.subjobs.first()
     assert part is not None
-    with jobs.claim_job(part.pk), pytest.raises(Conflict, match="a process is working on it"):
+    with jobs.leased_job(part.pk), pytest.raises(Conflict, match="a process is working on it"):
         jobs.resume_job(job=other, queue=False)
     assert {row.state for row in other.subjobs.all()} == {"done", "queued"}
 
 
 def test_a_process_that_was_only_slow_does_not_end_the_resumed_job() -> None:
     job = _job(resumable=True)
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
         jobs.resume_job(job=job, queue=False)
     job.refresh_from_db()
@@ -324,7 +324,7 @@ def test_following_a_job_of_another_worker_can_be_interrupted(halves: list[str])
         raise Stop
 
     job = _whole()
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         job.refresh_from_db()
         with pytest.raises(Stop):
             jobs.run_in_process(job=job, listener=stop)
@@ -410,7 +410,7 @@ def test_resuming_waits_for_another_open_job_with_its_key(halves: list[str]) -> 
 
 def test_job_interrupted_at_the_keyboard_can_be_resumed() -> None:
     job = _job(resumable=True)
-    with pytest.raises(KeyboardInterrupt), jobs.claim_job(job.pk):
+    with pytest.raises(KeyboardInterrupt), jobs.leased_job(job.pk):
         raise KeyboardInterrupt
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.CANCELLED, "interrupted at the keyboard")
@@ -418,7 +418,7 @@ def test_job_interrupted_at_the_keyboard_can_be_resumed() -> None:
 
 def test_held_lease_keeps_the_job_through_a_long_silence() -> None:
     job = jobs.enqueue(task="hits.nothing", title="Long step")
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         progress.hold_lease(600)
         progress.advance(1, 2)  # neither this nor the heartbeat shortens it

@@ -101,7 +101,7 @@ def test_messages_do_not_expire_and_are_acknowledged_early() -> None:
 
 def test_job_and_its_subjobs_wait_in_the_queue_of_their_task() -> None:
     job = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         raise SplitIntoSubjobs(
             task="curation.make_feature_shard", subjobs=[PlannedSubjob(f"Part {n}", 1) for n in range(50)]
         )
@@ -198,14 +198,14 @@ def test_worker_process_keeps_one_slot_for_periodic_tasks_and_wakes_the_next_job
     first, second, third = (
         jobs.enqueue(task="hits.sync_batch", title=f"Sync {n}", queue=False) for n in range(3)
     )
-    with jobs.claim_job(first.pk) as progress:
+    with jobs.leased_job(first.pk) as progress:
         assert progress is not None
-        with jobs.claim_job(second.pk) as other:
+        with jobs.leased_job(second.pk) as other:
             assert other is None
-    assert jobs.claim_job(second.pk).__enter__() is not None
+    assert jobs.leased_job(second.pk).__enter__() is not None
     with (
         as_worker_process("another machine's", LIGHT, 2),
-        jobs.claim_job(third.pk) as other_progress,
+        jobs.leased_job(third.pk) as other_progress,
     ):
         assert other_progress is not None  # each worker counts its own
 
@@ -247,24 +247,24 @@ def _next_woken() -> int | None:
 def test_job_cancelled_between_two_turns_stops(light: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slots, "TURN_SECONDS", 0.0)
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         progress.counts["seen"] = 3
         progress.advance_in_turn(3, 10)
         turns.end_turn_if_over(after=3)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.QUEUED, 3, 10)
-    with jobs.claim_job(job.pk) as again:
+    with jobs.leased_job(job.pk) as again:
         assert again is not None
         assert (again.resume_point, again.counts) == ({"after": 3}, {"seen": 3})
         again.advance_in_turn(1, 7)
     job.refresh_from_db()
     assert (job.state, job.done, job.total) == (JobState.DONE, 10, 10)
     other = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
-    with jobs.claim_job(other.pk):
+    with jobs.leased_job(other.pk):
         turns.end_turn_if_over()
     jobs.cancel_job(job=other)
-    with jobs.claim_job(other.pk) as nothing:
+    with jobs.leased_job(other.pk) as nothing:
         assert nothing is None
 
 
@@ -355,7 +355,7 @@ def _write_something() -> None:
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return thirty subjobs of one parent, without messages."""
     whole = jobs.enqueue(task="curation.make_features", title="Whole", queue=False)
-    with jobs.claim_job(whole.pk):
+    with jobs.leased_job(whole.pk):
         raise SplitIntoSubjobs(
             task="hits.test_part", subjobs=[PlannedSubjob(f"Part {n}", 1) for n in range(30)]
         )
@@ -365,7 +365,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def _do_part(pk: int) -> None:
-    with jobs.claim_job(pk) as progress:
+    with jobs.leased_job(pk) as progress:
         if progress is not None:
             progress.advance(1)
 
@@ -431,11 +431,11 @@ def test_throttled_call_waits_in_the_queue_and_remembers_its_start() -> None:
 
 def test_a_long_pause_is_spent_in_the_queue(light: None) -> None:
     job = jobs.enqueue(task="hits.sync_batch", title="Sync", queue=False)
-    with jobs.claim_job(job.pk):
+    with jobs.leased_job(job.pk):
         turns.end_turn_if_pause_is_long(30.0, looked=4)
     job.refresh_from_db()
     assert job.not_before is not None
     assert 25 < (job.not_before - timezone.now()).total_seconds() <= 30
     assert job.cursor["turn"] == {"looked": 4}
-    with jobs.claim_job(job.pk) as early:
+    with jobs.leased_job(job.pk) as early:
         assert early is None

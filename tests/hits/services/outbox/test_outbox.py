@@ -93,7 +93,7 @@ def test_a_bonus_waits_for_its_approval(waiting: Assignment) -> None:
     found = outbox.settle_outstanding_calls(marketplace=marketplace())
     assert (found.done, found.refused, found.outstanding) == (2, 0, 0)
     assert BonusPayment.objects.get().reason == (
-        f"Further observations, complete. Reference {bonus.token[:16]}"
+        f"Your further observations are complete. Reference {bonus.token[:16]}"
     )
 
 

@@ -243,7 +243,7 @@ def test_progress_shows_speed_and_remaining_time() -> None:
 def test_a_resumed_job_s_speed_is_that_of_this_run(client: Client, admin: Any, project: Project) -> None:
     job = jobs.enqueue(task="hits.nothing", title="Nothing", project=project)
     client.force_login(admin)
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         assert progress is not None
         progress.advance(901, 1_000)
         Job.objects.update(started_at=timezone.now() - timedelta(seconds=45))
@@ -566,7 +566,7 @@ def test_closing_can_be_stopped_and_resumed(project: Project, make_image: MakeIm
                 jobs.cancel_job(job=job)
 
     port = Stopping()
-    with jobs.claim_job(job.pk) as progress:
+    with jobs.leased_job(job.pk) as progress:
         lifecycle.expire_hits(batch=batch, marketplace=port, progress=progress)  # type: ignore[arg-type]
     job.refresh_from_db()
     assert (job.state, port.made) == (JobState.CANCELLED, 2)

@@ -35,12 +35,12 @@ def test_unit_is_unchanged_and_options_are_optional() -> None:
 
 def test_unit_without_options_has_a_page() -> None:
     old = {k: v for k, v in UNIT.items() if k not in {"reference", "per_page"}}
-    assert KIND.page_unit(old, IMAGES, "seed") == KIND.page_unit(UNIT, IMAGES, "seed")
-    assert KIND.page_unit(UNIT, IMAGES, "seed")["per_page"] == 10
+    assert KIND.unit_for_page(old, IMAGES, "seed") == KIND.unit_for_page(UNIT, IMAGES, "seed")
+    assert KIND.unit_for_page(UNIT, IMAGES, "seed")["per_page"] == 10
 
 
 def test_page_has_the_options_but_not_the_set() -> None:
-    page = KIND.page_unit(UNIT | {"reference": "They row home.", "per_page": 5}, IMAGES, "seed")
+    page = KIND.unit_for_page(UNIT | {"reference": "They row home.", "per_page": 5}, IMAGES, "seed")
     assert (page["reference"], page["per_page"]) == ("They row home.", 5)
     assert set(page) == {"image", "boxes", "clue", "reference", "per_page", "candidates"}
 
@@ -69,10 +69,10 @@ def test_bad_units_are_refused(change: dict[str, Any], field: str) -> None:
 
 def test_order_is_stable_for_a_seed_and_differs_between_seeds() -> None:
     orders = {
-        seed: tuple(c["id"] for c in KIND.page_unit(UNIT, IMAGES, seed)["candidates"])
+        seed: tuple(c["id"] for c in KIND.unit_for_page(UNIT, IMAGES, seed)["candidates"])
         for seed in ("assignment-1", "assignment-2", "assignment-3")
     }
-    again = tuple(c["id"] for c in KIND.page_unit(UNIT, IMAGES, "assignment-1")["candidates"])
+    again = tuple(c["id"] for c in KIND.unit_for_page(UNIT, IMAGES, "assignment-1")["candidates"])
     assert again == orders["assignment-1"]
     assert len(set(orders.values())) > 1
     assert all(sorted(order) == sorted(c["id"] for c in CANDIDATES) for order in orders.values())
@@ -81,7 +81,7 @@ def test_order_is_stable_for_a_seed_and_differs_between_seeds() -> None:
 
 @pytest.mark.parametrize("seed", ["assignment-1", "assignment-2", "3ASG"])
 def test_stored_order_is_the_pages_order(seed: str) -> None:
-    order = [c["id"] for c in KIND.page_unit(UNIT, IMAGES, seed)["candidates"]]
+    order = [c["id"] for c in KIND.unit_for_page(UNIT, IMAGES, seed)["candidates"]]
     assert KIND.shown(UNIT, seed) == {"order": order}
     assert order != [c["id"] for c in CANDIDATES], "a seed that moves nothing would prove nothing"
 

@@ -53,7 +53,7 @@ def test_bad_units_are_refused(change: dict[str, Any], fields: list[str]) -> Non
 
 
 def test_the_page_gets_no_truth_and_letters_in_the_order_shown() -> None:
-    page = KIND.page_unit(unit(7), IMAGES, "assignment")
+    page = KIND.unit_for_page(unit(7), IMAGES, "assignment")
     assert set(page) == {"image", "regions", "inferences"}
     assert [row["letter"] for row in page["regions"]] == list("ABCDEFG")
     assert [row["colour"] for row in page["regions"]] == [1, 2, 3, 4, 5, 1, 2]

@@ -43,7 +43,7 @@ def test_bad_units_are_refused(change: dict[str, Any], field: str) -> None:
 
 
 def test_page_shows_the_pair_and_nothing_about_its_author() -> None:
-    page = KIND.page_unit(UNIT, IMAGES, "seed")
+    page = KIND.unit_for_page(UNIT, IMAGES, "seed")
     assert page["image"] == {
         "id": 7,
         "url": "http://127.0.0.1:8000/media/x.png",
