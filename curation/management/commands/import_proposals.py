@@ -25,7 +25,10 @@ class Command(JobCommand):
         add = parser.add_argument
         add("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         add("--project", default="", help="the project's short name")
-        add("--layout", choices=LAYOUTS, default="auto", help="how to read a box of four unnamed numbers")
+        layout_help = (
+            "a box of four numbers is: corners (left, top, right, bottom), sizes (left, top, width, height)"
+        )
+        add("--layout", choices=LAYOUTS, default="auto", help=layout_help)
         limit_help = f"maximum boxes per photo (the best ones); default: {DEFAULT_LIMIT}"
         add("--limit", type=int, default=DEFAULT_LIMIT, help=limit_help)
 

@@ -33,7 +33,10 @@ class Command(BatchCommand):
             "--days", type=int, default=0, help="additional days for each current task; default 0"
         )
         parser.add_argument(
-            "--confirm-cents", type=int, metavar="N", help="maximum cost in cents, if the command asks for it"
+            "--confirm-cents",
+            type=int,
+            metavar="N",
+            help="confirm the maximum cost in cents; needed only if the command stops and asks for it",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

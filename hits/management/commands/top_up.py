@@ -29,7 +29,7 @@ class Command(BatchCommand):
             "--confirm-cents",
             type=int,
             metavar="N",
-            help="total in cents with fees, if the command asks for it",
+            help="confirm the total in cents with fees; needed only if the command stops and asks for it",
         )
         parser.add_argument("--dry-run", action="store_true", help="print the proposal and pay nothing")
 
