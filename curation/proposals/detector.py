@@ -13,6 +13,7 @@ from curation.records import InvalidInput
 
 DEFAULT_LIMIT = 100  # proposals per image (Hessel et al. 2022 §4.2)
 CLASSICAL = "classical"
+DETECTOR_LABELS = {CLASSICAL: "Selective Search"}  # names on pages; others are shown as they are
 HUGGING_FACE_PREFIX = "hf:"
 BoxRow = list[float | int | None]
 

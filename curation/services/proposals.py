@@ -13,6 +13,7 @@ from curation.models import ImageProposals, ProposalOverlap, ProposalRun
 from curation.proposals.detector import (
     CLASSICAL,
     DEFAULT_LIMIT,
+    DETECTOR_LABELS,
     BoxRow,
     DetectorUnavailable,
     validate_detector_name,
@@ -122,7 +123,7 @@ def _create_run_and_queue(
         )
         job = jobs.enqueue(
             task=PROPOSALS,
-            title=f"{verb} {detector}"[:160],
+            title=f"{verb} {DETECTOR_LABELS.get(detector, detector)}"[:160],
             project=project,
             by=by,
             exclusive_key=f"proposals:{project.pk}",

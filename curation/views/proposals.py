@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation.features.encoder import is_hub_id
 from curation.models import ImageProposals, Pair, ProposalOverlap, ProposalRun
-from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT, HUGGING_FACE_PREFIX
+from curation.proposals.detector import CLASSICAL, DEFAULT_LIMIT, DETECTOR_LABELS, HUGGING_FACE_PREFIX
 from curation.proposals.overlap import PAPER_SOLVABLE, Recall
 from curation.selectors import proposals as proposal_selectors
 from curation.selectors.jobs import OVERLAPS, PROPOSALS, latest_job
@@ -38,7 +38,7 @@ RUNS_PER_PAGE = 25
 DEPTHS = (10, 50, 100)
 LETTERS_ACROSS = 26  # characters of a box label that would fit the photo's width
 COLOURS = 5
-OPTION_LABELS = {"suppress_over": "Overlap limit (IoU)"}
+OPTION_LABELS = {"limit": "Maximum boxes per photo", "suppress_over": "Overlap limit (IoU)"}
 
 
 class RunForm(PageForm):
@@ -94,7 +94,7 @@ class ShownRun:
     @property
     def detector(self) -> str:
         """The detector's name on pages."""
-        return "Selective Search" if self.run.detector == CLASSICAL else self.run.detector
+        return DETECTOR_LABELS.get(self.run.detector, self.run.detector)
 
     @property
     def boxes_per_image(self) -> float | None:
@@ -196,7 +196,7 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "options": [
             (OPTION_LABELS.get(name) or humanize(name), value)
             for name, value in run.options.items()
-            if name not in {"detector", "limit"} and value not in ("", None)
+            if name != "detector" and value not in ("", None)
         ],
         "jobs": [job for job in run_jobs if job.state in OPEN_JOB_STATES],
         "failed": next((job for job in run_jobs if job.error), None),

@@ -292,10 +292,10 @@ class LedgerScenario:
 
     def check_bonuses(self, trail: str) -> None:
         """Nobody gets the bonus of one submission twice, and no top-up twice."""
-        earned = BonusPayment.objects.filter(reason__startswith="Further")
+        earned = BonusPayment.objects.filter(reason__startswith="Your further")
         twice = earned.values("assignment").annotate(n=Count("pk")).filter(n__gt=1)
         assert not twice, trail
-        paid = BonusPayment.objects.exclude(reason__startswith="Further").count()
+        paid = BonusPayment.objects.exclude(reason__startswith="Your further").count()
         assert paid == OutgoingCall.objects.exclude(top_up=None).filter(state=CallState.DONE).count(), trail
 
 

@@ -26,7 +26,8 @@ class Command(JobCommand):
         add("file", type=Path, nargs="?", help='{"image address": [box, …], …}')
         add("--project", default="", help="the project's short name")
         layout_help = (
-            "a box of four numbers is: corners (left, top, right, bottom), sizes (left, top, width, height)"
+            "how to read a box of four numbers: as corners (left, top, right, bottom), as sizes (left, top, width, "
+            "height), or auto, which decides by the whole file"
         )
         add("--layout", choices=LAYOUTS, default="auto", help=layout_help)
         limit_help = f"maximum boxes per photo (the best ones); default: {DEFAULT_LIMIT}"

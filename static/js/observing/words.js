@@ -38,7 +38,7 @@ export const words = {
   hintDraw: (n) => interpolate(gettext('Drag over the photo to draw a box for observation %(n)s.'), { n }),
   hintNoCard: gettext('Open a card to draw a box for it.'),
   hintPan: gettext('Drag to move the photo. Press Draw to draw boxes again.'),
-  hintPreview: gettext('Accept the task to draw.'),
+  hintPreview: gettext('You can draw after you take the task.'),
   hintSelected: (label) => pieces(
     gettext('Box %(label)s selected: arrows move it, %(shift)s faster, %(alt)s resizes.'),
     { label, shift: { key: gettext('Shift') }, alt: { key: 'Alt' } },

@@ -149,7 +149,7 @@ def test_a_preview_cannot_be_submitted(accepted: market.Accepted, open_page: Cal
     old.get_by_label("Small").check()
     assert old.locator("#submitButton").is_disabled()  # the page's own script
     old.locator("#mturk_form").evaluate("form => form.submit()")
-    page.locator("#bars").get_by_text("You can submit it after you take the task").wait_for()
+    page.locator("#bars").get_by_text("You can submit the page after you take the task").wait_for()
     assert not Submission.objects.exists()
 
 

@@ -85,7 +85,7 @@ def describe_finding(figures: Mapping[str, Any]) -> str:
         )
     verb = "was" if count == 1 else "were"
     description = {
-        Measure.ACCEPTABLE_SHARE: f"Most judges found {count} of your last {n} judged pairs reasonable",
+        Measure.ACCEPTABLE_SHARE: f"Most judges found {count} of your last {n} judged pairs acceptable",
         Measure.BOXES_SHARE: f"Most judges found the boxes of {count} of your last {n} judged pairs appropriate",
         Measure.APPROVED_SHARE: f"{count} of your last {n} decided submissions {verb} approved",
         Measure.GOLD_SHARE: f"{count} of your last {n} answers to tasks with a known answer {verb} right",

@@ -82,7 +82,7 @@ def test_finding_is_new_after_newer_items() -> None:
         (
             Measure.ACCEPTABLE_SHARE,
             votes(39, 11),
-            "Most judges found 39 of your last 50 judged pairs reasonable (78%)",
+            "Most judges found 39 of your last 50 judged pairs acceptable (78%)",
         ),
         (
             Measure.BOXES_SHARE,

@@ -9,7 +9,7 @@ const words = {
   page: gettext('The page to fill in'),
   toSubmit: gettext('press the button on the page itself'),
   filled: (n) => interpolate(ngettext('%(n)s field filled in', '%(n)s fields filled in', n), { n }),
-  preview: gettext('This is a preview. You can submit it after you take the task.'),
+  preview: gettext('This is a preview. You can submit the page after you take the task.'),
   pageSays: (text) => interpolate(gettext('The page says: %(text)s'), { text }),
 };
 
