@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from curation.records import InvalidInput
+from hits.domain.answers.text import shorten_text
 
 MAX_INTEGER = 10**9
 MAX_ID = 2**63 - 1  # one region of the published file has an id of twelve digits
@@ -96,5 +97,4 @@ def clean_text(text: str) -> str:
 
 
 def _shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:39]}…"  # noqa: PLR2004 - characters
+    return shorten_text(repr(value), 40)

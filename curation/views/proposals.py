@@ -21,8 +21,8 @@ from curation.views.fields import choice_field, integer_field, text_field
 from curation.views.import_proposals import unbound_file_form
 from curation.views.pages import as_download, tab_context
 from curation.views.recall_charts import recall_chart, recall_spark
+from curation.views.rule_labels import describe_options
 from hits.charts.chart import Chart
-from hits.domain.answers.evidence import humanize
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.states import OPEN_JOB_STATES
 from hits.forms import PageForm
@@ -38,7 +38,6 @@ RUNS_PER_PAGE = 25
 DEPTHS = (10, 50, 100)
 LETTERS_ACROSS = 26  # characters of a box label that would fit the photo's width
 COLOURS = 5
-OPTION_LABELS = {"limit": "Maximum boxes per photo", "suppress_over": "Overlap limit (IoU)"}
 
 
 class RunForm(PageForm):
@@ -193,11 +192,7 @@ def proposal_run(request: HttpRequest, project: Project, run_id: int) -> HttpRes
         "page": page,
         "views": [_make_shown_image(found) for found in page],
         "unmeasured": proposal_selectors.count_unmeasured_pairs(run) if run.is_complete else 0,
-        "options": [
-            (OPTION_LABELS.get(name) or humanize(name), value)
-            for name, value in run.options.items()
-            if name != "detector" and value not in ("", None)
-        ],
+        "options": describe_options({k: value for k, value in run.options.items() if k != "detector"}),
         "jobs": [job for job in run_jobs if job.state in OPEN_JOB_STATES],
         "failed": next((job for job in run_jobs if job.error), None),
         "paper_solvable": PAPER_SOLVABLE,

@@ -144,11 +144,13 @@ _OTHER_LABELS = {
     "left_by_soft_deduplication": "Kept by soft de-duplication",
     "left_by_verbatim_cap": "Kept by the limit on copies",
     "pairs_sha256": "Pairs (sha256)",
+    "limit": "Maximum boxes per photo",
+    "suppress_over": "Overlap limit (IoU)",
 }
 
 
 def describe_options(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return a round's options or provenance as labels and values; unknown ones keep their names."""
+    """Return the options or provenance of a round or run as labels and values; unknown ones keep their names."""
     return [_describe_option(name, value) for name, value in options.items() if value not in ("", {}, None)]
 
 

@@ -44,10 +44,10 @@ def summary_section(project: Project, row: TextAnalysis, title: str) -> Section:
 
 def options_and_provenance_sections(row: TextAnalysis) -> list[Section]:
     """Return the sections about how an analysis was made."""
-    shown = row.options | {k: percent_text(value) for k, value in row.options.items() if k == "share"}
-    options = [(_label(name), str(value)) for name, value in shown.items() if value not in {"", None}]
+    formats = {"share": percent_text}
+    shown = [(name, value) for name, value in row.options.items() if value not in {"", None}]
     return [
-        Section("Options", facts=options),
+        Section("Options", facts=[(_label(name), formats.get(name, str)(value)) for name, value in shown]),
         Section("Provenance", facts=[(_label(name), str(value)) for name, value in row.provenance.items()]),
     ]
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hits.charts.chart import TOP, Bar, Chart, Curve, Label
-from hits.charts.scale import LABEL_HEIGHT, shorten_text, svg_pixels
+from hits.charts.scale import LABEL_HEIGHT, svg_pixels
+from hits.domain.answers.text import shorten_text
 
 HUES = 6
 LEFT, RIGHT = 360.0, 640.0  # where the ribbons begin and end, in units of the view box (chart.WIDTH)

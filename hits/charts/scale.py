@@ -73,11 +73,6 @@ def decimal_text(number: float, places: int) -> str:
     return f"{number:z.{places}f}".replace("-", "−")
 
 
-def shorten_text(text: str, max_length: int) -> str:
-    """Return a text for a label, cut with an ellipsis if it is longer than ``max_length``."""
-    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"
-
-
 def percent_text(share: float | None) -> str:
     """Return ``31.2%`` for 0.312; a dash for ``None``."""
     return "–" if share is None else f"{100 * share:.1f}%"

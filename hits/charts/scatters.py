@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hits.charts.chart import TOP, Chart, DotName, PlotArea, Point, ReferenceLine, Table, ValueWithInterval
-from hits.charts.scale import LABEL_HEIGHT, decimal_text, scale_over, shorten_text, svg_pixels
+from hits.charts.scale import LABEL_HEIGHT, decimal_text, scale_over, svg_pixels
+from hits.domain.answers.text import shorten_text
 
 HEIGHT = 240  # pixels
 LETTER_WIDTH = 6.4  # pixels

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from hits.domain.answers.text import shorten_text
 from hits.models import Project, Worker
 from validation.domain.judging.answer_quality import ALL_QUESTIONS, ALL_STATEMENTS
 from validation.domain.judging.spec import JudgingSpec
@@ -54,11 +55,7 @@ def worker_evidence(worker: Worker, project: Project) -> list[WorkerEvidenceSect
 
 
 def _describe_copy(pair: quality.PairCopy) -> str:
-    text = (
-        pair.inference
-        if len(pair.inference) <= MAX_QUOTE_LENGTH
-        else f"{pair.inference[: MAX_QUOTE_LENGTH - 1]}…"
-    )
+    text = shorten_text(pair.inference, MAX_QUOTE_LENGTH)
     whose = "their own" if pair.is_own else "another worker’s"
     return f"{pair.assignment}: “{text}”, as in {whose} submission {pair.earlier_assignment}"
 

@@ -43,3 +43,8 @@ def parse_digits(text: str) -> int | None:
     """Return the number of an address or a form field, or ``None`` if the text is not plain digits."""
     plain = text.isascii() and text.isdigit() and len(text) <= MAX_ROW_NUMBER_DIGITS
     return int(text) if plain else None
+
+
+def shorten_text(text: str, max_length: int) -> str:
+    """Return a text, cut with an ellipsis if it is longer than ``max_length``."""
+    return text if len(text) <= max_length else f"{text[: max_length - 1]}…"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hits.domain.answers.text import shorten_text
 from hits.domain.states import WorkerAction
 from hits.domain.workers.qualification_pools import Pool
 
@@ -50,5 +51,4 @@ def worker_decision_notice(
 
 def join_and_cut_paragraphs(*paragraphs: str) -> str:
     """Return the non-empty paragraphs as one message, cut at Mechanical Turk's limit."""
-    text = "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
-    return text if len(text) <= MAX_TEXT else f"{text[: MAX_TEXT - 1]}…"
+    return shorten_text("\n\n".join(paragraph for paragraph in paragraphs if paragraph), MAX_TEXT)
