@@ -65,8 +65,9 @@ class QuestionSet(CreatedByModel):
 class Question(models.Model):
     """One stage of one triplet with its choices.
 
-    ``match_index`` counts the triplets of a ``fold`` from 0 and is never renumbered. ``choices`` are four, in the
-    order of display: ``{"source": match_index, "round": 0-3, "text": segments, "remapped": [[from, to], …],
+    ``annot_id`` is the published id, such as ``val-17``; both stages of a triplet have the same. ``question_number``
+    counts the triplets of an image in the set from 0. ``match_index`` counts the triplets of a ``fold`` from 0 and
+    is never renumbered. ``choices`` are four, in the order of display: ``{"source": match_index, "round": 0-3, "text": segments, "remapped": [[from, to], …],
     "relevance", "similarity"}``; ``label`` is the position of the right one. A triplet that was set aside has its
     reason in ``set_aside`` and no choices.
     """
@@ -76,6 +77,8 @@ class Question(models.Model):
     stage = models.CharField(max_length=9)
     movie = models.CharField(max_length=120)
     split = models.CharField(max_length=12)
+    annot_id = models.CharField(max_length=24)
+    question_number = models.PositiveSmallIntegerField()
     fold = models.CharField(max_length=20)
     match_index = models.PositiveIntegerField()
     bucket = models.CharField(max_length=80, blank=True)
