@@ -32,7 +32,7 @@ class ObjectSet(AppendOnly):
     """The object list of an image; it never changes, because tags of texts are indices into it.
 
     ``detections`` are ``hits.domain.images.detections.DetectedObject`` as JSON, with their raw polygons, and
-    ``sha256`` is their hash. A later detection makes a new list; the newest list is used for new units, and older units and
+    ``sha256`` is their hash. A later detection makes a new list: new units use the newest, and older units and
     triplets keep theirs. ``people`` and ``others`` count objects with a score of at least the run's limit.
     """
 

@@ -166,7 +166,9 @@ def original_text(segments: Segments) -> str:
     It is lossy: "3 o'clock" and object 3 look alike. Read texts back from their tokens.
     """
     return "".join(
-        segment if isinstance(segment, str) else _join_words([str(i + 1) for i in segment["objects"]], ", and ")
+        segment
+        if isinstance(segment, str)
+        else _join_words([str(i + 1) for i in segment["objects"]], ", and ")
         for segment in segments
     )
 

@@ -1,0 +1,80 @@
+"""The film and the published name of images: of frames, of imported VCR images, and of other photos."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from curation.models import Frame, Source, SourceRecord
+from hits.models import Image
+from hits.selectors.records import id_chunks
+
+_UNSAFE_PATTERN = re.compile(r"[^A-Za-z0-9_.@ ()'-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedName:
+    """An image's film, and its file name in the published layout, such as ``film/clip@3.jpg``."""
+
+    movie: str
+    file: str
+
+    @property
+    def metadata_file(self) -> str:
+        """The file name of its metadata."""
+        return str(PurePosixPath(self.file).with_suffix(".json"))
+
+
+def published_names(image_ids: Collection[int]) -> dict[int, PublishedName]:
+    """Return the film and file name of images, by image id.
+
+    A frame has its clip's film. An image imported from VCR has its name there. Another photo in a folder belongs to
+    the film of that name; a photo without a folder is a film by itself, for nothing connects it to other photos.
+    """
+    found: dict[int, PublishedName] = {}
+    for chunk in id_chunks(sorted(image_ids)):
+        images = Image.objects.in_bulk(chunk)
+        frames = {row.image_id: row for row in Frame.objects.filter(image__in=chunk).select_related("clip")}
+        records = {
+            row.image_id: row for row in SourceRecord.objects.filter(image__in=chunk, source=Source.VCR)
+        }
+        found |= {pk: _published_name(image, frames, records) for pk, image in images.items()}
+    return _make_distinct(found)
+
+
+def movies(image_ids: Collection[int]) -> dict[int, str]:
+    """Return the film of images, by image id (``published_names``)."""
+    return {pk: name.movie for pk, name in published_names(image_ids).items()}
+
+
+def _published_name(
+    image: Image, frames: Mapping[int, Frame], records: Mapping[int, SourceRecord]
+) -> PublishedName:
+    frame, record = frames.get(image.pk), records.get(image.pk)
+    if frame is not None:
+        movie = _safe_part(frame.clip.movie)
+        return PublishedName(movie, f"{movie}/{_safe_part(frame.clip.name)}@{frame.shot}.jpg")
+    if record is not None:
+        movie = str(record.facts.get("movie") or PurePosixPath(record.source_id).parent)
+        return PublishedName(_safe_part(movie), str(PurePosixPath(record.source_id).with_suffix(".jpg")))
+    path = PurePosixPath(image.name)
+    stem = _safe_part(path.stem)
+    movie = _safe_part(path.parent.name) if path.parent.name else f"photo-{image.pk}"
+    return PublishedName(movie, f"{movie}/{stem}.jpg")
+
+
+def _safe_part(text: str) -> str:
+    return _UNSAFE_PATTERN.sub("_", text).strip(". ") or "unnamed"
+
+
+def _make_distinct(names: Mapping[int, PublishedName]) -> dict[int, PublishedName]:
+    """Return the names with the image's id in those that an earlier image has already."""
+    used: set[str] = set()
+    return {pk: _distinct_name(pk, name, used) for pk, name in sorted(names.items())}
+
+
+def _distinct_name(pk: int, name: PublishedName, used: set[str]) -> PublishedName:
+    if name.file in used:
+        name = PublishedName(name.movie, f"{name.file.removesuffix('.jpg')}-{pk}.jpg")
+    used.add(name.file)
+    return name
