@@ -1,0 +1,1 @@
+"""Made-up triplets for the tests of multiple-choice questions."""
