@@ -1,0 +1,58 @@
+"""The objects of an image in a unit: the schema of what ``detections.page_objects`` returns.
+
+Kinds whose texts tag objects share it. The order of objects is part of the unit, because tags are indices into it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from hits.domain.images.detections import PAGE_POLYGON_POINTS
+from hits.domain.tagged_text import Segments, TaggedTextError, check_segments
+
+MAX_OBJECTS = 200  # more boxes on one image cannot be told apart
+MAX_OBJECT_NAME = 60
+
+
+class ObjectBox(BaseModel):
+    """A box in whole pixels of the image."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    left: int = Field(ge=0)
+    top: int = Field(ge=0)
+    width: int = Field(ge=1)
+    height: int = Field(ge=1)
+
+
+class UnitObject(BaseModel):
+    """One object: its class, its box, and its outline as polygons of ``[x, y]`` points; without any, its box."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str = Field(min_length=1, max_length=MAX_OBJECT_NAME)
+    box: ObjectBox
+    polygons: list[list[list[int]]] = Field(default_factory=list, max_length=PAGE_POLYGON_POINTS)
+
+
+def object_names(objects: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the class of each object of a unit, in order."""
+    return [found["name"] for found in objects]
+
+
+def check_tags(texts: Mapping[str, Segments], objects: Sequence[Any]) -> None:
+    """Check that every tag of a unit's texts is one of its objects.
+
+    Args:
+        texts: each text by the name of its field.
+
+    Raises:
+        ValueError: a text has another tag, or an empty one; the message names the field.
+    """
+    for field, text in texts.items():
+        try:
+            if not check_segments(list(text), len(objects)):
+                raise ValueError(f"{field}: is empty; write a text")
+        except TaggedTextError as error:
+            raise ValueError(f"{field}: {error}") from error

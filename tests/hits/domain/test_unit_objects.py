@@ -1,0 +1,35 @@
+"""The objects of an image as a unit has them."""
+
+import pytest
+from pydantic import ValidationError
+
+from hits.domain.images.detections import DetectedObject, page_objects
+from hits.domain.images.unit_objects import UnitObject, check_tags, object_names
+
+FOUND = [
+    DetectedObject("person", (1.2, 2.0, 30.5, 40.0), 0.9, (((1.2, 2.0), (30.5, 2.0), (20.0, 40.0)),)),
+    DetectedObject("dog", (-3.0, 5.0, 12.0, 900.0), 0.8),
+]
+
+
+def test_unit_object_accepts_what_page_objects_returns() -> None:
+    rows = page_objects(FOUND, width=64, height=48)
+    assert [UnitObject.model_validate(row).model_dump() for row in rows] == rows
+    assert object_names(rows) == ["person", "dog"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"name": ""}, {"box": {"left": 0, "top": 0, "width": 0, "height": 1}}, {"score": 0.5}]
+)
+def test_unit_object_with_a_wrong_field_is_refused(change: dict[str, object]) -> None:
+    (row, _) = page_objects(FOUND, width=64, height=48)
+    with pytest.raises(ValidationError):
+        UnitObject.model_validate(row | change)
+
+
+def test_check_tags_names_the_field_of_a_foreign_tag_and_of_an_empty_text() -> None:
+    check_tags({"question": ["Why is ", {"objects": [0, 1]}, " here?"]}, FOUND)
+    with pytest.raises(ValueError, match=r"^answer: segment 1 has the tag 3, but the image has 2 objects"):
+        check_tags({"question": ["Why?"], "answer": [{"objects": [2]}]}, FOUND)
+    with pytest.raises(ValueError, match=r"^answer: is empty"):
+        check_tags({"answer": [" "]}, FOUND)
