@@ -34,6 +34,33 @@ def mean_figure(values: NDArray[np.floating], *, rng: np.random.Generator) -> Fi
     return mean_of_means([values], rng=rng)
 
 
+def ratio_figure(
+    values: NDArray[np.floating], groups: NDArray[np.integer], *, rng: np.random.Generator
+) -> Figure:
+    """Return the mean of values (n,) with its interval if whole groups are resampled, such as the images of questions.
+
+    Each replicate is the sum of the drawn groups' values, divided by the number of these values: a ratio estimator
+    (Cochran 1977, §2.11).
+
+    Args:
+        groups: (n,) the group of each value, from 0.
+    """
+    if not len(values):
+        return Figure()
+    values = np.asarray(values, dtype=np.float64)
+    value = float(values.mean())
+    counts = np.bincount(groups)
+    sums = np.bincount(groups, weights=values)[counts > 0]
+    counts = counts[counts > 0]
+    if not can_bootstrap(sums / counts):
+        return Figure(value)
+    pairs, times = np.unique(np.column_stack([sums, counts]), axis=0, return_counts=True)
+    drawn = rng.multinomial(len(counts), times / len(counts), size=REPLICATES)
+    totals = drawn @ pairs
+    low, high = np.quantile(totals[:, 0] / totals[:, 1], [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Figure(value, float(low), float(high))
+
+
 def mean_of_means(groups: Sequence[NDArray[np.floating]], *, rng: np.random.Generator) -> Figure:
     """Return the mean of the groups' means, with its interval; values are resampled within their group.
 

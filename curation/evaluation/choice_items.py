@@ -1,0 +1,247 @@
+"""Multiple-choice questions with both stages as plain records, and their reading from the published files.
+
+The answer of a question is chosen first; then a rationale, given the question and its right answer (Zellers et al.
+2019 §2, doi:10.1109/CVPR.2019.00688). A file has one JSON object per line; its fields are those of the dataset's
+readme and of ``dataloaders/vcr.py`` of rowanz/r2c.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from curation.evaluation.inputs import parse_json
+from curation.records import InvalidInput
+
+CHOICES = 4
+Token = str | tuple[int, ...]
+"""A word or a punctuation mark, or a tag: the indices of one or more objects, from 0."""
+Text = tuple[Token, ...]
+
+
+class Stage(StrEnum):
+    """What is chosen: the answer of a question, or the rationale of a question and its right answer."""
+
+    ANSWER = "answer"
+    RATIONALE = "rationale"
+
+
+@dataclass(frozen=True, slots=True)
+class StageChoices:
+    """The four responses of one stage.
+
+    label: the position of the right response, or None where it is held. sources: for each response, the
+    ``match_index`` of the question that it was written for. rounds: 0 for the right response, else the match round,
+    1 to 3. Both are empty where a file does not have them.
+    """
+
+    responses: tuple[Text, ...]
+    label: int | None = None
+    sources: tuple[int, ...] = ()
+    rounds: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceItem:
+    """A question about an image, with the stages that it has.
+
+    right_answer: the words after the question when rationales are chosen; None where it is held. objects: the class
+    of each object of the image. fold: the match fold, within which wrong responses were matched. match_index: the
+    question's number within the fold.
+    """
+
+    annot_id: str
+    image: str
+    objects: tuple[str, ...]
+    question: Text
+    stages: Mapping[Stage, StageChoices]
+    right_answer: Text | None = None
+    movie: str = ""
+    fold: str = ""
+    match_index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StageQuestion:
+    """One stage of a question whose label is known: what models see, and the right response."""
+
+    item: ChoiceItem
+    stage: Stage
+    query: Text
+    choices: StageChoices
+    label: int
+
+    @property
+    def responses(self) -> tuple[Text, ...]:
+        """The four responses."""
+        return self.choices.responses
+
+
+def stage_questions(items: Iterable[ChoiceItem], stage: Stage) -> list[StageQuestion]:
+    """Return one stage of all items that have it with its label; the query of a rationale has the right answer."""
+    found = []
+    for item in items:
+        choices = item.stages.get(stage)
+        query = item.question
+        if stage is Stage.RATIONALE:
+            query = query + (item.right_answer or ())
+        if choices is None or choices.label is None or (stage is Stage.RATIONALE and not item.right_answer):
+            continue
+        found.append(StageQuestion(item, stage, query, choices, choices.label))
+    return found
+
+
+def tagged_objects(text: Text) -> frozenset[int]:
+    """Return the objects that a text tags."""
+    return frozenset(index for token in text if not isinstance(token, str) for index in token)
+
+
+def words(text: Text) -> list[str]:
+    """Return the lower-cased tokens with a letter or a digit; tags are left out."""
+    return [token.lower() for token in text if isinstance(token, str) and any(map(str.isalnum, token))]
+
+
+def class_tokens(text: Text, objects: Sequence[str]) -> list[str]:
+    """Return the lower-cased tokens, with each tag as its classes: what is left if nobody sees which object it is."""
+    return [
+        token.lower() if isinstance(token, str) else "+".join(sorted(f"<{objects[i]}>" for i in token))
+        for token in text
+    ]
+
+
+def plain_text(text: Text) -> Text:
+    """Return tokens of JSON, with tags as lists, as a text."""
+    return tuple(token if isinstance(token, str) else tuple(token) for token in text)
+
+
+def iterate_json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield each JSON object of a file of lines with ``path: line n`` for messages; empty lines are skipped.
+
+    Raises:
+        InvalidInput: the file cannot be read, or a line is not a JSON object.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, data in enumerate(file, start=1):
+                if not data.strip():
+                    continue
+                location = f"{path}: line {number}"
+                record = parse_json(data, location)
+                if not isinstance(record, dict):
+                    raise InvalidInput(f"{location}: is not a JSON object; write one question per line")
+                yield location, record
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
+
+
+def read_items(path: Path) -> list[ChoiceItem]:
+    """Return the questions of a file in the published layout.
+
+    Only ``objects``, ``question`` and the choices of a stage are needed. ``annot_id`` is ``id`` or the line's number
+    if it is absent.
+
+    Raises:
+        InvalidInput: a line is not a question, or an id occurs twice; the message names file, line and field.
+    """
+    items: list[ChoiceItem] = []
+    lines: dict[str, str] = {}
+    for location, record in iterate_json_lines(path):
+        item = parse_item(record, location)
+        if item.annot_id in lines:
+            raise InvalidInput(
+                f"{location}: annot_id {item.annot_id} is that of {lines[item.annot_id]}; give each question its own"
+            )
+        lines[item.annot_id] = location.rpartition(": ")[2]
+        items.append(item)
+    if not items:
+        raise InvalidInput(f"{path}: has no questions; give a file with one JSON object per line")
+    return items
+
+
+def parse_item(record: Mapping[str, Any], location: str) -> ChoiceItem:
+    """Return one line of the published files as an item; see ``read_items``."""
+    objects = record.get("objects")
+    if not isinstance(objects, list) or not all(isinstance(name, str) for name in objects):
+        raise InvalidInput(f"{location}: objects must be a list of class names; export it again")
+    stages = {
+        stage: _parse_stage(record, stage, len(objects), location)
+        for stage in Stage
+        if record.get(f"{stage}_choices") is not None
+    }
+    if not stages:
+        raise InvalidInput(f"{location}: has neither answer_choices nor rationale_choices; export it again")
+    answers = stages.get(Stage.ANSWER)
+    known = answers is not None and answers.label is not None
+    return ChoiceItem(
+        annot_id=_parse_id(record, location),
+        image=str(record.get("img_id") or record.get("img_fn") or _parse_id(record, location)),
+        objects=tuple(objects),
+        question=_parse_text(record.get("question"), len(objects), f"{location}: question"),
+        stages=stages,
+        right_answer=answers.responses[answers.label or 0] if answers is not None and known else None,
+        movie=str(record.get("movie") or ""),
+        fold=str(record.get("match_fold") or ""),
+        match_index=record["match_index"] if type(record.get("match_index")) is int else None,
+    )
+
+
+def _parse_id(record: Mapping[str, Any], location: str) -> str:
+    return str(record.get("annot_id") or record.get("id") or location.rpartition(": ")[2])
+
+
+def _parse_stage(
+    record: Mapping[str, Any], stage: Stage, object_count: int, location: str
+) -> StageChoices:
+    responses = record[f"{stage}_choices"]
+    if not isinstance(responses, list) or len(responses) != CHOICES:
+        raise InvalidInput(f"{location}: {stage}_choices must have {CHOICES} texts; export it again")
+    return StageChoices(
+        responses=tuple(
+            _parse_text(tokens, object_count, f"{location}: {stage}_choices {number}")
+            for number, tokens in enumerate(responses)
+        ),
+        label=parse_label(record, stage, location),
+        sources=_parse_integers(record, f"{stage}_sources", location),
+        rounds=_parse_integers(record, f"{stage}_match_iter", location),
+    )
+
+
+def parse_label(record: Mapping[str, Any], stage: Stage, location: str) -> int | None:
+    """Return the position of a stage's right response; None where it is held.
+
+    Raises:
+        InvalidInput: it is not a number from 0 to 3.
+    """
+    label = record.get(f"{stage}_label")
+    if label is not None and (type(label) is not int or not 0 <= label < CHOICES):
+        raise InvalidInput(f"{location}: {stage}_label {label!r:.20} is not 0 to {CHOICES - 1}; export it again")
+    return label
+
+
+def _parse_integers(record: Mapping[str, Any], name: str, location: str) -> tuple[int, ...]:
+    values = record.get(name)
+    if values is None:
+        return ()
+    if not isinstance(values, list) or len(values) != CHOICES or any(type(v) is not int for v in values):
+        raise InvalidInput(f"{location}: {name} must have {CHOICES} whole numbers; export it again")
+    return tuple(values)
+
+
+def _parse_text(tokens: Any, object_count: int, location: str) -> Text:
+    if not isinstance(tokens, list) or not tokens:
+        raise InvalidInput(f"{location}: must be a list of words and tags; export it again")
+    return tuple(_parse_token(token, object_count, location) for token in tokens)
+
+
+def _parse_token(token: Any, object_count: int, location: str) -> Token:
+    if isinstance(token, str):
+        return token
+    if not isinstance(token, list) or not token or any(type(index) is not int for index in token):
+        raise InvalidInput(f"{location}: {token!r:.40} is neither a word nor a tag; export it again")
+    for index in token:
+        if not 0 <= index < object_count:
+            raise InvalidInput(
+                f"{location}: tag {index} is not one of the {object_count} objects; export it again"
+            )
+    return tuple(token)

@@ -1,0 +1,228 @@
+"""Measures of multiple-choice questions: Q→A, QA→R and Q→AR, for models and for people.
+
+A model chooses the first of its highest scores. A rationale is chosen given the right answer, whatever the model
+answered; Q→AR needs both (Zellers et al. 2019 §5, doi:10.1109/CVPR.2019.00688; ``models/README.md`` and
+``models/eval_q2ar.py`` of rowanz/r2c). Chance is 25, 25 and 6.25 %.
+
+The figures of an evaluation, as plain JSON:
+
+    {"choices": {"q_a": F, "qa_r": F, "q_ar": F, "questions": n, "images": m, "chance": {...}},
+     "rounds": {"answer": R, "rationale": R}}
+
+F is ``{"value", "low", "high"}`` in percent, see ``intervals.Figure``; R is described at ``round_figures``.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage
+from curation.evaluation.intervals import Figure, ratio_figure
+from curation.records import InvalidInput
+
+MATCH_ROUNDS = (1, 2, 3)
+PERCENT = 100.0
+MEASURE_NAMES = ("q_a", "qa_r", "q_ar")
+CHANCE: Mapping[str, float] = {"q_a": 25.0, "qa_r": 25.0, "q_ar": 6.25}
+CHOICES_TASK = "choices"
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceKey:
+    """The right responses of n questions.
+
+    ids: distinct. images: the image of each question. answers, rationales: (n,) positions from 0 to 3.
+    """
+
+    ids: tuple[str, ...]
+    images: tuple[str, ...]
+    answers: NDArray[np.int64]
+    rationales: NDArray[np.int64]
+
+    @classmethod
+    def from_items(cls, items: Sequence[ChoiceItem]) -> "ChoiceKey":
+        """Return the key of the items whose labels are known in both stages."""
+        known = [item for item in items if all(_label(item, stage) is not None for stage in Stage)]
+        return cls(
+            ids=tuple(item.annot_id for item in known),
+            images=tuple(item.image for item in known),
+            answers=np.array([_label(item, Stage.ANSWER) for item in known], dtype=np.int64),
+            rationales=np.array([_label(item, Stage.RATIONALE) for item in known], dtype=np.int64),
+        )
+
+
+def _label(item: ChoiceItem, stage: Stage) -> int | None:
+    return item.stages[stage].label if stage in item.stages else None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicePredictions:
+    """Scores of n questions; higher is better.
+
+    answers: (n, 4). rationales: (n, 4, 4), for each answer the scores of the rationales given that answer.
+    """
+
+    answers: NDArray[np.float64]
+    rationales: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Which of n questions are right in each stage: (n,) shares from 0 to 1. ``both`` is Q→AR."""
+
+    answers: NDArray[np.float64]
+    rationales: NDArray[np.float64]
+
+    @property
+    def both(self) -> NDArray[np.float64]:
+        """The product of both stages: for single choices, whether both are right."""
+        return self.answers * self.rationales
+
+    def by_measure(self) -> dict[str, NDArray[np.float64]]:
+        """Return the hits by measure, in the order of tables."""
+        return dict(zip(MEASURE_NAMES, (self.answers, self.rationales, self.both), strict=True))
+
+
+def rationale_scores(predictions: ChoicePredictions, key: ChoiceKey) -> NDArray[np.float64]:
+    """Return the scores of the rationales given the right answer, (n, 4); the other blocks are not read."""
+    return predictions.rationales[np.arange(len(key.ids)), key.answers]
+
+
+def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> Hits:
+    """Return which questions are right; of equal highest scores the first counts, as in the published scorer.
+
+    Raises:
+        InvalidInput: the predictions are of another number of questions.
+    """
+    n = len(key.ids)
+    if predictions.answers.shape != (n, CHOICES) or predictions.rationales.shape != (n, CHOICES, CHOICES):
+        raise InvalidInput(f"predictions: they are not of the key's {n} questions; give one row for each")
+    return Hits(
+        answers=(predictions.answers.argmax(axis=1) == key.answers).astype(np.float64),
+        rationales=(rationale_scores(predictions, key).argmax(axis=1) == key.rationales).astype(np.float64),
+    )
+
+
+def accuracies(hits: Hits) -> dict[str, float | None]:
+    """Return Q→A, QA→R and Q→AR as shares from 0 to 1; None without questions."""
+    return {name: float(found.mean()) if len(found) else None for name, found in hits.by_measure().items()}
+
+
+def choice_figures(hits: Hits, images: Sequence[str], *, rng: np.random.Generator) -> dict[str, Any]:
+    """Return the figures of the three measures in percent, with bootstrap intervals over images.
+
+    The questions of an image hang together, so whole images are drawn.
+
+    Args:
+        images: the image of each question.
+    """
+    rows = {name: row for row, name in enumerate(dict.fromkeys(images))}
+    groups = np.array([rows[image] for image in images], dtype=np.int64)
+    figures: dict[str, Any] = {
+        name: ratio_figure(PERCENT * found, groups, rng=rng).as_json() if len(found) else Figure().as_json()
+        for name, found in hits.by_measure().items()
+    }
+    return figures | {"questions": len(images), "images": len(rows), "chance": dict(CHANCE)}
+
+
+def round_figures(
+    scores: NDArray[np.float64], labels: NDArray[np.int64], rounds: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Return which wrong responses a model chooses, by their match round, in percent of the questions.
+
+    ``{"1": {"chosen", "right_above"}, "2": …, "3": …, "questions": n}``. chosen: it chose the wrong response of this
+    round. right_above: it scored the right response higher than the one of this round; ties count half. A model that
+    is fooled more by late rounds finds texts that were matched with less freedom.
+
+    Args:
+        scores: (n, 4). labels: (n,). rounds: (n, 4), 0 at the label.
+    """
+    rows = np.arange(len(labels))
+    chosen = rounds[rows, scores.argmax(axis=1)] if len(labels) else np.zeros(0, dtype=np.int64)
+    right = scores[rows, labels]
+    found: dict[str, Any] = {"questions": len(labels)}
+    for number in MATCH_ROUNDS:
+        row, column = np.nonzero(rounds == number)
+        wrong = scores[row, column]
+        above = (right[row] > wrong) + 0.5 * (right[row] == wrong)
+        found[str(number)] = {
+            "chosen": PERCENT * float((chosen == number).mean()) if len(labels) else None,
+            "right_above": PERCENT * float(above.mean()) if len(above) else None,
+        }
+    return found
+
+
+def stage_round_figures(
+    items: Sequence[ChoiceItem], key: ChoiceKey, predictions: ChoicePredictions
+) -> dict[str, Any]:
+    """Return ``round_figures`` of both stages; empty for a stage whose match rounds are not known.
+
+    Args:
+        items: the key's questions, in its order.
+    """
+    given = {
+        Stage.ANSWER: (predictions.answers, key.answers),
+        Stage.RATIONALE: (rationale_scores(predictions, key), key.rationales),
+    }
+    found: dict[str, Any] = {}
+    for stage, (scores, labels) in given.items():
+        with_rounds = [row for row, item in enumerate(items) if item.stages[stage].rounds]
+        rounds = np.array([items[row].stages[stage].rounds for row in with_rounds], dtype=np.int64)
+        if with_rounds:
+            found[stage.value] = round_figures(scores[with_rounds], labels[with_rounds], rounds)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class MajorityHits:
+    """How right the majority of people is, for n items: (n,) each.
+
+    first: 1 where the first of the most voted responses is right. expected: 1/k where the right one is among k most
+    voted ones; it is the accuracy of a random choice among them.
+    """
+
+    first: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+
+def most_voted(votes: Sequence[int]) -> list[int]:
+    """Return the responses with the most votes, in ascending order; without votes, none."""
+    counts = np.bincount(np.asarray(votes, dtype=np.int64), minlength=CHOICES) if votes else np.zeros(CHOICES)
+    return [index for index, count in enumerate(counts.tolist()) if count and count == counts.max()]
+
+
+def majority_hits(votes: Sequence[Sequence[int]], labels: Sequence[int]) -> MajorityHits:
+    """Return how right the majority is in each item, with both readings of equal votes.
+
+    Args:
+        votes: of each item, the responses that people chose. labels: the right responses.
+
+    Raises:
+        InvalidInput: an item has no vote.
+    """
+    first, expected = [], []
+    for number, (chosen, label) in enumerate(zip(votes, labels, strict=True)):
+        best = most_voted(chosen)
+        if not best:
+            raise InvalidInput(f"votes: item {number} has none; leave it out")
+        first.append(float(best[0] == label))
+        expected.append(1 / len(best) if label in best else 0.0)
+    return MajorityHits(np.array(first), np.array(expected))
+
+
+def joint_lift(hits: NDArray[np.float64], joint_hits: NDArray[np.float64]) -> dict[str, float | None]:
+    """Return by how much the choice of all of a fold together lifts a model's accuracy, in percent.
+
+    Each response is right once, so inference across questions gains without any image (the rules of the leaderboard
+    forbid it).
+
+    Args:
+        hits, joint_hits: (n,), chosen one by one and together.
+    """
+    alone = PERCENT * float(hits.mean()) if len(hits) else None
+    together = PERCENT * float(joint_hits.mean()) if len(joint_hits) else None
+    lift = together - alone if alone is not None and together is not None else None
+    return {"alone": alone, "together": together, "lift": lift}
