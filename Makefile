@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup demo test test-python test-js test-long nightly lint lint-rules lint-types bench lock messages \
+.PHONY: help setup video demo test test-python test-js test-long nightly lint lint-rules lint-types bench lock messages \
     screenshots conformance clean node
 
 PY := .venv/bin/python
@@ -24,6 +24,7 @@ help:
 	echo 'make lint        linters, formatting, import rules, retired words, types, missing migrations'
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
+	echo 'make video       PyAV too, which reads film clips (its FFmpeg has parts under the GPL)'
 	echo 'make lock        write requirements/*.txt from the .in files'
 	echo 'make messages    bring the translations in line with the sources (needs GNU gettext)'
 	echo 'make screenshots write docs/screenshots from a played demo'
@@ -33,6 +34,9 @@ help:
 setup:
 	scripts/setup.sh runtime
 	$(PY) manage.py migrate --noinput 1>&2
+
+video:
+	scripts/setup.sh video
 
 demo:
 	scripts/setup.sh runtime

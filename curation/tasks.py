@@ -12,6 +12,7 @@ from curation.services import versions
 from curation.services.comparison import RoundOptions
 from curation.services.dedup import DedupOptions
 from curation.services.drafts import store_draft_summary
+from curation.services.frames import ExtractionSpec
 from curation.services.leakage import LeakageOptions
 from curation.services.sources import import_source, options_from_json, spec_from_json
 from hits.services.jobs import jobs
@@ -31,6 +32,18 @@ def import_collection(progress: Progress) -> None:
         progress=progress,
     )
     jobs.set_result(job=job, **found)
+
+
+@job_task(tasks.EXTRACT_FRAMES)
+def extract_frames(progress: Progress) -> None:
+    """Extract the middle frames of clips' shots."""
+    from curation.pipelines.extract_frames import extract_frames as run_extraction
+
+    job = progress.job
+    assert job.project is not None
+    spec = ExtractionSpec(**job.args["options"])
+    counts = run_extraction(project=job.project, spec=spec, by=job.created_by, progress=progress)
+    jobs.set_result(job=job, **counts)
 
 
 @job_task(tasks.LEAKAGE)

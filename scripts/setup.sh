@@ -2,6 +2,7 @@
 # Install the locked packages into .venv; if nothing changed, this takes a few hundredths of a second.
 #     scripts/setup.sh runtime    packages of the site, its tasks and the demo
 #     scripts/setup.sh dev        also test tools, linters and types
+#     scripts/setup.sh video      packages of the site, and PyAV, which reads film clips
 # Prints to stderr only, so that stdout is free for the command that follows.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +17,8 @@ fail() { echo "setup: $*"; exit 1; }
 case "${1:-}" in
     runtime) layers="torch base ml" ;;
     dev) layers="torch base ml dev" ;;
-    *) fail "use scripts/setup.sh runtime or scripts/setup.sh dev" ;;
+    video) layers="torch base ml video" ;;
+    *) fail "use scripts/setup.sh runtime, scripts/setup.sh dev or scripts/setup.sh video" ;;
 esac
 
 # A layer's stamp file has torch's installed version, or the hash of the installed lock file.

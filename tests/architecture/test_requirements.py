@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-LAYERS = ("base", "ml", "dev")
+LAYERS = ("base", "ml", "dev", "video")
 REQUIRED = {
     "django",
     "djangorestframework",
@@ -78,6 +78,7 @@ def test_extras_match_the_in_files(root: Path) -> None:
         "site": layers["base"],
         "ml": layers["ml"] | {"torch==2.13.0"},
         "dev": layers["dev"],
+        "video": layers["video"],
     }
     assert {str(Requirement(line)) for line in project["dependencies"]} <= layers["base"] | layers["ml"]
 
@@ -137,7 +138,8 @@ def test_every_imported_package_is_required(root: Path, production_sources: list
     owners = metadata.packages_distributions()
     layers = {name for layer in ("base", "ml") for name in asked(root / "requirements" / f"{layer}.in")}
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    site = with_what_they_require(layers | {"torch"})
+    optional = set(asked(root / "requirements" / "video.in"))  # may not be installed
+    site = with_what_they_require(layers | {"torch"}) | optional
     library = with_what_they_require(
         {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
     )

@@ -67,6 +67,8 @@ TASK_QUEUES: dict[str, Queue] = {
     "curation.make_features": Queue.CPU,
     "curation.make_feature_shard": Queue.CPU,
     "curation.check_leakage": Queue.CPU,
+    "curation.extract_frames": Queue.CPU,
+    "curation.detect_objects": Queue.CPU,
     "curation.propose_boxes": Queue.CPU,
     "curation.propose_boxes_of_part": Queue.CPU,
     "curation.measure_proposals": Queue.CPU,

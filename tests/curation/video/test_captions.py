@@ -194,7 +194,7 @@ class TestLsmdc:
             (
                 "0.00.10.000\t0.00.12.500\t",
                 "0.00.10.000\t0:00:12\t",
-                "line 1: END_ALIGNED is '0:00:12'; write h.mm.ss.ms",
+                "line 1: END_ALIGNED is '0:00:12'; write h.mm",
             ),
             ("\tA dog runs out.", "", "line 2: has 5 columns"),
             (

@@ -35,8 +35,8 @@ def test_hsv_equals_the_float_formula_to_one_step(red: int, green: int, blue: in
     hue, saturation, value = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)
     found = to_hsv(np.array([red, green, blue], dtype=np.uint8)).astype(int)
     difference = abs(int(found[0]) - hue * 180)
-    assert min(difference, 180 - difference) <= 0.51
-    assert abs(found[1] - saturation * 255) <= 0.51
+    assert min(difference, 180 - difference) <= 1
+    assert abs(found[1] - saturation * 255) <= 1
     assert found[2] == round(value * 255)
 
 
