@@ -86,6 +86,8 @@ class HitKind(RefusesOldNames, ABC):
         hint_rules: the live hints of its page; ``hint_cards`` returns the texts that they check.
         arms: how many orders or variants its page has, balanced over a unit's workers (hits.domain.units.arms).
         is_single_attempt: whether a worker who opened a unit may never open it again, even after returning it.
+        scope_field: the field of a unit that stands for its key where a worker does a unit once in the project: units
+            with one value of it, such as two questions about one text, exclude one another. Empty: the unit's key.
         unit_word: singular and plural of a unit on console pages.
         record_word: singular and plural of a record on console pages.
         launches_from_units: whether researchers may launch it from a file of units. False for kinds with their own
@@ -126,6 +128,7 @@ class HitKind(RefusesOldNames, ABC):
     record_types: ClassVar[Mapping[str, type[Schema]]] = {}
     arms: ClassVar[int] = 1
     is_single_attempt: ClassVar[bool] = False
+    scope_field: ClassVar[str] = ""
     unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
     record_word: ClassVar[tuple[str, str]] = ("record", "records")
     launches_from_units: ClassVar[bool] = False
@@ -256,11 +259,14 @@ class HitKind(RefusesOldNames, ABC):
 
     def find_problems(self) -> list[str]:
         """Return the problems of the kind itself, which the system check reports at start."""
-        return [
+        problems = [
             f"record type {name!r} has {len(name)} characters; use at most {MAX_RECORD_TYPE}"
             for name in self.record_types
             if len(name) > MAX_RECORD_TYPE
         ]
+        if self.scope_field and self.scope_field not in self.Unit.model_fields:
+            problems.append(f"scope_field {self.scope_field!r} is no field of its units")
+        return problems
 
     # Units and answers on console pages
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 
 from hits import registry
 from hits.domain.states import BatchState, Purpose, UnitScope
-from hits.models import Assignment, Attempt, Batch, Hit, Worker
+from hits.models import Assignment, Attempt, Batch, Hit, Unit, Worker
 
 GRACE_PERIOD = timedelta(hours=1)  # a page whose time ends during a save may still store its answer
 # A requirement limits applications to one, training may repeat, and a compensation is for one worker.
@@ -49,9 +49,7 @@ def unit_taken_refusals(worker: Worker | None, hit: Hit, *, taken_hit_ids: Colle
         return []
     same_unit = Q(unit=hit.unit_id)
     if batch.unit_scope == UnitScope.PROJECT:
-        same_unit |= Q(
-            unit__key=hit.unit.key, unit__batch__project=batch.project_id, unit__batch__kind=batch.kind
-        )
+        same_unit |= _same_item_in_project(hit.unit)
     others = Hit.objects.filter(same_unit).exclude(pk=hit.pk)
     if worker is not None and others.filter(assignments__worker=worker).exists():
         return [
@@ -62,6 +60,14 @@ def unit_taken_refusals(worker: Worker | None, hit: Hit, *, taken_hit_ids: Colle
     if taken_hit_ids and others.filter(hit_id__in=taken_hit_ids).exists():
         return [gettext("You have already accepted this item in another task.")]
     return []
+
+
+def _same_item_in_project(unit: Unit) -> Q:
+    """Return the condition that a HIT is about the same item, in any batch of the kind and project."""
+    batch = unit.batch
+    field = registry.get_kind(batch.kind).scope_field
+    same = Q(**{f"unit__payload__{field}": unit.payload[field]}) if field else Q(unit__key=unit.key)
+    return same & Q(unit__batch__project=batch.project_id, unit__batch__kind=batch.kind)
 
 
 def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
