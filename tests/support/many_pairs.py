@@ -27,21 +27,12 @@ def fill_pairs(
 
     Photos are files of a few bytes with their right hashes. The submissions take ``statuses`` in turn.
     """
-    folder = Path(settings.MEDIA_ROOT) / "images"
-    folder.mkdir(parents=True, exist_ok=True)
-    first = _images(project, folder, range(1))[0]
-    batch = launched(project, [first])
-    Batch.objects.filter(pk=batch.pk).update(state=BatchState.CLOSED)
-    # No marketplace knows these HITs: a background worker must not go looking for them.
-    Job.objects.filter(project=project, state=JobState.QUEUED).update(state=JobState.CANCELLED)
-    people = Worker.objects.bulk_create(
-        Worker(environment=batch.environment, worker_id=f"AUTHOR{project.pk}X{n:05d}") for n in range(WORKERS)
-    )
+    batch, first, people = closed_batch(project)
     words = [AssignmentStatus(word.capitalize()).value for word in statuses]
     for numbers in _chunks(photos):
-        images = _images(project, folder, range(max(1, numbers.start), numbers.stop))
+        images = write_images(project, range(max(1, numbers.start), numbers.stop))
         images = images if numbers.start else [first, *images]
-        submissions = _write(batch, images, numbers, people, words)
+        submissions = write_submissions(batch, images, numbers, people, words)
         _observe(images, submissions, numbers, photos, pairs)
     batch.refresh_from_db()
     return batch
@@ -52,7 +43,23 @@ def _chunks(photos: int) -> Iterator[range]:
         yield range(start, min(start + CHUNK, photos))
 
 
-def _images(project: Project, folder: Path, numbers: range) -> list[Image]:
+def closed_batch(project: Project) -> tuple[Batch, Image, list[Worker]]:
+    """Launch and close a batch on photo 0; return it with the photo and many workers."""
+    first = write_images(project, range(1))[0]
+    batch = launched(project, [first])
+    Batch.objects.filter(pk=batch.pk).update(state=BatchState.CLOSED)
+    # No marketplace knows these HITs: a background worker must not go looking for them.
+    Job.objects.filter(project=project, state=JobState.QUEUED).update(state=JobState.CANCELLED)
+    people = Worker.objects.bulk_create(
+        Worker(environment=batch.environment, worker_id=f"AUTHOR{project.pk}X{n:05d}") for n in range(WORKERS)
+    )
+    return batch, first, people
+
+
+def write_images(project: Project, numbers: range) -> list[Image]:
+    """Write photos as files of a few bytes with their right hashes."""
+    folder = Path(settings.MEDIA_ROOT) / "images"
+    folder.mkdir(parents=True, exist_ok=True)
     images = []
     for n in numbers:
         content = f"photo {project.pk} {n}".encode()
@@ -77,9 +84,10 @@ def _images(project: Project, folder: Path, numbers: range) -> list[Image]:
     return Image.objects.bulk_create(images)
 
 
-def _write(
+def write_submissions(
     batch: Batch, images: list[Image], numbers: range, people: list[Worker], words: list[str]
 ) -> list[Submission]:
+    """Write a confirmed submission for each photo, by people and with statuses in turn."""
     units = Unit.objects.bulk_create(
         Unit(batch=batch, key=f"many{n:08d}", payload={"image": image.pk})
         for n, image in zip(numbers, images, strict=True)
