@@ -6,13 +6,14 @@ Source of the defaults: Hessel et al. 2022 §5 and appendix B, doi:10.1007/978-3
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from curation.features.crops import Crop
 from curation.features.encoder import Precision
 from curation.records import InvalidInput
+from curation.scorer.settings import check_minimum, dump_settings, parse_settings
 from hits.domain.images.region_drawing import RegionMode
 
 TINY = "tiny"
@@ -76,9 +77,9 @@ class TrainingConfig:
         if not self.model:
             raise InvalidInput("model: give the starting weights, such as clip:openai/clip-vit-base-patch16")
         for name in ("batch_size", "epochs", "checkpoint_every", "processes"):
-            _check_minimum(name, getattr(self, name), 1)
+            check_minimum(name, getattr(self, name), 1)
         for name in ("chunk_size", "warmup_steps", "max_steps", "patience", "seed"):
-            _check_minimum(name, getattr(self, name), 0)
+            check_minimum(name, getattr(self, name), 0)
         if self.batch_size < 2:  # noqa: PLR2004 - a single pair has no negative
             raise InvalidInput(f"batch_size: {self.batch_size} leaves no negative; use at least 2")
         if self.batch_size % self.processes:
@@ -96,8 +97,7 @@ class TrainingConfig:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON values, as ``from_json`` reads them."""
-        values = asdict(self).items()
-        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in values}
+        return dump_settings(self)
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> "TrainingConfig":
@@ -106,48 +106,4 @@ class TrainingConfig:
         Raises:
             InvalidInput: an unknown setting or an invalid value; the message names it.
         """
-        known = {field.name: field for field in fields(cls)}
-        unknown = sorted(set(raw) - set(known))
-        if unknown:
-            raise InvalidInput(f"{unknown[0]}: is not a setting of a training run; use {', '.join(known)}")
-        if "model" not in raw:
-            raise InvalidInput("model: is missing; give the starting weights")
-        return cls(**{name: _parse_setting(name, value) for name, value in raw.items()})
-
-
-_ENUMS: dict[str, type[StrEnum]] = {
-    "region_mode": RegionMode,
-    "text_mode": TextMode,
-    "crop": Crop,
-    "precision": Precision,
-}
-_STRINGS = {"model", "device"}
-_NUMBERS = {"learning_rate", "weight_decay", "grayscale"}
-_BOOLEANS = {"augment", "compile", "reduce_on_plateau"}
-
-
-def _parse_setting(name: str, value: Any) -> Any:
-    if name in _ENUMS:
-        kind = _ENUMS[name]
-        try:
-            return kind(value)
-        except ValueError as error:
-            raise InvalidInput(f"{name}: {value!r} is not known; use {', '.join(kind)}") from error
-    expected: tuple[type, ...] = (int,)
-    if name in _STRINGS:
-        expected = (str,)
-    elif name in _BOOLEANS:
-        expected = (bool,)
-    elif name in _NUMBERS:
-        expected = (int, float)
-    if not isinstance(value, expected) or (isinstance(value, bool) and bool not in expected):
-        raise InvalidInput(f"{name}: {value!r} is not {_TYPE_LABELS[expected[-1]]}")
-    return value
-
-
-_TYPE_LABELS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-
-
-def _check_minimum(name: str, value: int, minimum: int) -> None:
-    if value < minimum:
-        raise InvalidInput(f"{name}: {value} is too small; use at least {minimum}")
+        return parse_settings(cls, raw)

@@ -314,7 +314,7 @@ class TrainingBenchmark:
     def text_lengths(self) -> list[int]:
         """Return how long the texts of each update are run."""
         tokens, plan = self.tokens(), BatchPlan(len(self.pairs), self.batch, seed=0)
-        return [tokens.select(plan.pairs(number)).shape[1] for number in range(WARM_UP, WARM_UP + self.steps)]
+        return [tokens.select(plan.items(number)).shape[1] for number in range(WARM_UP, WARM_UP + self.steps)]
 
 
 def measure_published(benchmark: TrainingBenchmark, loading: float) -> tuple[int, dict[str, float]]:

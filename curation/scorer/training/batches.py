@@ -1,15 +1,12 @@
 """Select the pairs of each update and load them onto the device.
 
-All random draws depend on (seed, epoch or update, stream) only. So a resumed run needs no stored random state, and
-several processes draw the same values as one: each draws for the whole batch and uses its rows. The next batch is
-read while the device computes.
+Random draws are those of ``batch_plan``, so several processes draw the same values as one: each draws for the whole
+batch and uses its rows. The next batch is read while the device computes.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from enum import IntEnum
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -28,6 +25,7 @@ from curation.scorer.training.augment import (
     normalise,
     scale_to_unit,
 )
+from curation.scorer.training.batch_plan import BatchPlan, RandomStream
 from curation.scorer.training.distributed import World
 from curation.scorer.training.inputs import Pair
 from curation.scorer.training.pixels import PreparedPixels
@@ -36,14 +34,6 @@ CLUE_PROBABILITY = 0.5
 """Probability that multitask training uses the clue (the published code)."""
 _TEXT_CHUNK_SIZE = 4096
 _LENGTH_STEP = 8  # text lengths are multiples of it: a compiled tower is recompiled for each length
-
-
-class _RandomStream(IntEnum):
-    """Independent streams of random numbers."""
-
-    ORDER = 0
-    TEXTS = 1
-    AUGMENTATION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,39 +92,6 @@ def _tokenize(pairs: Sequence[Pair], scorer: LoadedScorer, kind: TextKind) -> Te
     return torch.cat(token_blocks) if token_blocks else empty
 
 
-@dataclass(frozen=True, slots=True)
-class BatchPlan:
-    """The pairs of each update. count: of all pairs. size: of the whole batch."""
-
-    count: int
-    size: int
-    seed: int
-
-    @property
-    def updates_per_epoch(self) -> int:
-        """Updates per epoch; the pairs that do not fill a batch differ from epoch to epoch."""
-        return self.count // self.size
-
-    def epoch(self, update: int) -> int:
-        """Return the epoch of an update, both numbered from 0."""
-        return update // self.updates_per_epoch
-
-    def pairs(self, update: int) -> NDArray[np.int64]:
-        """Return the (size,) pairs of an update."""
-        start = update % self.updates_per_epoch * self.size
-        return _epoch_order(self, self.epoch(update))[start : start + self.size].copy()
-
-    def generator(self, stream: _RandomStream, epoch_or_update: int) -> np.random.Generator:
-        """Return the generator of one stream in one epoch or update."""
-        return np.random.default_rng((self.seed, int(stream), epoch_or_update))
-
-
-@lru_cache(maxsize=2)  # batches are read one ahead, so two epochs may be in use
-def _epoch_order(plan: BatchPlan, epoch: int) -> NDArray[np.int64]:
-    """Return all pairs in an epoch's order; each update copies a slice of it."""
-    return plan.generator(_RandomStream.ORDER, epoch).permutation(plan.count)
-
-
 class BatchLoader:
     """Reads batches, one ahead. ``grayscale``: probability of a grey view; ``None`` turns augmentation off."""
 
@@ -166,15 +123,15 @@ class BatchLoader:
 
     def _read(self, update: int) -> TrainingBatch:
         plan, views = self._plan, self._pixels.shape[0]
-        pairs, own = plan.pairs(update), self._world.own_slice(plan.size)
+        pairs, own = plan.items(update), self._world.own_slice(plan.size)
         kind = None
         if len(self._tokens.kinds) > 1:
-            uniform = plan.generator(_RandomStream.TEXTS, update).random(plan.size)
+            uniform = plan.generator(RandomStream.TEXTS, update).random(plan.size)
             kind = (uniform >= CLUE_PROBABILITY).astype(np.int64)
         draws = None
         if self._grayscale is not None:
             draws = draw_augmentations(
-                plan.generator(_RandomStream.AUGMENTATION, update), plan.size, views, self._grayscale
+                plan.generator(RandomStream.AUGMENTATION, update), plan.size, views, self._grayscale
             ).select(own)
         tokens = self._tokens.select(pairs, kind)[own]
         windows = None if draws is None else draws.window

@@ -15,6 +15,7 @@ from curation.files import file_sha256, write_text
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
 from curation.scorer.model.folder import CARD, LoadedScorer, save_scorer
+from curation.scorer.model.towers import DualEncoder
 from curation.scorer.training.batches import (
     BatchEmbedder,
     BatchLoader,
@@ -22,22 +23,23 @@ from curation.scorer.training.batches import (
     training_tokens,
     validation_tokens,
 )
-from curation.scorer.training.checkpoint import Checkpoint, save_checkpoint
+from curation.scorer.training.checkpoint import Checkpoint
 from curation.scorer.training.compiling import compile_function
 from curation.scorer.training.contrastive import ContrastiveObjective
 from curation.scorer.training.distributed import World
-from curation.scorer.training.environment import describe_environment, shorten_paths, write_environment
+from curation.scorer.training.environment import shorten_paths
 from curation.scorer.training.inputs import RunInputs
 from curation.scorer.training.journal import Journal, LossRow, ValidationRow, read_validations
 from curation.scorer.training.loop import TrainingLoop, TrainingState, Update, ValidationOutcome
 from curation.scorer.training.pixels import PreparedPixels, ViewSettings, open_pixels, prepare_pixels
+from curation.scorer.training.process import ProgressCallback
+from curation.scorer.training.resumable_run import ResumableRun
 from curation.scorer.training.schedule import WarmupSchedule
 from curation.scorer.training.starting_weights import load_starting_model
 from curation.scorer.training.validate import Validation, Validator
 
 BEST_FOLDER, RESULT_FILE, PIXELS_FOLDER = "best", "done.json", "pixels"
 FORMAT = "deerstalker-trained/1"
-ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +60,14 @@ class TrainingResult:
     weights_sha256: str
 
 
-class TrainingRun:
+class TrainingRun(ResumableRun):
     """The components of one run in this process."""
 
     def __init__(self, run: Path, inputs: RunInputs, world: World, device: torch.device) -> None:
-        self.run, self.inputs, self.config = run, inputs, inputs.config
-        self.world, self.device = world, device
+        super().__init__(run, inputs, world, device)
+        self.inputs, self.config = inputs, inputs.config
         self.scorer = _load_starting_scorer(inputs.config, rehearsal=inputs.rehearsal)
-        self.model = self.scorer.model.to(device).train()
+        self.model: DualEncoder = self.scorer.model.to(device).train()
         self.precision = resolve_precision(self.config.precision, device)
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(),
@@ -80,10 +82,7 @@ class TrainingRun:
 
     def run_to_end(self, checkpoint: Checkpoint | None, report_progress: ProgressCallback) -> None:
         """Prepare, train, and write the result. Only the writing process calls ``report_progress``."""
-        state = self._restore_state(checkpoint)
-        if self.world.is_writer:
-            self._write_environment(state.step)
-            self.journal.truncate_after(state.step)
+        state = self.begin(checkpoint)
         train_pixels, val_pixels = self._prepare_pixels(
             lambda: report_progress(state.step, self.inputs.total_steps)
         )
@@ -95,21 +94,6 @@ class TrainingRun:
             self._write_result(state)
             remove_pixels(self.run)
         self.world.wait_for_all()
-
-    def _restore_state(self, checkpoint: Checkpoint | None) -> TrainingState:
-        if checkpoint is None:
-            self.world.broadcast_from_first(self.model.state_dict().values())
-            return TrainingState()
-        checkpoint.restore(self.model, self.optimizer)
-        state = checkpoint.state
-        self.rates.best, self.rates.cuts = state["rates"]["best"], state["rates"]["cuts"]
-        return TrainingState(**{**state["standing"], "best": tuple(state["standing"]["best"])})
-
-    def _write_environment(self, step: int) -> None:
-        environment = describe_environment(
-            self.config, precision=self.precision, device=self.device, world=self.world, step=step
-        )
-        write_environment(self.run, environment)
 
     def _prepare_pixels(self, heartbeat: Callable[[], None]) -> tuple[PreparedPixels, PreparedPixels]:
         view = ViewSettings(self.config.region_mode, self.config.crop, self.scorer.card.norm)
@@ -171,7 +155,7 @@ class TrainingRun:
             rates=self.rates,
             validate=lambda step: self.world.gather_objects(validate(step))[0],
             save_best=self._save_best,
-            save_state=self._save_checkpoint,
+            save_state=self.save_state,
             record_update=self._record_update,
             record_validation=self._record_validation,
             report_progress=report_progress,
@@ -183,19 +167,6 @@ class TrainingRun:
     def _save_best(self) -> None:
         if self.world.is_writer:
             save_scorer(self.run / BEST_FOLDER, self.scorer)
-
-    def _save_checkpoint(self, state: TrainingState) -> None:
-        if not self.world.is_writer:
-            return
-        self.journal.sync()
-        rates = {"best": self.rates.best, "cuts": self.rates.cuts}
-        save_checkpoint(
-            self.run,
-            self.model,
-            self.optimizer,
-            inputs_hash=self.inputs.sha256,
-            state={"standing": asdict(state), "rates": rates},
-        )
 
     def _record_update(self, update: Update) -> None:
         if not self.world.is_writer:

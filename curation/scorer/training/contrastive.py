@@ -12,16 +12,15 @@ This module does not depend on what is embedded. Rows must be independent of eac
 statistics would use a chunk's statistics (the towers here use running statistics).
 """
 
-from collections.abc import Callable, Iterator, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Sized
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from curation.scorer.training.batch_plan import temporary_seed
 from curation.scorer.training.distributed import SINGLE_PROCESS, World
 
 Batch = TypeVar("Batch", bound=Sized)
@@ -57,7 +56,7 @@ class ContrastiveObjective(Generic[Batch]):
     def __call__(self, update: int) -> float:
         """Backpropagate one batch and return its loss. Gradients are added to existing ones."""
         batch = self.load_batch(update)
-        chunks = _chunk_slices(len(batch), self.chunk_size)
+        chunks = chunk_slices(len(batch), self.chunk_size)
         with torch.set_grad_enabled(
             len(chunks) == 1
         ):  # a single chunk keeps its graph and needs no second pass
@@ -72,7 +71,7 @@ class ContrastiveObjective(Generic[Batch]):
     def _embed_chunk(self, batch: Batch, rows: slice, update: int) -> EmbeddingPair:
         """Embed a chunk with the same random numbers in both passes of an update."""
         offset = len(batch) * self.world.rank + rows.start
-        with _temporary_seed((self.seed, update, offset)):
+        with temporary_seed((self.seed, update, offset)):
             return self.embed(batch, rows)
 
     def _gradients(self, images: Tensor, texts: Tensor) -> tuple[float, Tensor, Tensor]:
@@ -90,15 +89,7 @@ class ContrastiveObjective(Generic[Batch]):
         return float(loss.detach()), image_grads[own], text_grads[own]
 
 
-def _chunk_slices(count: int, size: int) -> list[slice]:
+def chunk_slices(count: int, size: int) -> list[slice]:
+    """Return the rows of each chunk of ``size`` rows; a size of 0 is all rows at once."""
     step = size or count
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
-
-
-@contextmanager
-def _temporary_seed(key: tuple[int, ...]) -> Iterator[None]:
-    """Seed torch temporarily; the global random state is restored afterwards."""
-    seed = int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0])
-    with torch.random.fork_rng(devices=[torch.cuda.current_device()] if torch.cuda.is_available() else []):
-        torch.manual_seed(seed)
-        yield

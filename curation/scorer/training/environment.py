@@ -8,13 +8,12 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from curation.features.encoder import Precision
 from curation.files import write_text
-from curation.scorer.config import TrainingConfig
 from curation.scorer.training.distributed import World
 from curation.scorer.training.journal import ENVIRONMENT_FILE
 
@@ -23,8 +22,16 @@ _PACKAGES = ("numpy", "transformers", "pillow", "safetensors")
 _ABSOLUTE_FOLDER_PATTERN = re.compile(r"(?<![\w.\-])(?:[A-Za-z]:)?[/\\][^\s\"']*[/\\]")
 
 
+class Settings(Protocol):
+    """The settings of a run."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        ...
+
+
 def describe_environment(
-    config: TrainingConfig, *, precision: Precision, device: torch.device, world: World, step: int
+    config: Settings, *, precision: Precision, device: torch.device, world: World, step: int
 ) -> dict[str, Any]:
     """Return plain values. step: updates done before this start."""
     return {

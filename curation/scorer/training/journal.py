@@ -6,9 +6,9 @@ checkpoint. Floats are written so that reading gives the same bits.
 
 import csv
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar, get_type_hints
 
 from curation.files import write_text
 from curation.records import InvalidInput
@@ -45,49 +45,90 @@ class ValidationRow(TypedDict):
     kept: bool
 
 
-_COLUMNS = {LOSSES_FILE: tuple(LossRow.__annotations__)}
-_COLUMNS[VALIDATIONS_FILE] = tuple(ValidationRow.__annotations__)
-RowType = TypeVar("RowType")
+Row = TypeVar("Row", bound=Mapping[str, Any])
+_PARSERS: dict[Any, Callable[[str], Any]] = {
+    int: int,
+    float: float,
+    bool: lambda text: bool(int(text)),
+    float | None: lambda text: float(text) if text else None,
+}
+
+
+class LogTable(Generic[Row]):
+    """A CSV of a run, whose columns are the fields of a typed dictionary; one of them is ``step``."""
+
+    def __init__(self, file: str, row_type: type[Row]) -> None:
+        self.file = file
+        self._parsers = {name: _PARSERS[kind] for name, kind in get_type_hints(row_type).items()}
+
+    @property
+    def header(self) -> str:
+        """The first line of the file."""
+        return ",".join(self._parsers) + "\n"
+
+    def line(self, row: Row) -> str:
+        """Return a row as a line of the file."""
+        return ",".join(_format_value(row[column]) for column in self._parsers) + "\n"
+
+    def read(self, run: Path) -> list[Row]:
+        """Return the complete rows so far; none if nothing was written yet."""
+        try:
+            text = (run / self.file).read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
+            return []
+        complete = text[: text.rfind("\n") + 1].splitlines()
+        return list(self._parse_rows(csv.reader(complete[1:])))
+
+    def _parse_rows(self, lines: Iterator[list[str]]) -> Iterator[Row]:
+        try:
+            for values in lines:
+                pairs = zip(self._parsers.items(), values, strict=True)
+                row: Any = {name: parse(value) for (name, parse), value in pairs}
+                yield row
+        except (ValueError, csv.Error):
+            return  # damaged by a power failure: later rows cannot be trusted
+
+
+LOSSES = LogTable(LOSSES_FILE, LossRow)
+VALIDATIONS = LogTable(VALIDATIONS_FILE, ValidationRow)
 
 
 def read_losses(run: Path) -> list[LossRow]:
     """Return the updates of a run so far; none if nothing was written yet."""
-    return _read_rows(run / LOSSES_FILE, _parse_loss_row)
+    return LOSSES.read(run)
 
 
 def read_validations(run: Path) -> list[ValidationRow]:
     """Return the validations of a run so far; none if nothing was written yet."""
-    return _read_rows(run / VALIDATIONS_FILE, _parse_validation_row)
+    return VALIDATIONS.read(run)
 
 
 class Journal:
     """Writes both files. A row is readable at once, and survives a power failure after ``sync``."""
 
-    def __init__(self, run: Path) -> None:
-        self._run = run
+    def __init__(
+        self, run: Path, losses: LogTable[Any] = LOSSES, validations: LogTable[Any] = VALIDATIONS
+    ) -> None:
+        self._run, self._losses, self._validations = run, losses, validations
 
     def truncate_after(self, step: int) -> None:
         """Drop the rows of later steps, and half lines; create missing files."""
-        remaining: dict[str, Sequence[Mapping[str, Any]]] = {
-            LOSSES_FILE: [row for row in read_losses(self._run) if row["step"] <= step],
-            VALIDATIONS_FILE: [row for row in read_validations(self._run) if row["step"] <= step],
-        }
-        for name, rows in remaining.items():
-            rows_as_text = (_csv_line(name, row) for row in rows)
-            write_text(self._run / name, [",".join(_COLUMNS[name]) + "\n", *rows_as_text])
+        for table in (self._losses, self._validations):
+            rows = [row for row in table.read(self._run) if row["step"] <= step]
+            write_text(self._run / table.file, [table.header, *map(table.line, rows)])
 
-    def record_update(self, row: LossRow) -> None:
+    def record_update(self, row: Mapping[str, Any]) -> None:
         """Append an update."""
-        self._write(LOSSES_FILE, _csv_line(LOSSES_FILE, row))
+        self._write(self._losses.file, self._losses.line(row))
 
-    def record_validation(self, row: ValidationRow) -> None:
+    def record_validation(self, row: Mapping[str, Any]) -> None:
         """Append a validation."""
-        self._write(VALIDATIONS_FILE, _csv_line(VALIDATIONS_FILE, row))
+        self._write(self._validations.file, self._validations.line(row))
 
     def sync(self) -> None:
         """Sync both files to disk. Call it before saving a checkpoint that relies on their rows."""
-        for name in (LOSSES_FILE, VALIDATIONS_FILE):
-            self._write(name, "", sync=True)
+        for table in (self._losses, self._validations):
+            self._write(table.file, "", sync=True)
 
     def _write(self, name: str, line: str, *, sync: bool = False) -> None:
         path = self._run / name
@@ -102,44 +143,7 @@ class Journal:
             ) from error
 
 
-def _csv_line(name: str, row: Mapping[str, Any]) -> str:
-    return ",".join(_format_value(row[column]) for column in _COLUMNS[name]) + "\n"
-
-
 def _format_value(value: float | bool | None) -> str:
     if value is None:
         return ""
     return str(int(value)) if isinstance(value, bool) else repr(value)
-
-
-def _read_rows(path: Path, parse: Callable[[Sequence[str]], RowType]) -> list[RowType]:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return []
-    complete = text[: text.rfind("\n") + 1].splitlines()
-    return list(_parse_rows(csv.reader(complete[1:]), parse))
-
-
-def _parse_rows(lines: Iterator[list[str]], parse: Callable[[Sequence[str]], RowType]) -> Iterator[RowType]:
-    try:
-        for values in lines:
-            yield parse(values)
-    except (ValueError, csv.Error):
-        return  # damaged by a power failure: later rows cannot be trusted
-
-
-def _parse_loss_row(values: Sequence[str]) -> LossRow:
-    step, epoch, *numbers = values
-    loss, rate, scale, speed = (float(number) for number in numbers)
-    return LossRow(
-        step=int(step), epoch=int(epoch), loss=loss, learning_rate=rate, scale=scale, images_per_second=speed
-    )
-
-
-def _parse_validation_row(values: Sequence[str]) -> ValidationRow:
-    step, *numbers, kept = values
-    loss, im2txt, txt2im, p_at_1 = (float(number) if number else None for number in numbers)
-    return ValidationRow(
-        step=int(step), loss=loss, im2txt=im2txt, txt2im=txt2im, p_at_1=p_at_1, kept=bool(int(kept))
-    )

@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -19,14 +19,22 @@ class ValidationOutcome(Protocol):
 
 
 class RateSchedule(Protocol):
-    """A learning rate per update, which validations may lower."""
+    """A learning rate per update, which validations may lower. Its state is plain values, kept in checkpoints."""
 
     def rate_at(self, update: int) -> float:
         """Return the rate of an update, counted from 0."""
         ...
 
-    def record_validation(self, loss: float | None, update: int) -> None:
-        """Adapt to a validation's loss."""
+    def record_validation(self, outcome: ValidationOutcome, update: int) -> None:
+        """Adapt to a validation."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the state."""
+        ...
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Return to a state."""
         ...
 
 
@@ -111,7 +119,7 @@ class TrainingLoop:
 
     def _validate_and_save(self, state: TrainingState) -> None:
         outcome = self.validate(state.step)
-        self.rates.record_validation(outcome.loss, state.step)
+        self.rates.record_validation(outcome, state.step)
         is_best = not state.best or outcome.quality > state.best
         state.stale = 0 if is_best else state.stale + 1
         if is_best:

@@ -10,7 +10,7 @@ import torch
 
 from curation.records import InvalidInput
 from curation.scorer.config import TextMode
-from curation.scorer.model import folder as folders
+from curation.scorer.model import card_folder as folders
 from curation.scorer.model.folder import load_scorer, save_scorer
 from curation.scorer.training.starting_weights import load_starting_model
 from hits.domain.images.region_drawing import RegionMode

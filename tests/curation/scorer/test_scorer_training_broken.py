@@ -105,7 +105,7 @@ def test_card_records_training_on_rehearsal_data(tmp_path: Path) -> None:
 
 
 def test_two_processes_cannot_train_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("curation.scorer.train.LOCK_SECONDS", 0)
+    monkeypatch.setattr("curation.scorer.training.process.LOCK_SECONDS", 0)
     run = make_run(tmp_path / "run")
     errors: list[str] = []
 

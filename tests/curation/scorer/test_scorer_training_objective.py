@@ -1,9 +1,11 @@
 """The loss, gradient caching, schedules and the loop, on small models."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 from curation.records import InvalidInput
 from curation.scorer.training.contrastive import ContrastiveObjective, symmetric_loss
 from curation.scorer.training.loop import TrainingLoop, TrainingState, Update
-from curation.scorer.training.schedule import WarmupSchedule
+from curation.scorer.training.schedule import PlateauSchedule, WarmupSchedule
 
 PAIRS, FROM_IMAGES, FROM_TEXTS, DIM = 10, 7, 5, 4
 
@@ -158,16 +160,34 @@ def test_plateau_schedule_equals_torch() -> None:
     torchs = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
     ours = WarmupSchedule(0.5, 2, reduce_on_plateau=True)
     for loss in losses:
-        ours.record_validation(loss, update=10)
+        ours.record_validation(Found(loss, ()), update=10)
         if loss is not None:
             torchs.step(loss)
         assert ours.rate_at(10) == pytest.approx(optimizer.param_groups[0]["lr"])
     assert ours.rate_at(10) < 0.5
     in_warm_up = WarmupSchedule(0.5, 20, reduce_on_plateau=True)
     for loss in losses:
-        in_warm_up.record_validation(loss, update=10)
+        in_warm_up.record_validation(Found(loss, ()), update=10)
     assert in_warm_up.rate_at(20) == 0.5, "the next step of the warm-up overwrites a cut"
     assert WarmupSchedule(0.5, 0).rate_at(5) == 0.5
+
+
+def test_accuracy_plateau_schedule_equals_torch_and_resumes() -> None:
+    for seed in range(20):
+        qualities = np.random.default_rng(seed).choice([0.0, 0.25, 0.5, 0.50001, 0.6, 0.7], 30).tolist()
+        optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=2e-4)
+        torchs = torch.optim.lr_scheduler.ReduceLROnPlateau(
+            optimizer, mode="max", factor=0.5, patience=1, cooldown=2
+        )
+        ours = PlateauSchedule(2e-4)
+        for quality in qualities:
+            torchs.step(quality)
+            resumed = PlateauSchedule(2e-4)
+            resumed.restore(json.loads(json.dumps(ours.as_json())))
+            ours = resumed
+            ours.record_validation(Found(None, (quality,)), update=10)
+            assert ours.rate_at(10) == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-12)
+        assert ours.cuts
 
 
 @dataclass

@@ -179,10 +179,10 @@ def test_two_processes_equal_one_within_tolerance(whole: Path, tmp_path: Path) -
 
 def test_every_pair_comes_once_an_epoch_in_another_order() -> None:
     plan = BatchPlan(count=10, size=3, seed=4)
-    epochs = [[pair for update in range(3 * n, 3 * n + 3) for pair in plan.pairs(update)] for n in range(2)]
+    epochs = [[pair for update in range(3 * n, 3 * n + 3) for pair in plan.items(update)] for n in range(2)]
     assert [len(set(epoch)) for epoch in epochs] == [9, 9]
     assert epochs[0] != epochs[1]
-    assert epochs[0] != [pair for update in range(3) for pair in BatchPlan(10, 3, seed=5).pairs(update)]
+    assert epochs[0] != [pair for update in range(3) for pair in BatchPlan(10, 3, seed=5).items(update)]
 
 
 def test_run_without_validation_pairs_saves_the_last_state(tmp_path: Path) -> None:
