@@ -24,6 +24,10 @@ class PublishedName:
         """The file name of its metadata."""
         return str(PurePosixPath(self.file).with_suffix(".json"))
 
+    def metadata_file_of(self, objects_sha256: str) -> str:
+        """Return the file name of the metadata of a further object list of the image."""
+        return str(PurePosixPath(self.file).with_suffix(f".{objects_sha256[:8]}.json"))
+
 
 def published_names(image_ids: Collection[int]) -> dict[int, PublishedName]:
     """Return the film and file name of images, by image id.
@@ -51,16 +55,17 @@ def _published_name(
     image: Image, frames: Mapping[int, Frame], records: Mapping[int, SourceRecord]
 ) -> PublishedName:
     frame, record = frames.get(image.pk), records.get(image.pk)
+    ending = PurePosixPath(str(image.file.name)).suffix
     if frame is not None:
         movie = _safe_part(frame.clip.movie)
-        return PublishedName(movie, f"{movie}/{_safe_part(frame.clip.name)}@{frame.shot}.jpg")
+        return PublishedName(movie, f"{movie}/{_safe_part(frame.clip.name)}@{frame.shot}{ending}")
     if record is not None:
         movie = str(record.facts.get("movie") or PurePosixPath(record.source_id).parent)
-        return PublishedName(_safe_part(movie), str(PurePosixPath(record.source_id).with_suffix(".jpg")))
+        return PublishedName(_safe_part(movie), str(PurePosixPath(record.source_id).with_suffix(ending)))
     path = PurePosixPath(image.name)
     stem = _safe_part(path.stem)
     movie = _safe_part(path.parent.name) if path.parent.name else f"photo-{image.pk}"
-    return PublishedName(movie, f"{movie}/{stem}.jpg")
+    return PublishedName(movie, f"{movie}/{stem}{ending}")
 
 
 def _safe_part(text: str) -> str:
@@ -75,6 +80,7 @@ def _make_distinct(names: Mapping[int, PublishedName]) -> dict[int, PublishedNam
 
 def _distinct_name(pk: int, name: PublishedName, used: set[str]) -> PublishedName:
     if name.file in used:
-        name = PublishedName(name.movie, f"{name.file.removesuffix('.jpg')}-{pk}.jpg")
+        path = PurePosixPath(name.file)
+        name = PublishedName(name.movie, str(path.with_stem(f"{path.stem}-{pk}")))
     used.add(name.file)
     return name

@@ -7,7 +7,7 @@ temporary name next to its destination and renamed at the end.
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from curation.files import partial_folder, rename_folder_durably, sha256_if_readable
 from curation.models import DatasetVersion, VersionImage, VersionRow
 from curation.versions.families import family_of_version
+from curation.versions.photos import NO_PHOTOS
 from curation.versions.seal import SealedImage, SealedRow, SealHeader, annotators_sha256, seal_lines
 from hits.domain.crashpoints import crash_point
 from hits.domain.hashing import canonical_json
@@ -27,6 +28,7 @@ STATISTICS = "statistics.json"
 REHEARSAL = "REHEARSAL.txt"
 _CHUNK_SIZE = 1000
 _LEFT_OUT_KEY = "regions_left_out"
+_PHOTOS_KEY = "photos"
 
 
 class ExportRefused(ValueError):
@@ -52,7 +54,12 @@ class WrittenExport:
 
 
 def export_version(
-    version: DatasetVersion, folder: Path, *, real: bool = False, regions: bool = False
+    version: DatasetVersion,
+    folder: Path,
+    *,
+    real: bool = False,
+    regions: bool = False,
+    photos: str = NO_PHOTOS,
 ) -> WrittenExport:
     """Write the version into ``folder``, which must be absent, empty, or already contain this export.
 
@@ -60,32 +67,41 @@ def export_version(
         version: a sealed version.
         real: whether the files will be released as data, which is refused for a rehearsal.
         regions: whether to also write each comparison set's photo, with the region highlighted as judges saw it.
+        photos: which photos to write, of ``PHOTO_CHOICES``, if the family's exports can include them.
 
     Raises:
         ExportRefused: the version is not sealed, is a rehearsal but ``real``, or the folder has other files.
     """
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
-    if _is_exported(folder, version, regions=regions) and not (real and version.rehearsal):
-        return _read_export(folder)
+    family = family_of_version(version)
+    wanted = {_LEFT_OUT_KEY: regions, _PHOTOS_KEY: photos if family.has_photos else ""}
+    if _is_exported(folder, version, wanted) and not (real and version.rehearsal):
+        return _read_export(folder, version)
     check_export_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
         with partial_folder(folder) as partial:
             partial.mkdir()
-            files = [
-                write_file(partial, name, pieces) for name, pieces in _export_files(version, regions=regions)
-            ]
+            if family.private_folder:
+                (partial / family.private_folder).mkdir(mode=0o700)
+            written_pieces = _export_files(version, regions=regions, photos=photos)
+            files = [write_file(partial, name, pieces) for name, pieces in written_pieces]
+            if family.private_folder:
+                public = [pretty_json(_public_manifest(version, files))]
+                files.append(write_file(partial, f"{family.public_folder}/{MANIFEST}", public))
             manifest = _manifest(version, files)
             if regions:
                 written = {file.name for file in files}
-                manifest[_LEFT_OUT_KEY] = family_of_version(version).regions_left_out(version, written)
-            write_file(partial, MANIFEST, [pretty_json(manifest)])
+                manifest[_LEFT_OUT_KEY] = family.regions_left_out(version, written)
+            if family.has_photos:
+                manifest[_PHOTOS_KEY] = photos
+            write_file(partial, family.private_name(MANIFEST), [pretty_json(manifest)])
             crash_point("export.before_rename")
             rename_folder_durably(partial, folder)
     except OSError:
-        if _is_exported(folder, version, regions=regions):
-            return _read_export(folder)  # another process has just written the same export
+        if _is_exported(folder, version, wanted):
+            return _read_export(folder, version)  # another process has just written the same export
         raise
     return WrittenExport(folder, version.manifest_sha256, tuple(files))
 
@@ -107,19 +123,27 @@ def check_export_target(folder: Path, *, rehearsal: bool, real: bool = False) ->
         raise ExportRefused(f"{folder}: {parent} is not writable; name another folder")
 
 
-def _is_exported(folder: Path, version: DatasetVersion, *, regions: bool) -> bool:
+def _is_exported(folder: Path, version: DatasetVersion, wanted: Mapping[str, Any]) -> bool:
+    """Return whether a folder has this export, with the ``wanted`` regions and photos, and all files are whole."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+        manifest = json.loads(manifest_path(folder, version).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
-    if same and regions != (_LEFT_OUT_KEY in manifest):
+    if not same or wanted[_LEFT_OUT_KEY] != (_LEFT_OUT_KEY in manifest):
         return False
-    return same and all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
+    if wanted[_PHOTOS_KEY] != manifest.get(_PHOTOS_KEY, ""):
+        return False
+    return all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 
 
-def _read_export(folder: Path) -> WrittenExport:
-    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+def manifest_path(folder: Path, version: DatasetVersion) -> Path:
+    """Return the path of the manifest of a version's export."""
+    return folder / family_of_version(version).private_name(MANIFEST)
+
+
+def _read_export(folder: Path, version: DatasetVersion) -> WrittenExport:
+    manifest = json.loads(manifest_path(folder, version).read_text("utf-8"))
     return WrittenExport(folder, manifest["seal"], tuple(WrittenFile(**f) for f in manifest["files"]))
 
 
@@ -139,11 +163,31 @@ def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, An
     }
 
 
-def _export_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[str, Iterable[bytes]]]:
-    yield from family_of_version(version).files(version, regions=regions)
-    yield ANNOTATORS, _annotator_lines(version)
-    yield STATISTICS, [pretty_json(version.statistics)]
-    yield SEAL, seal_file_lines(version)
+def _public_manifest(version: DatasetVersion, files: Sequence[WrittenFile]) -> dict[str, Any]:
+    """Return the manifest of published files alone: without checksums of rows, and without the version's."""
+    folder = f"{family_of_version(version).public_folder}/"
+    return {
+        "format": FORMAT,
+        "project": version.project.slug,
+        "version": version.name,
+        "family": version.project.family,
+        "rehearsal": version.rehearsal,
+        "files": [
+            asdict(file) | {"name": file.name.removeprefix(folder)}
+            for file in files
+            if file.name.startswith(folder)
+        ],
+    }
+
+
+def _export_files(
+    version: DatasetVersion, *, regions: bool, photos: str
+) -> Iterator[tuple[str, Iterable[bytes]]]:
+    family = family_of_version(version)
+    yield from family.files(version, regions=regions, photos=photos)
+    yield family.private_name(ANNOTATORS), _annotator_lines(version)
+    yield family.private_name(STATISTICS), [pretty_json(version.statistics)]
+    yield family.private_name(SEAL), seal_file_lines(version)
     if version.rehearsal:
         yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
 

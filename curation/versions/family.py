@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from curation.models import DatasetVersion, VersionRow
+from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan, PlannedRow
 from curation.versions.selection import REASON_LABELS
 from hits.domain.hashing import canonical_json
@@ -84,8 +85,11 @@ class Family(RefusesOldNames, ABC):
         name: the folder's name. title: the name on pages. parts: its tables, the main one first; versions are
         compared by the rows of all parts made of records. exclusion_labels: labels of the family's own exclusion
         reasons.
-        has_regions: whether exports can include pictures of regions. can_evaluate: whether its versions can train
-        scorers, be evaluated and have leaderboards.
+        has_regions: whether exports can include pictures of regions. has_photos: whether exports can include the
+        photos themselves. can_evaluate: whether its versions can train scorers, be evaluated and have leaderboards.
+        public_folder, private_folder: the folders of an export with the files that are published, and with those
+        that never are, if versions hold answers that a leaderboard keeps. The manifest and the checksums are private
+        then: from the hash of a row, anybody could find out its answer by trying all of them.
     """
 
     RENAMED = {
@@ -101,6 +105,9 @@ class Family(RefusesOldNames, ABC):
     exclusion_labels: ClassVar[Mapping[str, str]] = {}
     file_labels: ClassVar[Mapping[str, str]] = {}
     has_regions: ClassVar[bool] = False
+    has_photos: ClassVar[bool] = False
+    public_folder: ClassVar[str] = ""
+    private_folder: ClassVar[str] = ""
     can_evaluate: ClassVar[bool] = False
 
     @property
@@ -168,17 +175,17 @@ class Family(RefusesOldNames, ABC):
         found: Mapping[str, int] = statistics.get("rows", {})
         return found
 
-    def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
+    def private_name(self, name: str) -> str:
+        """Return the path, within an export, of a file that is common to all families and never published."""
+        return f"{self.private_folder}/{name}" if self.private_folder else name
+
+    def files(self, version: DatasetVersion, *, regions: bool = False, photos: str = NO_PHOTOS) -> Files:
         """Yield the name and content of each file of a sealed version, without those common to all families.
 
         By default, one file of canonical JSON lines per part and split. With ``regions``, also pictures of regions if
-        the family has them.
+        the family has them; with ``photos`` (of ``curation.versions.photos.PHOTO_CHOICES``), also the photos.
         """
-        for part in self.parts:
-            rows = VersionRow.objects.filter(version=version, part=part.name)
-            for split in list(rows.order_by("split").values_list("split", flat=True).distinct()):
-                name = f"{part.name}_{split}.jsonl" if split else f"{part.name}.jsonl"
-                yield name, row_lines(rows.filter(split=split))
+        yield from row_files(version, self.parts)
 
     def regions_left_out(self, version: DatasetVersion, written: Collection[str]) -> list[str]:
         """Return the rows whose region picture is not among the ``written`` files, if the family has pictures."""
@@ -198,6 +205,15 @@ class Family(RefusesOldNames, ABC):
     def all_exclusion_labels(self) -> dict[str, str]:
         """Return the labels of all exclusion reasons."""
         return {**REASON_LABELS, **self.exclusion_labels}
+
+
+def row_files(version: DatasetVersion, parts: Iterable[Part]) -> Files:
+    """Yield the files of canonical JSON lines of some parts: ``riddle_train.jsonl``, or ``riddle.jsonl`` unsplit."""
+    for part in parts:
+        rows = VersionRow.objects.filter(version=version, part=part.name)
+        for split in list(rows.order_by("split").values_list("split", flat=True).distinct()):
+            name = f"{part.name}_{split}.jsonl" if split else f"{part.name}.jsonl"
+            yield name, row_lines(rows.filter(split=split))
 
 
 def row_lines(rows: Any) -> Iterator[bytes]:

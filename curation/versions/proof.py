@@ -19,31 +19,36 @@ CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
 """
 
 
-def check_export_rows(folder: Path, parts: Sequence[str], *, images: Path | None = None) -> int:
+def check_export_rows(
+    folder: Path, parts: Sequence[str], *, images: Path | None = None, private_folder: str = ""
+) -> int:
     """Verify every file, row, annotator and image against the checksums; return the number of rows of the first part.
 
-    ``parts`` are the names of the family's parts, the main one first.
+    ``parts`` are the names of the family's parts, the main one first. ``private_folder`` is the family's folder of
+    files that are never published; files of rows lie there.
 
     Raises:
         InvalidInput: something is missing, unexpected or changed; the message names the file and the row.
     """
-    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    private = folder / private_folder
+    manifest = json.loads((private / "manifest.json").read_text("utf-8"))
     for file in manifest["files"]:
         digest = sha256_if_readable(folder / file["name"])
         if digest != file["sha256"]:
             problem = "was changed after it was written" if digest else "is missing"
             raise InvalidInput(f"{file['name']}: {problem}; export the version again")
-    if sha256_if_readable(folder / "seal.jsonl") != manifest["seal"]:
+    if sha256_if_readable(private / "seal.jsonl") != manifest["seal"]:
         raise InvalidInput("seal.jsonl: does not match the manifest; the file was changed")
-    seal = _read_seal(folder)
+    seal = _read_seal(private)
+    prefix = f"{private_folder}/" if private_folder else ""
     for file in manifest["files"]:
-        part = _match_part(file["name"], parts)
+        part = _match_part(file["name"].removeprefix(prefix), parts)
         if part is not None:
             _check_rows(folder, file["name"], part, seal)
     missing = list(seal.rows("SELECT part, id FROM sealed WHERE found = 0 LIMIT 1"))
     if missing:
         raise InvalidInput(f"{missing[0][0]} {missing[0][1]}: is in the checksum list but in no file")
-    _check_annotators(folder, seal)
+    _check_annotators(private, seal)
     if images is not None:
         _check_images(images, seal)
     return int(seal.first_value("SELECT count(*) FROM sealed WHERE part = ?", (parts[0],)))

@@ -22,7 +22,7 @@ from curation.selectors.scorers import version_scorers
 from curation.services import drafts
 from curation.services import versions as services
 from curation.versions.difference import compare_rows
-from curation.versions.export import MANIFEST, seal_file_lines
+from curation.versions.export import manifest_path, seal_file_lines
 from curation.versions.families import family_of, family_of_version
 from curation.versions.family import Family, Part
 from curation.versions.seal import seal_sha256
@@ -223,7 +223,8 @@ def _describe_splits(sealed_round: dict[str, Any]) -> str:
 def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     """Return name, label and size of the exported files; empty before the first download."""
     try:
-        manifest = json.loads((services.export_folder(version) / MANIFEST).read_text("utf-8"))
+        path = manifest_path(services.export_folder(version), version)
+        manifest = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return []
     known = {**FILE_LABELS, **family_of_version(version).file_labels}

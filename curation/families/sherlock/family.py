@@ -11,6 +11,7 @@ from curation.families.sherlock.stats import CorpusCounter
 from curation.models import DatasetVersion, Pair
 from curation.models import Part as PartName
 from curation.versions.family import Accumulator, Family, Files, Part
+from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan, PlannedRow
 from curation.versions.selection import ExclusionReason
 
@@ -82,7 +83,7 @@ class SherlockFamily(Family):
             PartName.COMPARISON: statistics.get("comparison_sets", 0),
         }
 
-    def files(self, version: DatasetVersion, *, regions: bool = False) -> Files:
+    def files(self, version: DatasetVersion, *, regions: bool = False, photos: str = NO_PHOTOS) -> Files:
         """Yield the published JSON by split, and the leaderboard's files."""
         return sherlock_files(version, regions=regions)
 

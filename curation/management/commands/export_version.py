@@ -1,4 +1,4 @@
-"""``manage.py export_version NAME --out DIR [--format sherlock] [--project P] [--selection FILE] [--real] …``."""
+"""``manage.py export_version NAME --out DIR [--format F] [--project P] [--selection FILE] [--real] …``."""
 
 from argparse import ArgumentParser
 from dataclasses import asdict
@@ -12,6 +12,7 @@ from curation.selectors.versions import versions_named
 from curation.services.versions import create_sealed_version, seal_version
 from curation.versions.export import ExportRefused, WrittenExport, check_export_target, export_version
 from curation.versions.families import family_of, family_of_version
+from curation.versions.photos import ALL_PHOTOS, PHOTO_CHOICES
 from curation.versions.selection import Selection
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
@@ -39,6 +40,10 @@ class Command(DeerstalkerCommand):
         add("--project", help="required if several projects have a version with this name")
         regions = "also write a picture of each comparison set's photo with its region highlighted"
         add("--regions", action="store_true", help=regions)
+        photos = (
+            "which photos to write, for families whose exports include them: all (default), licensed or none"
+        )
+        add("--photos", choices=PHOTO_CHOICES, help=photos)
         add_selection_option(parser)
         add(
             "--real",
@@ -57,6 +62,8 @@ class Command(DeerstalkerCommand):
             raise input_error(f"--format {family_name}: {problem}")
         if options["regions"] and not family_of(project).has_regions:
             raise input_error(f"--regions: {project.family} has no regions; leave it out")
+        if options["photos"] and not family_of(project).has_photos:
+            raise input_error(f"--photos: exports of {project.family} include no photos; leave it out")
         try:
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
@@ -68,7 +75,8 @@ class Command(DeerstalkerCommand):
                 raise input_error(f"--selection: {problem}")
             version = _seal_or_create(project, version, options["name"], selection)
             chosen = {name: options[name] for name in ("real", "regions")}
-            written = export_version(version, options["out"], **chosen)
+            photos = options["photos"] or ALL_PHOTOS
+            written = export_version(version, options["out"], photos=photos, **chosen)
             rows = family_of_version(version).check(written.folder)
         except (Refused, ExportRefused, InvalidInput) as error:
             raise input_error(str(error)) from error

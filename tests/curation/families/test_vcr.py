@@ -1,0 +1,156 @@
+"""Versions of VCR: rows, published files without held answers, checks of an export, and take-downs."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+
+from curation.families.vcr.published import HELD_FIELDS
+from curation.families.vcr.read import check_export, same_but_for_tags
+from curation.models import QuestionSet, VersionRow
+from curation.records import InvalidInput
+from curation.services.versions import create_sealed_version
+from curation.versions.export import export_version
+from curation.versions.photos import ALL_PHOTOS
+from hits.domain.hashing import content_sha256
+from hits.services.errors import Refused
+from hits.services.images.take_down import take_down_image
+from tests.support.vcr.question_sets import store_question_set
+from tests.support.vcr.stored import store_triplets
+from tests.support.vcr.synthetic import make_synthetic_set
+
+FOLDS = {"train-0": 24, "val-0": 9, "test-0": 9}
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def stored(project):
+    """A project with triplets of three folds and an accepted question set."""
+    triplets = make_synthetic_set(FOLDS, dimensions=4).triplets
+    records = store_triplets(project, triplets)
+    question_set = store_question_set(project, triplets, records)
+    return project, triplets, records, question_set
+
+
+def seal(project, name="v1"):
+    return create_sealed_version(project=project, name=name, by=None)
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def read_plainly(folder: Path) -> dict[str, list[dict]]:
+    """Read the published layout with nothing of ours, as its users do, and check what they rely on."""
+    found = {}
+    for split in ("train", "val", "test"):
+        found[split] = lines(folder / f"{split}.jsonl")
+        for row in found[split]:
+            metadata = json.loads((folder / "vcr1images" / row["metadata_fn"]).read_text("utf-8"))
+            assert len(metadata["boxes"]) == len(metadata["names"]) == len(metadata["segms"])
+            assert metadata["names"] == row["objects"]
+            assert (folder / "vcr1images" / row["img_fn"]).is_file()
+            texts = [row["question"], *row["answer_choices"], *row["rationale_choices"]]
+            tags = [token for text in texts for token in text if not isinstance(token, str)]
+            assert all(0 <= index < len(row["objects"]) for tag in tags for index in tag)
+            assert len(row["answer_choices"]) == len(row["rationale_choices"]) == 4
+    return found
+
+
+def test_export_of_a_version_is_read_back_with_all_invariants(stored, tmp_path):
+    project, triplets, _, _ = stored
+    version = seal(project)
+    export_version(version, tmp_path / "out", photos=ALL_PHOTOS)
+    assert check_export(tmp_path / "out") == len(triplets)
+    found = read_plainly(tmp_path / "out" / "public")
+    assert {split: len(rows) for split, rows in found.items()} == {"train": 24, "val": 9, "test": 9}
+    row = found["train"][3]
+    assert [row[name] for name in ("annot_id", "match_fold", "match_index")] == ["train-3", "train-0", 3]
+    assert row["answer_choices"][row["answer_label"]][-1] == "."
+    assert row["question"][-1] == "?"
+    assert row["movie"] == triplets[3].movie
+    assert not set(HELD_FIELDS) & found["test"][0].keys()
+    key = lines(tmp_path / "out" / "held" / "answer_key.jsonl")
+    assert [row["annot_id"] for row in key] == [row["annot_id"] for row in found["test"]]
+
+
+def test_published_files_of_a_held_split_match_no_label(stored, tmp_path):
+    """Try every label, with and without the fields that are held: nothing published confirms a guess."""
+    project, _, _, _ = stored
+    version = seal(project)
+    export_version(version, tmp_path / "out", photos=ALL_PHOTOS)
+    public = tmp_path / "out" / "public"
+    published = "\n".join(
+        path.read_text("utf-8") for path in public.rglob("*") if path.suffix in {".json", ".jsonl"}
+    )
+    rows = {
+        row.instance_id: row
+        for row in VersionRow.objects.filter(version=version, part="question", split="test")
+    }
+    for row in rows.values():
+        for answer, rationale in itertools.product(range(4), repeat=2):
+            guess = row.row | {"answer_label": answer, "rationale_label": rationale}
+            assert content_sha256(guess) not in published
+        assert row.sha256 not in published
+    assert version.manifest_sha256 not in published
+    assert QuestionSet.objects.get().secret not in published
+    assert not list(public.rglob("seal.jsonl"))
+    assert (tmp_path / "out" / "held").stat().st_mode & 0o077 == 0
+
+
+def test_take_down_of_an_image_takes_the_questions_that_use_it_along(stored, tmp_path):
+    project, triplets, records, _ = stored
+    victim = next(n for n, triplet in enumerate(triplets) if triplet.fold == "train-0")
+    lost_image = records[victim].image_id
+    take_down_image(image=records[victim].image, by=None, reason="asked for")
+    version = seal(project)
+    export_version(version, tmp_path / "out", photos=ALL_PHOTOS)
+    check_export(tmp_path / "out")
+    gone = {n for n, record in enumerate(records[:24]) if record.image_id == lost_image}
+    kept = {row["match_index"] for row in lines(tmp_path / "out" / "public" / "train.jsonl")}
+    users = {n for n in range(24) if {(n + shift) % 24 for shift in range(4)} & gone}
+    assert kept == set(range(24)) - users, "match_index is never renumbered"
+    assert version.exclusions["question_lost_a_choice"] == len(users - gone)
+    assert version.exclusions["image_taken_down"] == len(gone)
+
+
+def test_sets_that_divide_films_differently_are_refused(stored):
+    project, triplets, records, _ = stored
+    moved = [
+        triplet if n % 2 else type(triplet)(**{**_fields(triplet), "fold": "blind-0"})
+        for n, triplet in enumerate(triplets)
+    ]
+    store_question_set(project, [moved[0]], [records[0]], name="second")
+    with pytest.raises(Refused, match=r"film .* is in blind of set second and in train of set first"):
+        seal(project)
+
+
+def _fields(triplet):
+    return {name: getattr(triplet, name) for name in triplet.__dataclass_fields__}
+
+
+def test_damaged_files_of_an_export_are_named(stored, tmp_path):
+    project, _, _, _ = stored
+    export_version(seal(project), tmp_path / "out", photos=ALL_PHOTOS)
+    path = tmp_path / "out" / "public" / "train.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"match_index":3', '"match_index":4', 1), "utf-8")
+    with pytest.raises(InvalidInput, match=r"train\.jsonl: was changed"):
+        check_export(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("response", "original", "same"),
+    [
+        (((0,), "waits", "."), ((2,), "waits", "."), True),
+        (("The", "car", "waits", "."), ((1,), "waits", "."), True),
+        (("the", "potted", "plant", "waits"), ((3,), "waits"), True),
+        (("waits", "."), ((2,), "waits", "."), False),
+        (((0,), "sits", "."), ((2,), "waits", "."), False),
+        (((0,), "waits", ".", "x"), ((2,), "waits", "."), False),
+        (("the", "cart", "waits"), ((1,), "waits"), False),
+    ],
+)
+def test_same_but_for_tags_allows_other_tags_and_class_words(response, original, same):
+    assert same_but_for_tags(response, original, ["person", "car", "person", "pottedplant"]) is same

@@ -1,0 +1,66 @@
+"""Question sets with arbitrary wrong choices, for tests that need no matching."""
+
+import random
+from collections.abc import Sequence
+
+from curation.models import Question, QuestionSet, QuestionSetState, Stage
+from hits.domain.tagged_text import Segment, Segments, map_tags, mentions
+from hits.models import Project, Record
+from tests.support.vcr.synthetic import SyntheticTriplet
+
+ROUNDS = 3
+
+
+def store_question_set(
+    project: Project,
+    triplets: Sequence[SyntheticTriplet],
+    records: Sequence[Record],
+    *,
+    name: str = "first",
+    state: str = QuestionSetState.ACCEPTED,
+    seed: int = 0,
+) -> QuestionSet:
+    """Store an accepted set in which the wrong choices of a triplet are the texts of the next three of its fold."""
+    stored = QuestionSet.objects.create(
+        project=project, name=name, state=state, rehearsal=project.is_rehearsal, secret=f"{seed:064x}"
+    )
+    generator = random.Random(seed)
+    folds: dict[str, list[tuple[SyntheticTriplet, Record]]] = {}
+    for pair in zip(triplets, records, strict=True):
+        folds.setdefault(pair[0].fold, []).append(pair)
+    rows = []
+    for fold, members in folds.items():
+        split = fold.partition("-")[0]
+        for index, (triplet, record) in enumerate(members):
+            for stage in Stage:
+                order = generator.sample(range(ROUNDS + 1), ROUNDS + 1)
+                choices = [
+                    {
+                        "source": (index + shift) % len(members),
+                        "round": shift,
+                        "text": _fitted(getattr(members[(index + shift) % len(members)][0], stage), triplet),
+                    }
+                    for shift in order
+                ]
+                rows.append(
+                    Question(
+                        question_set=stored,
+                        triplet=record,
+                        stage=stage,
+                        movie=triplet.movie,
+                        split=split,
+                        annot_id=f"{split}-{index}",
+                        question_number=triplet.question_number,
+                        fold=fold,
+                        match_index=index,
+                        choices=choices,
+                        label=order.index(0),
+                    )
+                )
+    Question.objects.bulk_create(rows, batch_size=1000)
+    return stored
+
+
+def _fitted(text: Segments, triplet: SyntheticTriplet) -> list[Segment]:
+    """Return a text with its tags among the objects of a triplet."""
+    return map_tags(text, {index: index % len(triplet.objects) for index in mentions(text)})
