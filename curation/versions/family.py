@@ -200,7 +200,7 @@ class Family(RefusesOldNames, ABC):
         from curation.versions.proof import check_export_rows  # noqa: PLC0415 - only for families without a reader
 
         names = [self.main_part.name, *(part.name for part in self.parts)]
-        return check_export_rows(folder, names, images=images)
+        return check_export_rows(folder, names, images=images, private_folder=self.private_folder)
 
     def all_exclusion_labels(self) -> dict[str, str]:
         """Return the labels of all exclusion reasons."""

@@ -3,7 +3,8 @@
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ from hits.views.access import check_access, project_page
 from hits.views.pages import action_messages, job_if_open
 from hits.views.users import signed_in_user
 
+MAX_LISTED_FILES = 20  # files of one folder that are listed one by one
 MAX_INLINE_ROWS = 2000  # rows up to which checksums are verified while rendering the page
 FILE_LABELS = {
     "manifest.json": "File manifest",
@@ -227,12 +229,38 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
         manifest = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return []
-    known = {**FILE_LABELS, **family_of_version(version).file_labels}
+    family = family_of_version(version)
+    common = {family.private_name(name): label for name, label in FILE_LABELS.items()}
+    known = {**FILE_LABELS, **common, **family.file_labels}
     default = known.get("", "Rows, one per line")
-    return [
+    listed, folders = _split_crowded_folders(manifest["files"])
+    rows = [
         {"name": file["name"], "words": known.get(file["name"], default), "bytes": file["bytes"]}
-        for file in manifest["files"]
+        for file in listed
     ]
+    return rows + [
+        {
+            "folder": f"{folder}/",
+            "words": f"{len(files)} files",
+            "bytes": sum(file["bytes"] for file in files),
+        }
+        for folder, files in sorted(folders.items())
+    ]
+
+
+def _split_crowded_folders(
+    files: Sequence[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
+    """Return the files to list one by one, and those of crowded folders, by the folder two levels below the export.
+
+    A version of many images has a file for each: the archive has them, and the page has their number.
+    """
+    folders: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for file in files:
+        folders["/".join(file["name"].split("/")[:2])].append(file)
+    crowded = {name: found for name, found in folders.items() if len(found) > MAX_LISTED_FILES}
+    hidden = {file["name"] for found in crowded.values() for file in found}
+    return [file for file in files if file["name"] not in hidden], crowded
 
 
 @require_POST
