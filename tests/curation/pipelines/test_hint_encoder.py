@@ -24,6 +24,7 @@ from curation.pipelines.hint_encoder import CachedSimilarity, HintServer
 from hits.hints import wire
 from hits.hints.client import EncoderClient
 from tests.support.children import ROOT
+from tests.support.curation.pair_models import save_tiny_pair_model
 from tests.support.waiting import wait_until
 
 
@@ -238,18 +239,7 @@ def test_invalid_model_folder_is_refused_in_one_line(
 
 
 def _save_model(folder: Path, labels: list[str]) -> Path:
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    folder.mkdir()
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmnopqrstuvwxyz", "rich", "poor"]
-    (folder / "vocab.txt").write_text("\n".join(vocabulary))
-    BertTokenizerFast(vocab_file=str(folder / "vocab.txt")).save_pretrained(folder)
-    config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
-        num_labels=len(labels), id2label=dict(enumerate(labels)), label2id={name: n for n, name in enumerate(labels)},
-    )  # fmt: skip
-    BertForSequenceClassification(config).save_pretrained(folder)
-    return folder
+    return save_tiny_pair_model(folder, labels, ["rich", "poor"])
 
 
 def test_a_cross_encoder_is_loaded_from_its_folder(tmp_path: Path) -> None:
