@@ -58,4 +58,5 @@ WORKER_MESSAGES = (
     _("Match statements to the marked parts of a photo"),
     _("Rate ten statements about a photo"),
     _("Judge one observation about a photo"),
+    _("Say how interesting twenty photos are"),
 )

@@ -38,6 +38,8 @@ class Material(StrEnum):
     RECORDS = "records"  # one collected record for each unit, of the spec's ``record_type``
     CANDIDATE_SETS = "candidate_sets"  # candidate texts for one region
     REGION_SETS = "region_sets"  # regions of one image and as many texts
+    SUBMISSIONS = "submissions"  # one submission with its records, of the spec's ``record_type``
+    QUESTIONS = "questions"  # one multiple-choice question about records of the spec's ``record_type``
     UNITS = "units"  # units from a file
 
 
@@ -51,7 +53,8 @@ class Dimension:
     ``share_heading`` (title, note), reports show the share of items that most judges favour. ``round_note`` is the
     note in the table of rounds. ``gold_question`` asks for the right labels on the gold page, which suggests none if
     the dimension ``is_subjective``: no label is wrong then. ``measure`` is the ``worker_status.Measure`` of worker
-    rules that counts a worker's favoured records.
+    rules that counts a worker's favoured records. An answer may leave an ``is_optional`` dimension out. In a kind with
+    parts, ``is_whole`` marks a dimension of the whole item.
     """
 
     name: str
@@ -67,6 +70,8 @@ class Dimension:
     gold_question: str = ""
     is_subjective: bool = False
     measure: str = ""
+    is_optional: bool = False
+    is_whole: bool = False
 
     @property
     def page_labels(self) -> tuple[Label, ...]:
@@ -150,9 +155,11 @@ class JudgingSpec(RefusesOldNames):
         dimensions: in the order of reports. page_order: in the order of the page, if that differs.
         material, record_type: what rounds are made of; the record type if the material is records.
         has_parts: whether an answer judges several parts of an item, each by itself. part_labels: the singular and
-            plural noun for a part. item_label: the noun before the id of an item without a text of its own.
+            plural noun for a part. example_part: an id of a part that the answer's schema accepts. item_label: the
+            noun before the id of an item without a text of its own.
         has_attention_checks: whether attention checks can be made from a round's own units.
-        has_truth: whether units contain the right answer, so that the kind needs no gold items.
+        has_truth: whether units contain the right answer, so that the kind needs no gold items. truth_labels_text:
+            what is counted as right, and the singular and plural noun for an item, in texts about people's accuracy.
         can_be_gold: whether judged units can become gold items.
         order: position among the judging kinds on pages, low first.
     """
@@ -181,9 +188,11 @@ class JudgingSpec(RefusesOldNames):
     record_type: ClassVar[str | None] = None
     has_parts: ClassVar[bool] = False
     part_labels: ClassVar[tuple[str, str]] = ("Part", "Parts")
+    example_part: ClassVar[str] = "x"
     item_label: ClassVar[str] = ""
     has_attention_checks: ClassVar[bool] = False
     has_truth: ClassVar[bool] = False
+    truth_labels_text: ClassVar[tuple[str, str, str]] = ("Right labels", "item", "items")
     can_be_gold: ClassVar[bool] = True
     order: ClassVar[int] = 100
 
@@ -238,8 +247,17 @@ class JudgingSpec(RefusesOldNames):
         return ()
 
     def truth(self, unit: Mapping[str, Any]) -> Mapping[str, Label]:
-        """Return the right label of each part, if the unit contains it."""
+        """Return the right label of each part, if the unit contains it; labels are those of the first dimension."""
         return {}
+
+    def truth_labels(self, answer: Mapping[str, Any]) -> dict[str, Label]:
+        """Return the labels of an answer that ``truth`` has right ones for, by part."""
+        first = self.dimensions[0].name
+        return {row.part: row.label for row in self.labels(answer) if row.dimension == first}
+
+    def chance(self, truth: Mapping[str, Label]) -> float:
+        """Return the expected share of right labels in a random answer: by default, of a one-to-one matching."""
+        return 1 / len(truth)
 
     # How answers are read
 

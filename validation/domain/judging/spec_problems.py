@@ -50,13 +50,16 @@ def _dimension_problems(dimension: Dimension) -> Iterator[str]:
 
 def _refused_label_problems(spec: JudgingSpec) -> list[str]:
     """Return a message for each label of the spec that the kind's answer schema refuses."""
-    part = "x" if spec.has_parts else ""
-    example_answer = {(dimension.name, part): _example_label(dimension) for dimension in spec.dimensions}
+    part = spec.example_part if spec.has_parts else ""
+    parts = {dimension.name: "" if dimension.is_whole else part for dimension in spec.dimensions}
+    example_answer = {
+        (dimension.name, parts[dimension.name]): _example_label(dimension) for dimension in spec.dimensions
+    }
     messages = []
     for dimension in spec.dimensions:
         for label in dimension.labels or (_example_label(dimension),):
             value = [label] if dimension.scale is Scale.MULTIPLE else label
-            given = example_answer | {(dimension.name, part): value}
+            given = example_answer | {(dimension.name, parts[dimension.name]): value}
             if not _is_accepted(spec, given):
                 messages.append(f"dimension {dimension.name!r}: the answer schema refuses label {label!r}")
     return messages
