@@ -142,7 +142,7 @@ def load_human_baseline(project: Project) -> tuple[list[JudgmentRow], HumanBasel
     """Return the confirmed matchings of a project in the order of submission, and their score; two queries."""
     rows = list(read_judgments(project=project, kind=matching_spec().name))
     spec = matching_spec()
-    answers = [Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows]
+    answers = [Matching(row.item, row.rater, spec.truth_labels(row.answer)) for row in rows]
     return rows, score_matchings(answers, answer_keys(project, spec), rng=bootstrap_rng())
 
 
@@ -173,7 +173,7 @@ def inference_rows(payload: Mapping[str, Any], rows: Iterable[JudgmentRow]) -> l
     region_indexes = {region["id"]: index for index, region in enumerate(payload["regions"])}
     texts = {row["id"]: row["text"] for row in payload["inferences"]}
     spec = matching_spec()
-    answers = [(row, Matching.from_labels(row.item, row.rater, spec.labels(row.answer))) for row in rows]
+    answers = [(row, Matching(row.item, row.rater, spec.truth_labels(row.answer))) for row in rows]
     inference_list = []
     for inference, region in sorted(payload["truth"].items(), key=lambda pair: region_indexes[pair[1]]):
         wrong = tuple(

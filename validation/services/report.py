@@ -241,12 +241,14 @@ def _human_baseline_figures(
     """Return the accuracy of human raters; ``None`` for kinds whose units do not contain the right answer."""
     if not spec.has_truth:
         return None
-    answers = [
-        localization.Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows
-    ]
+    answers = [localization.Matching(row.item, row.rater, spec.truth_labels(row.answer)) for row in rows]
     result = asdict(
         localization.score_matchings(
-            answers, truth, rng=bootstrap_rng(), replicates=dimension_report.REPLICATES
+            answers,
+            truth,
+            rng=bootstrap_rng(),
+            replicates=dimension_report.REPLICATES,
+            chance=spec.chance,
         )
     )
     del result["by_image"]

@@ -23,7 +23,7 @@ from hits.views.pages import (
 )
 from hits.views.users import signed_in_user
 from validation.domain.judging.ratings import JudgmentRow
-from validation.domain.judging.spec import JudgingSpec, Label, Scale
+from validation.domain.judging.spec import Dimension, JudgingSpec, Label, Scale
 from validation.models import JudgingReport
 from validation.registry import judging_kinds, spec_of, specs
 from validation.selectors import report as selectors
@@ -154,7 +154,7 @@ def judging_item(request: HttpRequest, project: Project, kind: str, key: str) ->
         "spec": spec,
         "has_mean": any(dimension.is_numeric for dimension in spec.dimensions) and len(spec.dimensions) == 1,
         "item": found,
-        "headings": [] if spec.has_parts else [dimension.title for dimension in spec.dimensions],
+        "headings": [dimension.title for dimension in _whole_dimensions(spec)],
         "rounds": list(found.batches.items()),
         "judges": [_judge_row(spec, found, row) for row in found.judgments],
         "rated": _part_rows(spec, found, truth) if spec.has_parts else [],
@@ -163,17 +163,19 @@ def judging_item(request: HttpRequest, project: Project, kind: str, key: str) ->
     return render(request, "validation/judging/item.html", context)
 
 
+def _whole_dimensions(spec: JudgingSpec) -> list[Dimension]:
+    return [dimension for dimension in spec.dimensions if dimension.is_whole or not spec.has_parts]
+
+
 def _judge_row(spec: JudgingSpec, item: JudgedItem, row: JudgmentRow) -> dict[str, Any]:
-    labels = {name: label for name, _, label in spec.labels(row.answer)}
+    labels = {name: label for name, part, label in spec.labels(row.answer) if not part}
     return {
         "row": row,
         "worker": item.workers.get(row.worker) if row.worker is not None else None,
         "name": _judge_name(item, row),
-        "labels": []
-        if spec.has_parts
-        else [
+        "labels": [
             (dimension.title, dimension.label_text(labels.get(dimension.name, "–")))
-            for dimension in spec.dimensions
+            for dimension in _whole_dimensions(spec)
         ],
     }
 
@@ -189,7 +191,7 @@ def _part_rows(spec: JudgingSpec, item: JudgedItem, truth: Mapping[str, Label]) 
     texts = dict(item.shown.texts) if item.shown else {}
     regions = item.shown.numbers if item.shown else {}
     rows = []
-    for part in dict.fromkeys([*texts, *(part for answer in answers for part in answer)]):
+    for part in dict.fromkeys([*texts, *(part for answer in answers for part in answer if part)]):
         labels = [answer.get(part, {}) for answer in answers]
         numbers = [
             label for part_labels in labels for label in part_labels.values() if isinstance(label, int)

@@ -147,11 +147,13 @@ def headline_tiles(spec: JudgingSpec, figures: Mapping[str, Any]) -> list[dict[s
     baseline = figures.get("baseline")
     if baseline and baseline["accuracy"] is not None:
         chance = f"Chance {baseline['chance']:.1f}%."
-        note = (
-            f"Correct regions per photo, mean over photos; {_describe_interval(baseline, unit='%')} {chance}"
-        )
+        counted, noun, plural = spec.truth_labels_text
+        interval = _describe_interval(baseline, unit="%")
+        note = f"{counted} per {noun}, mean over {plural}; {interval} {chance}"
         tiles.append(
-            _tile("Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} photos", note)
+            _tile(
+                "Human accuracy", f"{baseline['accuracy']:.1f}%", f"on {baseline['images']:,} {plural}", note
+            )
         )
     return tiles
 

@@ -42,7 +42,7 @@ def parse_rating_rows(
             raise JudgmentFileError(
                 f"{where}, simulated: the rating is simulated; import it into a rehearsal project"
             )
-        item, part = _split_item(values["item"], spec, where)
+        item, part = _split_item(values["item"], values["dimension"], spec, where)
         label = _parse_label(values["dimension"], values["label"], spec, where)
         key = (item, values["rater"])
         labels = answers.setdefault(key, {})
@@ -93,9 +93,10 @@ def _read_seconds(row: Mapping[str, Any], where: str) -> float | None:
     return seconds
 
 
-def _split_item(item: str, spec: JudgingSpec, where: str) -> tuple[str, str]:
-    """Return the judgment's item and the rated part; the part is empty if the kind rates whole items."""
-    if not spec.has_parts:
+def _split_item(item: str, dimension: str, spec: JudgingSpec, where: str) -> tuple[str, str]:
+    """Return the judgment's item and the rated part; the part is empty if the dimension is about whole items."""
+    known = spec.dimensions_by_name.get(dimension)
+    if not spec.has_parts or (known is not None and known.is_whole):
         return validate_id(item, f"{where}, item"), ""
     item_id, _, part = item.rpartition("/")
     if not item_id or not part:
@@ -150,9 +151,11 @@ def parse_numeric_label(dimension: Dimension, value: Any, where: str) -> int:
 
 
 def _build_answer(spec: JudgingSpec, labels: AnswerLabels, row_number: int) -> dict[str, Any]:
-    required = [dimension.name for dimension in spec.dimensions if dimension.scale is not Scale.TEXT]
+    required = [row for row in spec.dimensions if row.scale is not Scale.TEXT and not row.is_optional]
     for part in dict.fromkeys(part for _, part in labels):
-        missing = [name for name in required if (name, part) not in labels]
+        # The whole item has the empty part; without parts, every dimension is about it.
+        names = [row.name for row in required if not spec.has_parts or row.is_whole == (not part)]
+        missing = [name for name in names if (name, part) not in labels]
         if missing:
             raise JudgmentFileError(
                 f"row {row_number}: the answer that starts here lacks {missing[0]}; add a row for it"

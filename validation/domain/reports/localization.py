@@ -6,13 +6,13 @@ doi:10.1007/978-3-031-20059-5_32. The interval is a percentile bootstrap over im
 Tibshirani 1993, §13.3, doi:10.1201/9780429246593.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from validation.domain.agreement.pairwise import can_bootstrap, mean_interval
-from validation.domain.judging.spec import JudgedLabel, Label
+from validation.domain.judging.spec import Label
 
 MIN_PAIRS = 3  # Hessel et al. 2022 §4.2: with fewer, guessing is right too often
 MAX_PAIRS = 10  # letters A to J; people can hardly distinguish more regions on one photo
@@ -26,11 +26,6 @@ class Matching:
     item: str
     rater: str
     chosen_labels: Mapping[str, Label]
-
-    @classmethod
-    def from_labels(cls, item: str, rater: str, labels: Iterable[JudgedLabel]) -> "Matching":
-        """Return the matching from the labels of an answer."""
-        return cls(item, rater, {row.part: row.label for row in labels})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +65,11 @@ class HumanBaseline:
     by_image: tuple[ImageScore, ...]
 
 
+def one_to_one_chance(truth: Mapping[str, Label]) -> float:
+    """Return the share of right labels in a random matching: one label is right on average, however many there are."""
+    return 1 / len(truth)
+
+
 def count_correct(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
     """Count the parts whose chosen label is the right one, such as inferences matched to their own region."""
     return sum(chosen.get(inference) == region for inference, region in truth.items())
@@ -81,11 +81,13 @@ def score_matchings(
     *,
     rng: np.random.Generator,
     replicates: int = REPLICATES,
+    chance: Callable[[Mapping[str, Label]], float] = one_to_one_chance,
 ) -> HumanBaseline:
     """Return the accuracy of ``answers``, averaged over images, with its bootstrap interval.
 
     Args:
         truths: by item, inference id -> region id. Answers about other items are left out.
+        chance: the expected share of right labels in a random answer to an item, from its truth.
         rng: draws the bootstrap's images. replicates: number of draws.
     """
     correct: dict[str, list[int]] = {}
@@ -108,7 +110,6 @@ def score_matchings(
         images=len(images),
         matchings=sum(len(image.correct) for image in images),
         raters=len(raters),
-        # A random one-to-one matching has one correct inference on average, for any number of inferences.
-        chance=float(100 * np.mean([1 / image.total for image in images])) if images else None,
+        chance=float(100 * np.mean([chance(truths[image.item]) for image in images])) if images else None,
         by_image=images,
     )

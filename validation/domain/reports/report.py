@@ -30,7 +30,7 @@ from validation.domain.reports.dimension_report import (
     majority_share,
     plain_number_or_none,
 )
-from validation.domain.reports.localization import Matching, count_correct
+from validation.domain.reports.localization import count_correct
 
 FIGURES_FORMAT = 1  # changing it changes all fingerprints, so that reports are computed again
 
@@ -215,7 +215,7 @@ def set_reliability_from_accuracy(
     for row in rows:
         truth = truths.get(row.item, {})
         correct, total = figures_by_rater[row.rater].get("accuracy", (0, 0))
-        chosen = Matching.from_labels(row.item, row.rater, spec.labels(row.answer)).chosen_labels
+        chosen = spec.truth_labels(row.answer)
         figures_by_rater[row.rater]["accuracy"] = [correct + count_correct(chosen, truth), total + len(truth)]
     for figures in figures_by_rater.values():
         correct, total = figures.get("accuracy", (0, 0))

@@ -34,6 +34,7 @@ class LocalizationMatchSpec(JudgingSpec):
     has_parts: ClassVar[bool] = True
     part_labels: ClassVar[tuple[str, str]] = ("Inference", "Inferences")
     has_truth: ClassVar[bool] = True
+    truth_labels_text: ClassVar[tuple[str, str, str]] = ("Correct regions", "photo", "photos")
     can_be_gold: ClassVar[bool] = False
     order: ClassVar[int] = 30
 
