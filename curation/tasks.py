@@ -221,3 +221,19 @@ def analyse_errors(progress: Progress) -> None:
     from curation.pipelines.evaluation import error_analysis
 
     jobs.set_result(job=progress.job, **error_analysis.analyse_errors(progress))
+
+
+@job_task(tasks.AUDIT_CHOICES)
+def audit_choices(progress: Progress) -> None:
+    """Audit a question set, and store the result with it."""
+    from curation.pipelines import choice_audits
+
+    jobs.set_result(job=progress.job, **choice_audits.run_audits(progress))
+
+
+@job_task(tasks.EVALUATE_CHOICES)
+def evaluate_choices(progress: Progress) -> None:
+    """Measure the choices of a model, of people or of a file on a question set."""
+    from curation.pipelines.evaluation.evaluate_choices import run_choice_evaluation
+
+    jobs.set_result(job=progress.job, **run_choice_evaluation(progress))

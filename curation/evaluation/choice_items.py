@@ -5,8 +5,9 @@ The answer of a question is chosen first; then a rationale, given the question a
 readme and of ``dataloaders/vcr.py`` of rowanz/r2c.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -79,17 +80,34 @@ class StageQuestion:
 
 
 def stage_questions(items: Iterable[ChoiceItem], stage: Stage) -> list[StageQuestion]:
-    """Return one stage of all items that have it with its label; the query of a rationale has the right answer."""
-    found = []
-    for item in items:
-        choices = item.stages.get(stage)
-        query = item.question
-        if stage is Stage.RATIONALE:
-            query = query + (item.right_answer or ())
-        if choices is None or choices.label is None or (stage is Stage.RATIONALE and not item.right_answer):
-            continue
-        found.append(StageQuestion(item, stage, query, choices, choices.label))
-    return found
+    """Return one stage of all items that have it with its label."""
+    found = (stage_question(item, stage) for item in items)
+    return [question for question in found if question is not None]
+
+
+def stage_question(item: ChoiceItem, stage: Stage) -> StageQuestion | None:
+    """Return one stage of an item; None if it is absent, or its label or the answer before it is held.
+
+    The query of a rationale is the question and its right answer.
+    """
+    choices = item.stages.get(stage)
+    if choices is None or choices.label is None:
+        return None
+    query = item.question
+    if stage is Stage.RATIONALE:
+        if not item.right_answer:
+            return None
+        query += item.right_answer
+    return StageQuestion(item, stage, query, choices, choices.label)
+
+
+def replace_responses(item: ChoiceItem, responses: Mapping[Stage, tuple[Text, ...]]) -> ChoiceItem:
+    """Return the item with other responses in some stages; the right answer before rationales changes too."""
+    stages = {
+        stage: replace(choices, responses=responses.get(stage, choices.responses))
+        for stage, choices in item.stages.items()
+    }
+    return replace(item, stages=stages, right_answer=_right_answer(stages, item.right_answer))
 
 
 def tagged_objects(text: Text) -> frozenset[int]:
@@ -110,9 +128,9 @@ def class_tokens(text: Text, objects: Sequence[str]) -> list[str]:
     ]
 
 
-def plain_text(text: Text) -> Text:
-    """Return tokens of JSON, with tags as lists, as a text."""
-    return tuple(token if isinstance(token, str) else tuple(token) for token in text)
+def plain_text(tokens: Sequence[str | Sequence[int]]) -> Text:
+    """Return tokens of JSON, with tags as lists, as a text. Equal words share their memory."""
+    return tuple(sys.intern(token) if isinstance(token, str) else tuple(token) for token in tokens)
 
 
 def iterate_json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -135,11 +153,15 @@ def iterate_json_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
 
 
-def read_items(path: Path) -> list[ChoiceItem]:
+def read_items(path: Path, metadata: Path | None = None) -> list[ChoiceItem]:
     """Return the questions of a file in the published layout.
 
     Only ``objects``, ``question`` and the choices of a stage are needed. ``annot_id`` is ``id`` or the line's number
     if it is absent.
+
+    Args:
+        metadata: the folder of the images' metadata, whose ``names`` are the objects; each line's ``objects``, if it
+            has any, must be the same.
 
     Raises:
         InvalidInput: a line is not a question, or an id occurs twice; the message names file, line and field.
@@ -147,6 +169,8 @@ def read_items(path: Path) -> list[ChoiceItem]:
     items: list[ChoiceItem] = []
     lines: dict[str, str] = {}
     for location, record in iterate_json_lines(path):
+        if metadata is not None:
+            record["objects"] = _read_object_names(record, metadata, location)
         item = parse_item(record, location)
         if item.annot_id in lines:
             raise InvalidInput(
@@ -157,6 +181,24 @@ def read_items(path: Path) -> list[ChoiceItem]:
     if not items:
         raise InvalidInput(f"{path}: has no questions; give a file with one JSON object per line")
     return items
+
+
+def _read_object_names(record: Mapping[str, Any], folder: Path, location: str) -> list[str]:
+    """Return the names in the metadata of a question's image."""
+    name = str(record.get("metadata_fn") or "")
+    if not name or name.startswith("/") or ".." in Path(name).parts:
+        raise InvalidInput(f"{location}: metadata_fn {name[:60]!r} is not a file of the metadata folder")
+    path = folder / name
+    try:
+        found = parse_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InvalidInput(f"{location}: {path} cannot be read ({error.strerror or error})") from error
+    names = found.get("names") if isinstance(found, dict) else None
+    if not isinstance(names, list) or not all(isinstance(known, str) for known in names):
+        raise InvalidInput(f"{path}: has no list of names; use the published metadata")
+    if record.get("objects") not in (None, names):
+        raise InvalidInput(f"{location}: its objects are not those of {path}; use files of one release")
+    return names
 
 
 def parse_item(record: Mapping[str, Any], location: str) -> ChoiceItem:
@@ -171,28 +213,29 @@ def parse_item(record: Mapping[str, Any], location: str) -> ChoiceItem:
     }
     if not stages:
         raise InvalidInput(f"{location}: has neither answer_choices nor rationale_choices; export it again")
-    answers = stages.get(Stage.ANSWER)
-    known = answers is not None and answers.label is not None
     return ChoiceItem(
         annot_id=_parse_id(record, location),
         image=str(record.get("img_id") or record.get("img_fn") or _parse_id(record, location)),
         objects=tuple(objects),
         question=_parse_text(record.get("question"), len(objects), f"{location}: question"),
         stages=stages,
-        right_answer=answers.responses[answers.label or 0] if answers is not None and known else None,
+        right_answer=_right_answer(stages, None),
         movie=str(record.get("movie") or ""),
         fold=str(record.get("match_fold") or ""),
         match_index=record["match_index"] if type(record.get("match_index")) is int else None,
     )
 
 
+def _right_answer(stages: Mapping[Stage, StageChoices], otherwise: Text | None) -> Text | None:
+    answers = stages.get(Stage.ANSWER)
+    return otherwise if answers is None or answers.label is None else answers.responses[answers.label]
+
+
 def _parse_id(record: Mapping[str, Any], location: str) -> str:
     return str(record.get("annot_id") or record.get("id") or location.rpartition(": ")[2])
 
 
-def _parse_stage(
-    record: Mapping[str, Any], stage: Stage, object_count: int, location: str
-) -> StageChoices:
+def _parse_stage(record: Mapping[str, Any], stage: Stage, object_count: int, location: str) -> StageChoices:
     responses = record[f"{stage}_choices"]
     if not isinstance(responses, list) or len(responses) != CHOICES:
         raise InvalidInput(f"{location}: {stage}_choices must have {CHOICES} texts; export it again")
@@ -215,7 +258,9 @@ def parse_label(record: Mapping[str, Any], stage: Stage, location: str) -> int |
     """
     label = record.get(f"{stage}_label")
     if label is not None and (type(label) is not int or not 0 <= label < CHOICES):
-        raise InvalidInput(f"{location}: {stage}_label {label!r:.20} is not 0 to {CHOICES - 1}; export it again")
+        raise InvalidInput(
+            f"{location}: {stage}_label {label!r:.20} is not 0 to {CHOICES - 1}; export it again"
+        )
     return label
 
 
@@ -231,12 +276,14 @@ def _parse_integers(record: Mapping[str, Any], name: str, location: str) -> tupl
 def _parse_text(tokens: Any, object_count: int, location: str) -> Text:
     if not isinstance(tokens, list) or not tokens:
         raise InvalidInput(f"{location}: must be a list of words and tags; export it again")
-    return tuple(_parse_token(token, object_count, location) for token in tokens)
+    for token in tokens:
+        _check_token(token, object_count, location)
+    return plain_text(tokens)
 
 
-def _parse_token(token: Any, object_count: int, location: str) -> Token:
+def _check_token(token: Any, object_count: int, location: str) -> None:
     if isinstance(token, str):
-        return token
+        return
     if not isinstance(token, list) or not token or any(type(index) is not int for index in token):
         raise InvalidInput(f"{location}: {token!r:.40} is neither a word nor a tag; export it again")
     for index in token:
@@ -244,4 +291,30 @@ def _parse_token(token: Any, object_count: int, location: str) -> Token:
             raise InvalidInput(
                 f"{location}: tag {index} is not one of the {object_count} objects; export it again"
             )
-    return tuple(token)
+
+
+def item_record(item: ChoiceItem) -> dict[str, Any]:
+    """Return the fields of an item that ``parse_item`` reads, as a line of the published files has them."""
+    record: dict[str, Any] = {
+        "annot_id": item.annot_id,
+        "movie": item.movie,
+        "img_id": item.image,
+        "objects": list(item.objects),
+        "question": list(item.question),
+        "match_fold": item.fold,
+        "match_index": item.match_index,
+    }
+    return record | stage_fields(item)
+
+
+def stage_fields(item: ChoiceItem) -> dict[str, Any]:
+    """Return the published fields of an item's stages."""
+    found: dict[str, Any] = {}
+    for stage, choices in item.stages.items():
+        found[f"{stage}_choices"] = [list(text) for text in choices.responses]
+        found[f"{stage}_label"] = choices.label
+        if choices.sources:
+            found[f"{stage}_sources"] = list(choices.sources)
+        if choices.rounds:
+            found[f"{stage}_match_iter"] = list(choices.rounds)
+    return found

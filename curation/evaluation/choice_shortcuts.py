@@ -8,6 +8,7 @@ doi:10.1609/aaai.v35i4.16428 (shared tags are right in 29 %, pronouns instead of
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class RuleShares:
         return asdict(self)
 
 
-def rule_shares(scores: NDArray[np.floating], labels: NDArray[np.integer]) -> RuleShares:
+def rule_shares(scores: NDArray[np.number], labels: NDArray[np.integer]) -> RuleShares:
     """Return how often the highest of four scores is the right response.
 
     Args:
@@ -87,8 +88,9 @@ def has_negation(_query: Text, response: Text) -> int:
     """Return 1 if the response has a negation, such as "not" or the end of "isn't"."""
     if not NEGATIONS.isdisjoint(words(response)):
         return 1
-    pairs = zip(response, response[1:], strict=False)
-    return int(any(first in _APOSTROPHES and second == _CONTRACTED_NEGATION for first, second in pairs))
+    return int(
+        any(first in _APOSTROPHES and second == _CONTRACTED_NEGATION for first, second in pairwise(response))
+    )
 
 
 Rule = Callable[[Text, Text], int]
@@ -104,10 +106,7 @@ RULES: Mapping[str, Rule] = {
 
 def score_responses(questions: Sequence[StageQuestion], rule: Rule) -> NDArray[np.int64]:
     """Return a rule's score of each response: (n, 4)."""
-    rows = [
-        [rule(question.query, response) for response in question.responses]
-        for question in questions
-    ]
+    rows = [[rule(question.query, response) for response in question.responses] for question in questions]
     return np.array(rows, dtype=np.int64).reshape(-1, CHOICES)
 
 

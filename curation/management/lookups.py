@@ -1,11 +1,12 @@
 """Find the version and the split that a command line names; errors list the known ones."""
 
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.models import DatasetVersion
+from curation.models import DatasetVersion, QuestionSet
 from curation.selectors.versions import version_splits, versions_named
 from curation.services.splits import check_split_has_pairs
 from curation.versions.splits import UnknownSplit, parse_split
 from hits.management.base import input_error
+from hits.management.lookups import find_project
 from hits.models import Project
 
 
@@ -34,3 +35,15 @@ def resolve_split(version: DatasetVersion, given: str | None) -> str:
         raise input_error(f"--{error}") from error
     check_split_has_pairs(version, split)
     return split
+
+
+def find_question_set(project_slug: str | None, name: str | None) -> QuestionSet:
+    """Return the question set with this name in a project."""
+    project = find_project(project_slug)
+    sets = QuestionSet.objects.filter(project=project).select_related("project")
+    found = sets.filter(name=name).first() if name else None
+    if found is None:
+        known = ", ".join(sets.values_list("name", flat=True)) or "none yet"
+        problem = f"--set {name}: there is no such question set" if name else "--set: is missing; name one"
+        raise input_error(f"{problem} in {project.slug}; known: {known}")
+    return found

@@ -22,6 +22,8 @@ EVALUATE = "curation.evaluate"
 ERROR_ANALYSIS = "curation.analyse_errors"
 ABLATIONS = "curation.run_ablations"
 SHORTCUTS = "curation.audit_shortcuts"
+AUDIT_CHOICES = "curation.audit_choices"
+EVALUATE_CHOICES = "curation.evaluate_choices"
 
 
 def latest_job(project: Project, task: str) -> Job | None:

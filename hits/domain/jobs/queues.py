@@ -77,6 +77,8 @@ TASK_QUEUES: dict[str, Queue] = {
     "curation.analyse_errors": Queue.CPU,
     "curation.run_ablations": Queue.CPU,
     "curation.audit_shortcuts": Queue.CPU,
+    "curation.audit_choices": Queue.CPU,
+    "curation.evaluate_choices": Queue.CPU,
     "curation.score_entry": Queue.CPU,
     "curation.train_scorer": Queue.CPU,
 }
