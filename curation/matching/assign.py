@@ -257,7 +257,7 @@ class _CoreSolver:
 
 
 def merge_pairs(best_columns: NDArray[np.int64], best_rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct pairs of two lists (n, k) as ascending keys: row x n + column. Negative entries are left out."""
+    """Return the distinct pairs of two lists (n, k) as ascending keys, row x n + column; NONE is left out."""
     n, k = best_columns.shape
     items = np.repeat(np.arange(n), k)
     by_row, by_column = best_columns.ravel(), best_rows.ravel()

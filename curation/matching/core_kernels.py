@@ -1,7 +1,7 @@
 """Compiled passes over a dense matrix of weights, which choose the few edges that the sparse solver works on.
 
-Weights are (n, n) float32 or float64; -inf forbids a pair. The cost of a pair is its negative weight. A pair's value in
-a row is cost - price of the column, and in a column cost - dual of the row.
+Weights are (n, n) float32 or float64; -inf forbids a pair. The cost of a pair is its negative weight. A pair's value
+in a row is cost - price of the column, and in a column cost - dual of the row.
 """
 
 from typing import Any
@@ -129,44 +129,18 @@ def augment_dense(weights: Any, matching: Matching, free: Any) -> Any:
     """
     n = len(weights)
     distances, parents = np.empty(n), np.empty(n, np.int64)
-    open_columns, settled = np.empty(n, np.int64), np.empty(n, np.int64)
+    columns = np.empty(n, np.int64)  # the open ones, then the settled ones
     stuck = 0
     for start in free:
         distances[:] = np.inf
         for column in range(n):
-            open_columns[column] = column
-        row, length, end, count = start, 0.0, FREE, 0
-        offset = np.inf
-        for column in range(n):
-            offset = min(offset, -np.float64(weights[row, column]) - matching.prices[column])
-        while offset < np.inf:
-            nearest, nearest_index = np.inf, FREE
-            for index in range(n - count):
-                column = open_columns[index]
-                distance = -np.float64(weights[row, column]) - matching.prices[column] - offset
-                distance = max(distance, length)
-                if distance < distances[column]:
-                    distances[column], parents[column] = distance, row
-                if distances[column] < nearest or (
-                    distances[column] == nearest < np.inf and matching.rows[column] == FREE
-                ):
-                    nearest, nearest_index = distances[column], index
-            if nearest_index == FREE:
-                break
-            column, length = open_columns[nearest_index], nearest
-            if matching.rows[column] == FREE:
-                end = column
-                break
-            count += 1
-            open_columns[nearest_index] = open_columns[n - count]
-            settled[count - 1] = column
-            row = matching.rows[column]
-            offset = matching.costs[row] - matching.prices[column] - length
+            columns[column] = column
+        end, open_count = _find_dense_path(weights, matching, start, distances, parents, columns)
         if end == FREE:
             stuck += 1
             continue
-        for column in settled[:count]:
-            matching.prices[column] += distances[column] - length
+        for column in columns[open_count:]:
+            matching.prices[column] += distances[column] - distances[end]
         column = end
         while column != FREE:
             row = parents[column]
@@ -175,6 +149,56 @@ def augment_dense(weights: Any, matching: Matching, free: Any) -> Any:
             matching.costs[row] = -np.float64(weights[row, column])
             column = FREE if row == start else following
     return stuck
+
+
+@kernel()
+def _find_dense_path(
+    weights: Any, matching: Matching, start: Any, distances: Any, parents: Any, columns: Any
+) -> Any:
+    """Return the nearest free column, or FREE, and how many of the columns (n,), moved to the front, are open."""
+    open_count = len(weights)
+    row, length, offset = start, 0.0, np.inf
+    for column in range(open_count):
+        offset = min(offset, -np.float64(weights[start, column]) - matching.prices[column])
+    while offset < np.inf:
+        nearest, index = _relax_dense_row(
+            weights[row], matching, row, offset, length, distances, parents, columns[:open_count]
+        )
+        if index == FREE:
+            break
+        column, length = columns[index], nearest
+        if matching.rows[column] == FREE:
+            return column, open_count
+        open_count -= 1
+        columns[index], columns[open_count] = columns[open_count], column
+        row = matching.rows[column]
+        offset = matching.costs[row] - matching.prices[column] - length
+    return FREE, open_count
+
+
+@kernel()
+def _relax_dense_row(  # noqa: PLR0917 - a structure would be made for every row
+    weights: Any,
+    matching: Matching,
+    row: Any,
+    offset: float,
+    length: float,
+    distances: Any,
+    parents: Any,
+    columns: Any,
+) -> Any:
+    """Shorten the distances of open columns from a row; return the least one and its index, a free column first."""
+    nearest, found = np.inf, FREE
+    for index in range(len(columns)):
+        column = columns[index]
+        distance = max(-np.float64(weights[column]) - matching.prices[column] - offset, length)
+        if distance < distances[column]:
+            distances[column], parents[column] = distance, row
+        if distances[column] < nearest or (
+            distances[column] == nearest < np.inf and matching.rows[column] == FREE
+        ):
+            nearest, found = distances[column], index
+    return nearest, found
 
 
 @kernel()

@@ -119,74 +119,118 @@ def _two_best(graph: Graph, prices: Any, row: Any) -> Any:
     return first, second, best, runner_up
 
 
+class Search(NamedTuple):
+    """A search for shortest paths from one free row, and its heap.
+
+    distances: (n,) of the columns, infinite if not reached. parents, edges: (n,) the row and edge that reached each.
+    settled: (n,) whether the distance is final. touched, order: (n,) the columns as they were reached, and settled.
+    keys, heap: the heap's distances and columns.
+    """
+
+    distances: NDArray[np.float64]
+    parents: NDArray[np.int64]
+    edges: NDArray[np.int64]
+    settled: NDArray[np.bool_]
+    touched: NDArray[np.int64]
+    order: NDArray[np.int64]
+    keys: NDArray[np.float64]
+    heap: NDArray[np.int64]
+
+
 @kernel()
 def augment_paths(graph: Graph, matching: Matching, free: Any) -> Any:
     """Match each free row along a shortest augmenting path. Returns the rows that reach no free column.
 
     free: (f,) rows without a column. The search is Dijkstra's with a binary heap of columns.
     """
-    n = len(graph.starts) - 1
-    distances = np.full(n, np.inf)
-    parents, parent_edges = np.full(n, FREE), np.full(n, FREE)
-    settled = np.zeros(n, np.bool_)
-    touched, order = np.empty(n, np.int64), np.empty(n, np.int64)
-    keys, heap = np.empty(len(graph.columns) + 1), np.empty(len(graph.columns) + 1, np.int64)
+    n, size = len(graph.starts) - 1, len(graph.columns) + 1
+    search = Search(
+        np.full(n, np.inf),
+        np.full(n, FREE),
+        np.full(n, FREE),
+        np.zeros(n, np.bool_),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(size),
+        np.empty(size, np.int64),
+    )
     stuck, stuck_count = np.empty(len(free), np.int64), 0
     for start in free:
-        touched_count, settled_count, size = 0, 0, 0
-        row, length, end = start, 0.0, FREE
-        offset = _two_best(graph, matching.prices, start)[0]
-        while True:
-            for edge in range(graph.starts[row], graph.starts[row + 1]):
-                column = graph.columns[edge]
-                if settled[column]:
-                    continue
-                # Rounding may make a reduced cost negative by a last digit; a path never gets shorter.
-                distance = max(graph.costs[edge] - matching.prices[column] - offset, length)
-                if distance < distances[column]:
-                    if distances[column] == np.inf:
-                        touched[touched_count] = column
-                        touched_count += 1
-                    distances[column], parents[column], parent_edges[column] = distance, row, edge
-                    size = _push(keys, heap, size, distance, column)
-            column, size = _pop_unsettled(keys, heap, size, settled)
-            if column == FREE:
-                break
-            length = distances[column]
-            if matching.rows[column] == FREE:
-                end = column
-                break
-            settled[column] = True
-            order[settled_count] = column
-            settled_count += 1
-            row = matching.rows[column]
-            offset = matching.costs[row] - matching.prices[column] - length
+        end, touched_count, settled_count = _find_path(graph, matching, search, start)
         if end == FREE:
             stuck[stuck_count] = start
             stuck_count += 1
         else:
-            for column in order[:settled_count]:
-                matching.prices[column] += distances[column] - length
-            _flip_path(graph, matching, parents, parent_edges, start, end)
-        for column in touched[:touched_count]:
-            distances[column] = np.inf
-            settled[column] = False
+            length = search.distances[end]
+            for column in search.order[:settled_count]:
+                matching.prices[column] += search.distances[column] - length
+            _flip_path(graph, matching, search, start, end)
+        for column in search.touched[:touched_count]:
+            search.distances[column] = np.inf
+            search.settled[column] = False
     return stuck[:stuck_count].copy()
 
 
 @kernel()
-def _flip_path(  # noqa: PLR0917 - a structure would cost more than the work
-    graph: Graph, matching: Matching, parents: Any, parent_edges: Any, start: Any, end: Any
-) -> None:
+def _find_path(graph: Graph, matching: Matching, search: Search, start: Any) -> Any:
+    """Return the nearest free column, or FREE, and the numbers of touched and of settled columns."""
+    row, length = start, 0.0
+    offset = _two_best(graph, matching.prices, start)[0]
+    touched_count, settled_count, size = 0, 0, 0
+    while True:
+        touched_count, size = _relax_row(
+            graph, matching.prices, search, row, offset, length, touched_count, size
+        )
+        column, size = _pop_unsettled(search.keys, search.heap, size, search.settled)
+        if column == FREE or matching.rows[column] == FREE:
+            return column, touched_count, settled_count
+        length = search.distances[column]
+        search.settled[column] = True
+        search.order[settled_count] = column
+        settled_count += 1
+        row = matching.rows[column]
+        offset = matching.costs[row] - matching.prices[column] - length
+
+
+@kernel()
+def _relax_row(  # noqa: PLR0917 - one more structure would be made for every row
+    graph: Graph,
+    prices: Any,
+    search: Search,
+    row: Any,
+    offset: float,
+    length: float,
+    touched_count: Any,
+    size: Any,
+) -> Any:
+    """Shorten the distances of a row's columns; return the number of touched columns and the heap's size.
+
+    offset: the row's dual minus the length of the path to it.
+    """
+    for edge in range(graph.starts[row], graph.starts[row + 1]):
+        column = graph.columns[edge]
+        if search.settled[column]:
+            continue
+        # Rounding may make a reduced cost negative by a last digit; a path never gets shorter.
+        distance = max(graph.costs[edge] - prices[column] - offset, length)
+        if distance < search.distances[column]:
+            if search.distances[column] == np.inf:
+                search.touched[touched_count] = column
+                touched_count += 1
+            search.distances[column], search.parents[column], search.edges[column] = distance, row, edge
+            size = _push(search.keys, search.heap, size, distance, column)
+    return touched_count, size
+
+
+@kernel()
+def _flip_path(graph: Graph, matching: Matching, search: Search, start: Any, end: Any) -> None:
     """Match the rows of a path with the columns that lead to them in the search."""
     column = end
     while column != FREE:
-        row = parents[column]
+        row = search.parents[column]
         following = matching.columns[row]
-        _match(matching, row, column, graph.costs[parent_edges[column]])
-        if row == start:
-            break
-        column = following
+        _match(matching, row, column, graph.costs[search.edges[column]])
+        column = FREE if row == start else following
 
 
 @kernel()
