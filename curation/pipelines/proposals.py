@@ -4,26 +4,18 @@ Source: Hessel et al. 2022 §4.2 "Auto bounding boxes". A detector's photos are 
 may run in any order. A killed or cancelled job resumes where it stopped; existing boxes are not computed again.
 """
 
-import re
-from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image as Pillow
 
-from curation.cores import usable_cores
-from curation.features.parallel import map_in_threads
 from curation.files import file_sha256
 from curation.models import ImageProposals, Pair, ProposalRun
-from curation.pipelines.vectors import open_image
-from curation.proposals.detector import DEFAULT_LIMIT, BoxRow, Detector
-from curation.proposals.factory import get_detector
+from curation.pipelines import detectors
+from curation.proposals.detector import DEFAULT_LIMIT, BoxRow, DetectedBoxes
 from curation.proposals.overlap import Recall, RecallAccumulator, best_overlaps
 from curation.proposals.published import BoxLayout, entry_boxes, read_entries, recognise_layout
 from curation.records import InvalidInput
@@ -39,18 +31,8 @@ from hits.services.jobs.jobs import Progress
 from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
 PHOTOS_PER_SUBJOB = 500  # minutes of work; a published collection gives about 200 sub-jobs
-BATCH_SIZE = 8  # photos between two steps
 RECORD_CHUNK_SIZE = 200  # records of a file between two steps
-MAX_PHOTOS_LOGGED = 20  # unreadable photos with a log line each, per sub-job
-MAX_PHOTOS_NAMED = 5  # unreadable photos in the error message of a sub-job
 _BOX = ("left", "top", "width", "height")
-_COMMIT_PATTERN = re.compile(r"[0-9a-f]{40}")  # only revisions of hub models match
-_DECODING_ERRORS = (
-    Pillow.DecompressionBombError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-)  # Pillow's errors besides OSError
 PhotoIndex = dict[str, tuple[int, int, int]]
 
 
@@ -118,8 +100,8 @@ def _start_subjobs(run: ProposalRun, last_photo_key: int, progress: Progress) ->
     )
     if not pending:
         return
-    _load_detector.cache_clear()  # a folder's weights may have changed since this process loaded them
-    proposal_services.store_run_facts(run=run, revision=_get_detector(run).revision)
+    detectors.load_detector.cache_clear()  # a folder's weights may have changed since this process loaded them
+    proposal_services.store_run_facts(run=run, revision=detectors.run_detector(run).revision)
     subjobs = _make_subjobs(run, pending)
     progress.log(f"{len(pending)} photos have no boxes yet; {len(subjobs)} sub-jobs")
     raise SplitIntoSubjobs(task=PROPOSALS_SUBJOB, subjobs=subjobs, done=run.images)
@@ -140,106 +122,15 @@ def _make_subjobs(run: ProposalRun, pending: Sequence[int]) -> list[PlannedSubjo
 
 def _propose_and_store(run: ProposalRun, images: Sequence[Image], progress: Progress) -> None:
     total = progress.job.total
-    done = max(0, total - len(images))
-    progress.advance(done, total)
+    progress.advance(max(0, total - len(images)), total)
     if not images:
         return
-    detector = _get_detector(run)
-    if detector.revision[: proposal_services.MAX_REVISION_LENGTH] != run.revision:
-        raise Refused(
-            f"run {run.pk}: this worker process has {detector.name} {detector.revision}, "
-            f"but the run started with {run.revision}; give all processes the same model, or start a new run"
-        )
 
-    def detect(batch: Sequence[Image]) -> tuple[dict[int, list[BoxRow]], list[_UnreadablePhoto]]:
-        keys, pictures, unreadable_batch = _open_photos(batch)
-        found = detector.propose(pictures) if pictures else []
-        return {key: boxes.rows() for key, boxes in zip(keys, found, strict=True)}, unreadable_batch
+    def store(found: Mapping[int, DetectedBoxes]) -> None:
+        rows = {key: boxes.rows() for key, boxes in found.items()}
+        proposal_services.store_missing_boxes(run=run, found=rows)
 
-    unreadable: list[_UnreadablePhoto] = []
-    batches = (images[start : start + BATCH_SIZE] for start in range(0, len(images), BATCH_SIZE))
-    # Only thread-safe detectors. Selective Search would gain nothing: its Python loops over small arrays hold the
-    # interpreter's lock; its sub-jobs can run on several workers.
-    threads = usable_cores() if getattr(detector, "parallel", False) else 1
-    with closing(map_in_threads(detect, batches, threads=threads)) as batches_done:
-        for rows, unreadable_batch in batches_done:
-            proposal_services.store_missing_boxes(run=run, found=rows)
-            done = min(total, done + len(rows))
-            progress.advance(done, total)
-            for photo in unreadable_batch[: max(0, MAX_PHOTOS_LOGGED - len(unreadable))]:
-                progress.log(photo.problem)
-            unreadable += unreadable_batch
-    if unreadable:
-        raise Refused(_describe_unreadable(unreadable))
-
-
-@dataclass(frozen=True, slots=True)
-class _UnreadablePhoto:
-    """An unreadable photo, and how to fix it."""
-
-    name: str
-    problem: str
-
-
-def _open_photos(images: Sequence[Image]) -> tuple[list[int], list[Pillow.Image], list[_UnreadablePhoto]]:
-    """Return row keys and pixels of the readable photos, and the unreadable photos."""
-    keys, pictures, unreadable = [], [], []
-    for image in images:
-        try:
-            picture = open_image(image)
-        except Refused as error:
-            unreadable.append(_UnreadablePhoto(image.name, str(error)))
-        except _DECODING_ERRORS as error:
-            hint = f"restore {image.file.name}"
-            problem = f"{image.name}: cannot be decoded ({error}); {hint}"
-            unreadable.append(_UnreadablePhoto(image.name, problem))
-        else:
-            keys.append(image.pk)
-            pictures.append(picture)
-    return keys, pictures, unreadable
-
-
-def _describe_unreadable(unreadable: Sequence[_UnreadablePhoto]) -> str:
-    first = unreadable[0].problem
-    if len(unreadable) == 1:
-        return first
-    names = ", ".join(photo.name for photo in unreadable[:MAX_PHOTOS_NAMED])
-    rest = f" and {len(unreadable) - MAX_PHOTOS_NAMED} more" if len(unreadable) > MAX_PHOTOS_NAMED else ""
-    return f"{first}; {len(unreadable)} photos of this sub-job cannot be read: {names}{rest}; fix them and resume"
-
-
-def _get_detector(run: ProposalRun) -> Detector:
-    """Return the run's detector; if the loaded one has another revision, load it again.
-
-    A hub model may change under its id: a run keeps the commit that it started with.
-    """
-    options = run.options
-    name = options.get("detector", run.detector)  # the row's column may have cut the name
-    commit = run.revision if _COMMIT_PATTERN.fullmatch(run.revision) else ""
-    request = _DetectorRequest(name, options["limit"], options["suppress_over"], commit)
-    loaded = _load_detector(request)
-    if run.revision in {"", loaded.revision[: proposal_services.MAX_REVISION_LENGTH]}:
-        return loaded
-    _load_detector.cache_clear()
-    return _load_detector(request)
-
-
-@dataclass(frozen=True, slots=True)
-class _DetectorRequest:
-    """A detector to load. Requests that differ in the commit only are equal, so no detector is loaded twice."""
-
-    name: str
-    limit: int
-    suppress_over: float | None
-    commit: str = field(default="", compare=False)
-
-
-@lru_cache(maxsize=1)
-def _load_detector(request: _DetectorRequest) -> Detector:
-    """Load a detector; the last one stays loaded for the next sub-job."""
-    return get_detector(
-        request.name, limit=request.limit, suppress_over=request.suppress_over, revision=request.commit
-    )
+    detectors.find_in_photos(detectors.checked_run_detector(run), images, store, progress)
 
 
 def _import_boxes_from_file(run: ProposalRun, progress: Progress) -> None:

@@ -1,10 +1,11 @@
-"""Box proposals from object detection models of ``transformers``, from the hub or a folder.
+"""Boxes from object detection models of ``transformers``, from the hub or a folder.
 
-Class labels are ignored; a box's score is the confidence of its best class. Hessel et al. 2022 §4.2 use a detector
-too, Faster R-CNN trained on Visual Genome.
+A box's score is the confidence of its best class, which is its label. Hessel et al. 2022 §4.2 use a detector too,
+Faster R-CNN trained on Visual Genome; box proposals leave its labels aside.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,20 @@ from PIL import Image as Pillow
 from curation.features.weights import SHA_PREFIX, folder_sha256, hub_commit, resolve_model_folder
 from curation.proposals.boxes import find_distinct_boxes, round_to_pixels, suppress_overlaps
 from curation.proposals.detector import DEFAULT_LIMIT, DetectedBoxes, DetectorUnavailable
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTask:
+    """A kind of model: its class in ``transformers``, the method that reads its outputs, and its name in messages."""
+
+    model_class: str
+    read_method: str
+    label: str
+
+
+DETECTION = ModelTask(
+    "AutoModelForObjectDetection", "post_process_object_detection", "object detection model"
+)
 
 
 class HuggingFaceDetector:
@@ -35,7 +50,7 @@ class HuggingFaceDetector:
         device: str = "",
     ) -> None:
         folder = resolve_model_folder(source, DetectorUnavailable)
-        loaded = _load_model(source, from_hub=folder is None, requested_commit=revision)
+        loaded = load_model(source, DETECTION, from_hub=folder is None, requested_commit=revision)
         self._model, self._processor, commit = loaded
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model.to(self._device)
@@ -71,24 +86,36 @@ class HuggingFaceDetector:
             kept = suppress_overlaps(corners[selected], max_overlap=self._suppress_over, limit=self._limit)
             selected = selected[kept]
         selected = selected[: self._limit]
-        return DetectedBoxes(corners[selected], scores[selected])
+        classes = raw["labels"].cpu().numpy()[order][selected]
+        labels = tuple(class_name(self._model, number) for number in classes.tolist())
+        return DetectedBoxes(corners[selected], scores[selected], labels)
 
 
-def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[Any, Any, str]:
+def class_name(model: Any, number: int) -> str:
+    """Return the name of one of a model's classes."""
+    return str(model.config.id2label.get(number, f"class {number}"))
+
+
+def load_model(
+    source: str, task: ModelTask, *, from_hub: bool, requested_commit: str
+) -> tuple[Any, Any, str]:
     """Return the model, its processor, and their commit on the hub (empty for a folder).
 
     ``requested_commit``: the commit to load; empty means the current one.
+
+    Raises:
+        DetectorUnavailable: a package or the weights are missing, or the model has another task.
     """
+    import transformers  # noqa: PLC0415 - takes seconds
     from safetensors import SafetensorError  # noqa: PLC0415
-    from transformers import AutoImageProcessor, AutoModelForObjectDetection  # noqa: PLC0415 - takes seconds
 
     try:
         commit = (requested_commit or hub_commit(source)) if from_hub else ""
         # One commit for all files; without it the library may use a commit with converted weights.
         revision = commit or "main"
-        detector = AutoModelForObjectDetection
+        detector = getattr(transformers, task.model_class)
         model = detector.from_pretrained(source, use_safetensors=True, revision=revision).eval()
-        processor = AutoImageProcessor.from_pretrained(source, backend="pil", revision=revision)
+        processor = transformers.AutoImageProcessor.from_pretrained(source, backend="pil", revision=revision)
     except ImportError as error:
         known = [name for name in ("timm", "torchvision") if name in str(error)]
         package = known[0] if known else str(error)
@@ -109,10 +136,8 @@ def _load_model(source: str, *, from_hub: bool, requested_commit: str) -> tuple[
             ) from error
         raise DetectorUnavailable(
             f"detector {source!r} is not available: give a folder with config.json, preprocessor_config.json and "
-            "model.safetensors of an object detection model, or a hub id that this machine can download"
+            f"model.safetensors of an {task.label}, or a hub id that this machine can download"
         ) from error
-    if not hasattr(processor, "post_process_object_detection"):
-        raise DetectorUnavailable(
-            f"detector {source!r}: its model does not propose boxes; give an object detection model"
-        )
+    if not hasattr(processor, task.read_method):
+        raise DetectorUnavailable(f"detector {source!r}: its model finds no objects; give an {task.label}")
     return model, processor, commit

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from hits.domain.images.polygons import Polygon
+
 SPLITS = ("train", "val", "test")
 MAX_ID_LENGTH = 200
 # Number of records between two calls of ``ProgressCallback``.
@@ -22,11 +24,16 @@ class MissingImagePolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceRegion:
-    """A region as published: ``box`` is (left, top, right, bottom) in pixels of the published image."""
+    """A region as published: ``box`` is (left, top, right, bottom) in pixels of the published image.
+
+    ``score`` is a detector's; ``polygons`` outline the region.
+    """
 
     id: str
     box: tuple[float, float, float, float]
     text: str
+    score: float | None = None
+    polygons: tuple[Polygon, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

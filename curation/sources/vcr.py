@@ -3,9 +3,7 @@
 The published layout (Zellers et al. 2019, doi:10.1109/CVPR.2019.00688; the readme packed with version 1.0,
 and ``dataloaders/vcr.py`` of rowanz/r2c):
 
-* ``vcr1images/<movie>/<frame>.jpg`` with ``<frame>.json`` beside it: ``boxes`` (``[x1, y1, x2, y2, score]``
-  for each detected object), ``segms`` (polygons, not read here), ``names`` (the class of each object; the
-  readme leaves it out, the files have it), ``width`` and ``height``.
+* ``vcr1images/<movie>/<frame>.jpg`` with its metadata in ``<frame>.json`` beside it (``vcr_metadata.py``).
 * ``train.jsonl``, ``val.jsonl``, ``test.jsonl``: one question per line, with ``img_fn`` and ``metadata_fn``
   (relative to ``vcr1images``), ``objects`` (the classes again), ``img_id`` such as ``train-0``, and
   ``movie``. Several lines refer to one image.
@@ -18,7 +16,6 @@ in this way, without objects that repeat another's class and box. ``EntityCountR
 An image's address is the one in the Sherlock corpus (train_retrieval_clip.py of allenai/sherlock).
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -27,7 +24,7 @@ from typing import Any
 
 from curation.records import InvalidInput
 from curation.sources import fields
-from curation.sources.json_stream import iterate_lines, parse_json
+from curation.sources.json_stream import iterate_lines
 from curation.sources.records import (
     MAX_ID_LENGTH,
     SPLITS,
@@ -39,13 +36,12 @@ from curation.sources.records import (
 )
 from curation.sources.source_scan import SourceScan
 from curation.sources.splits import missing_list_warning, read_allowed_names
+from curation.sources.vcr_metadata import read_metadata
 
 URL_PREFIX = "http://s3-us-west-2.amazonaws.com/ai2-rowanz/vcr1images/"
 IMAGES_FOLDER = "vcr1images"
 DEFAULT_SPLIT = "train"  # of all images without an annotation file
 MIN_ENTITIES = 3
-MAX_METADATA_BYTES = 1 << 26
-CORNERS, CORNERS_AND_SCORE = 4, 5
 
 
 class EntityCountRule(StrEnum):
@@ -91,15 +87,6 @@ class _NamedImage:
     image_id: str = ""
     movie: str = ""
     objects: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Metadata:
-    """An image's metadata; ``objects``: its regions with names."""
-
-    width: int
-    height: int
-    objects: tuple[SourceRegion, ...]
 
 
 def find_vcr_source(folder: Path, annotation_paths: Mapping[str, str]) -> VcrSource:
@@ -171,7 +158,7 @@ class _VcrReader:
         def regions(image: SourceImage) -> Sequence[SourceRegion]:
             metadata = Path(image.facts["metadata"])
             names = objects.get(image.source_id)
-            return _read_metadata(self._folder / metadata, str(metadata), names).objects
+            return read_metadata(self._folder / metadata, str(metadata), names).objects
 
         warning = missing_splits_warning(self._source, len(images)) if images else ""
         return self._scan.make_plan(images, regions, warning=warning)
@@ -234,7 +221,7 @@ class _VcrReader:
             self._scan.note_missing(f"{item.location}: {missing[0]}")
             return None
         self._scan.check_inside([self._folder / item.image, self._folder / item.metadata])
-        details = _read_metadata(self._folder / item.metadata, item.metadata, item.objects)
+        details = read_metadata(self._folder / item.metadata, item.metadata, item.objects)
         entities = count_entities(details.objects, self._source.count)
         if entities < self._source.min_entities:
             self._scan.count_left_out(f"fewer than {self._source.min_entities} entities")
@@ -295,51 +282,3 @@ def _check_consistent(first: _NamedImage, again: _NamedImage) -> None:
         raise InvalidInput(
             f"{again.location}: has other objects for {again.image} than {first.location}; download the file again"
         )
-
-
-def _read_metadata(path: Path, location: str, objects: Sequence[str] | None) -> _Metadata:
-    try:
-        if path.stat().st_size > MAX_METADATA_BYTES:
-            raise InvalidInput(f"{location}: is too large for an image's metadata; get the published file")
-        text = path.read_text("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{location}: cannot be read; get the published file again") from error
-    record = fields.require_object(parse_json(text, location), location)
-    boxes = fields.require_list(record, "boxes", location)
-    names = _object_names(record, objects, location)
-    if len(names) != len(boxes):
-        counts = f"{len(boxes)} boxes and {len(names)} names"
-        raise InvalidInput(f"{location}: has {counts}; get the published file again")
-    regions = [
-        SourceRegion(str(index), _parse_box(box, f"{location}, box {index}"), name)
-        for index, (box, name) in enumerate(zip(boxes, names, strict=True))
-    ]
-    width, height = (
-        fields.require_integer(record, name, location, minimum=1) for name in ("width", "height")
-    )
-    return _Metadata(width, height, tuple(regions))
-
-
-def _object_names(record: Mapping[str, Any], objects: Sequence[str] | None, location: str) -> Sequence[str]:
-    if "names" not in record:
-        if objects is None:
-            raise InvalidInput(
-                f"{location}: has no names; give the annotation files, which have the same objects"
-            )
-        return objects
-    names = fields.require_list(record, "names", location)
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"{location}: names must be a list of texts")
-    cleaned = [fields.clean_text(name) for name in names]
-    if objects is not None and list(objects) != cleaned:
-        raise InvalidInput(
-            f"{location}: its names differ from the objects of the annotation files; use files of one release"
-        )
-    return cleaned
-
-
-def _parse_box(value: Any, location: str) -> tuple[float, float, float, float]:
-    if not isinstance(value, list) or len(value) not in {CORNERS, CORNERS_AND_SCORE}:
-        raise InvalidInput(f"{location}: is {json.dumps(value)[:40]}; it must be [x1, y1, x2, y2, score]")
-    left, top, right, bottom = (fields.require_number(edge, "an edge", location) for edge in value[:CORNERS])
-    return left, top, right, bottom

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from curation.pipelines import detectors
 from curation.pipelines import proposals as pipeline
 from tests.support.curation.proposal_runs import FixedBoxDetector
 
@@ -11,9 +12,9 @@ from tests.support.curation.proposal_runs import FixedBoxDetector
 @pytest.fixture(autouse=True)
 def no_cached_detector() -> Iterator[None]:
     """Clear the cached detector before and after each test."""
-    pipeline._load_detector.cache_clear()
+    detectors.load_detector.cache_clear()
     yield
-    pipeline._load_detector.cache_clear()
+    detectors.load_detector.cache_clear()
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def detector(monkeypatch: pytest.MonkeyPatch) -> Callable[[FixedBoxDetector], Fi
     """Return a function that sets the detector of the pipeline."""
 
     def use(squares: FixedBoxDetector) -> FixedBoxDetector:
-        monkeypatch.setattr(pipeline, "get_detector", lambda name, **options: squares)
+        monkeypatch.setattr(detectors, "get_detector", lambda name, **options: squares)
         return squares
 
     use(FixedBoxDetector())
@@ -31,7 +32,7 @@ def detector(monkeypatch: pytest.MonkeyPatch) -> Callable[[FixedBoxDetector], Fi
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use batches of two photos."""
-    monkeypatch.setattr(pipeline, "BATCH_SIZE", 2)
+    monkeypatch.setattr(detectors, "BATCH_SIZE", 2)
 
 
 @pytest.fixture

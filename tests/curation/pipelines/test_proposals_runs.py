@@ -13,8 +13,8 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from curation.models import ImageProposals, ProposalRun
+from curation.pipelines import detectors, vectors
 from curation.pipelines import proposals as pipeline
-from curation.pipelines import vectors
 from curation.proposals.detector import DetectedBoxes
 from curation.services import proposals as services
 from hits.domain.states import JobState
@@ -60,9 +60,9 @@ class TestRuns:
             calls.append((name, options))
             return FixedBoxDetector()
 
-        monkeypatch.setattr(pipeline, "get_detector", choose)
+        monkeypatch.setattr(detectors, "get_detector", choose)
         make_run(project, detector="hf:hustvl/yolos-tiny", limit=30, suppress_over=0.7)
-        options = {"limit": 30, "suppress_over": 0.7, "revision": ""}
+        options = {"limit": 30, "suppress_over": 0.7, "revision": "", "min_score": 0.0}
         assert calls == [("hf:hustvl/yolos-tiny", options)]  # once for all parts
 
     def test_cancelled_and_resumed_gives_the_same_rows(
@@ -123,12 +123,12 @@ class TestRuns:
             asked.append(revision)
             return FixedBoxDetector(revision or present, fails_after=fails_after)
 
-        monkeypatch.setattr(pipeline, "get_detector", hub)
+        monkeypatch.setattr(detectors, "get_detector", hub)
         chosen = services.ProposalOptions("hf:someone/tiny")
         job = run_job(services.request_proposals(project=project, by=None, options=chosen, queue=False))
         assert (job.state, ProposalRun.objects.get().images) == (JobState.CANCELLED, 2)
         present, fails_after = "b" * 40, 99
-        pipeline._load_detector.cache_clear()
+        detectors.load_detector.cache_clear()
         job = run_job(jobs.resume_job(job=job, queue=False))
         run = ProposalRun.objects.get()
         assert (job.state, job.error) == (JobState.DONE, "")
@@ -253,16 +253,14 @@ class TestParts:
         small_batches: None,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(pipeline, "MAX_PHOTOS_LOGGED", 3)
+        monkeypatch.setattr(detectors, "MAX_PHOTOS_LOGGED", 3)
         images = [make_image(seed) for seed in range(9)]
         for image in images[:7]:
             Path(image.file.path).write_bytes(b"no picture")
         job = run_job(services.request_proposals(project=project, by=None, queue=False))
         assert [pk for pk, _ in list_boxes(ProposalRun.objects.get())] == [image.pk for image in images[7:]]
         names = ", ".join(f"photo-{seed}.png" for seed in range(5))
-        assert (
-            f"7 photos of this sub-job cannot be read: {names} and 2 more; fix them and resume" in job.error
-        )
+        assert f"7 photos of this job cannot be read: {names} and 2 more; fix them and resume" in job.error
         lines = [line.text for line in job.lines.all() if line.text.startswith("photo-")]
         assert [line.partition(":")[0] for line in lines] == ["photo-0.png", "photo-1.png", "photo-2.png"]
         squares = detector(FixedBoxDetector())
@@ -286,8 +284,8 @@ class TestParts:
                 raise Pillow.DecompressionBombError("too many pixels")
             return vectors.open_image(image)
 
-        monkeypatch.setattr(pipeline, "open_image", opened)
-        monkeypatch.setattr(pipeline, "usable_cores", lambda: threads)
+        monkeypatch.setattr(detectors, "open_image", opened)
+        monkeypatch.setattr(detectors, "usable_cores", lambda: threads)
         detector(Threaded())
         job = run_job(services.request_proposals(project=project, by=None, queue=False))
         assert "photo-0.png: cannot be decoded (too many pixels); restore " in job.error
@@ -299,7 +297,7 @@ class TestParts:
         make_image(1)
         _, (part,) = split_into_subjobs(project)
         detector(FixedBoxDetector("2"))
-        pipeline._load_detector.cache_clear()
+        detectors.load_detector.cache_clear()
         assert "this worker process has classical 2, but the run started with 1" in run_subjob(part).error
         assert not ImageProposals.objects.exists()
 
@@ -312,10 +310,10 @@ class TestParts:
         job, (part,) = split_into_subjobs(project)
         assert ProposalRun.objects.get(pk=job.args["run"]).revision == "2"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pipeline, "get_detector", lambda name, **options: FixedBoxDetector("1"))
-            pipeline._load_detector.cache_clear()
-            pipeline._load_detector(
-                pipeline._DetectorRequest("classical", 100, None)
+            patch.setattr(detectors, "get_detector", lambda name, **options: FixedBoxDetector("1"))
+            detectors.load_detector.cache_clear()
+            detectors.load_detector(
+                detectors.DetectorRequest("classical", 100, None)
             )  # so does the other worker
         assert run_subjob(part).state == JobState.DONE
 
@@ -349,7 +347,7 @@ class TestParts:
         for seed in range(7):
             make_image(seed)
         whole = make_run(project)
-        monkeypatch.setattr(pipeline, "usable_cores", lambda: 2)
+        monkeypatch.setattr(detectors, "usable_cores", lambda: 2)
         threaded = detector(Threaded())
         assert list_boxes(make_run(project)) == list_boxes(whole)
         assert threaded.callers
@@ -378,7 +376,7 @@ def test_killed_run_resumes_with_the_same_rows(
     run.refresh_from_db()
     assert (run.images, run.is_complete) == (4, False)
     Job.objects.filter(pk=part.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    pipeline._load_detector.cache_clear()
+    detectors.load_detector.cache_clear()
     second = detector(FixedBoxDetector())
     part = run_subjob(part)
     assert (part.state, part.runs, part.done, second.seen) == (JobState.DONE, 2, 7, 3)

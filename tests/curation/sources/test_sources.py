@@ -431,7 +431,7 @@ def test_vcr_keeps_images_with_three_entities_and_published_splits(tmp_path: Pat
     assert first.url == f"{URL_PREFIX}{made.MOVIE}/a@0.jpg"
     assert first.facts["img_id"] == "train-0"
     assert first.facts["movie"] == "3005_ABRAHAM_LINCOLN_VAMPIRE_HUNTER"
-    assert plan.regions(first)[2] == SourceRegion("2", (4.5, 3.25, 22.75, 30.5), "dog")
+    assert plan.regions(first)[2] == SourceRegion("2", (4.5, 3.25, 22.75, 30.5), "dog", 0.98)
 
 
 def test_the_two_readings_of_unique_entities(tmp_path: Path) -> None:
