@@ -9,6 +9,7 @@ from django import forms
 from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.domain.money.usd import parse_typed_usd
 from hits.domain.states import UnitScope
+from hits.domain.units.planner_options import PlannerOption
 from hits.domain.units.redundancy import MAX_ASSIGNMENTS
 from hits.domain.workers.countries import parse_countries
 from hits.domain.workers.qualification_pools import Pool
@@ -206,13 +207,14 @@ SELECTION_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class PhotoOptions:
-    """The photos for a launch: counts, splits, sources, and the function that selects some."""
+    """The photos for a launch: counts, splits, sources, the function that selects some, and the planner's options."""
 
     unused_count: int
     usable_count: int
     splits: Sequence[tuple[str, int]]
     sources: Sequence[str]
     select: Callable[[ImageSelection], list[int]]
+    planner_options: Sequence[PlannerOption] = ()
 
 
 class LaunchForm(BatchTermsForm):
@@ -245,6 +247,7 @@ class LaunchForm(BatchTermsForm):
         self.selected_ids: list[int] = []
         self._set_or_drop_field("split", [(name, f"{name}, {count} photos") for name, count in photos.splits])
         self._set_or_drop_field("source", [(name, name) for name in photos.sources])
+        self.fields |= {option.name: _planner_field(option) for option in photos.planner_options}
 
     def _set_or_drop_field(self, name: str, choices: list[tuple[str, str]]) -> None:
         if choices:
@@ -255,7 +258,8 @@ class LaunchForm(BatchTermsForm):
     def clean(self) -> dict[str, Any]:
         """Select the photos, or add the error to its field."""
         data = super().clean() or {}
-        if not {"which", "first", "drawn", "seed", "split", "source"} & set(self.errors):
+        options = {option.name for option in self.photos.planner_options}
+        if not ({"which", "first", "drawn", "seed", "split", "source"} | options) & set(self.errors):
             try:
                 self.selected_ids = self.photos.select(self.selection)
             except ImageSelectionError as error:
@@ -267,6 +271,7 @@ class LaunchForm(BatchTermsForm):
 
     def _no_photos_message(self) -> str:
         suggestions = [f"choose another {name}" for name in ("split", "source") if name in self.fields]
+        suggestions += ["change the limits"] if self.photos.planner_options else []
         if self.photos.usable_count > self.photos.unused_count and not self.cleaned_data.get("again"):
             suggestions.append("include photos that a batch of this kind already used")
         return f"This selection contains no photo; {', or '.join(suggestions) or 'add photos'}."
@@ -291,7 +296,17 @@ class LaunchForm(BatchTermsForm):
             split=data.get("split", ""),
             source=data.get("source", ""),
             again=data.get("again", False),
+            options={
+                option.name: data[option.name]
+                for option in self.photos.planner_options
+                if data.get(option.name) is not None
+            },
         )
+
+    @property
+    def planner_fields(self) -> list[forms.BoundField]:
+        """The fields of the planner's options."""
+        return [self[option.name] for option in self.photos.planner_options]
 
     @property
     def selection_label(self) -> str:
@@ -301,5 +316,24 @@ class LaunchForm(BatchTermsForm):
             label += f", with seed {choice.seed}"
         filters = [f"split {choice.split}"] if choice.split else []
         filters += [f"from {choice.source}"] if choice.source else []
+        filters += [
+            option.describe(choice.options[option.name])
+            for option in self.photos.planner_options
+            if option.name in choice.options
+        ]
         filters += ["including photos already used"] if choice.again else ["in no batch of this kind"]
         return f"{label}: {', '.join(filters)}"
+
+
+def _planner_field(option: PlannerOption) -> forms.Field:
+    field_class = forms.IntegerField if option.is_whole else forms.FloatField
+    field: forms.Field = field_class(
+        min_value=option.low,
+        max_value=option.high,
+        required=False,
+        initial=option.default,
+        label=option.label,
+        help_text=f"{option.help[0].upper()}{option.help[1:]}.",
+    )
+    field.widget.attrs["class"] = "input"
+    return field

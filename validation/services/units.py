@@ -11,6 +11,7 @@ from hits.domain.states import Purpose
 from hits.kind import HitKind
 from hits.models import Batch, Job, Project, Record
 from hits.selectors import records as collected
+from hits.selectors.unit_planners import planner_of
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job, launch_batch
 from hits.services.launching.terms import LaunchTerms
@@ -82,6 +83,22 @@ def _build_record_unit(spec: JudgingSpec, row: Record, images: Sequence[int]) ->
     )
 
 
+def plan_photo_units(*, project: Project, kind: HitKind, photos: Sequence[int]) -> ParsedUnits:
+    """Return the units of a judging kind for photos (ids, in order), by their keys in a batch.
+
+    Raises:
+        Refused: the kind is no judging kind, or its units are not planned from photos.
+    """
+    planner = planner_of(kind)
+    if kind.purpose is not Purpose.JUDGING or planner is None:
+        raise Refused(
+            f"kind {kind.name}: is no judging kind whose units are planned from photos; give a file"
+        )
+    spec = spec_of(kind.name)
+    units = (kind.parse_unit(unit) for unit in planner.units(project, photos))
+    return [(spec.key(unit), unit) for unit in units]
+
+
 def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     *,
     project: Project,
@@ -94,11 +111,11 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     source: Mapping[str, Any] | None = None,
     idempotency_key: str = "",
 ) -> tuple[Batch, Job]:
-    """Launch the units that ``read_unit_file`` returned; all of them or none.
+    """Launch the units that ``read_unit_file`` or ``plan_photo_units`` returned; all of them or none.
 
     The authors of the records that a unit shows never judge it, and quality checks are added, as in every judging
-    round. ``source`` (the file's name and SHA-256) is stored with the batch. A repeated request with the same
-    ``idempotency_key`` returns the first batch.
+    round. ``source`` is stored with the batch: the file's name and SHA-256, or ``{"photos": …}`` with the selection
+    of photos. A repeated request with the same ``idempotency_key`` returns the first batch.
 
     Raises:
         Refused: the kind cannot be launched from a file, or the quality checks or the launch are not possible.
@@ -108,7 +125,8 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
     if existing is not None:
         return existing
-    provenance = {"unit_file": {**(source or {}), "units": len(units)}}
+    from_photos = bool(source) and "photos" in source
+    provenance = dict(source or {}) if from_photos else {"unit_file": {**(source or {}), "units": len(units)}}
     is_judging = kind.purpose is Purpose.JUDGING
     if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
         reason = "has the right answer in each unit" if is_judging else "is not a judging kind"
@@ -119,7 +137,7 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
             kind=kind.name,
             units=_planned_units(project, kind, units),
             plan=RoundPlan(rates=rates),
-            name=name or f"{kind.title}: {len(units)} from a file",
+            name=name or f"{kind.title}: {len(units)} from {'photos' if from_photos else 'a file'}",
             by=by,
             terms=terms,
             provenance=provenance,

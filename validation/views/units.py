@@ -1,7 +1,9 @@
-"""Launch units of any kind from a file: upload it, show the cost, launch."""
+"""Launch units of any kind from a file, or of a judging kind from photos: choose them, show the cost, launch."""
 
 import re
 import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -11,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from hits.domain.images.image_selection import ImageSelection, ImageSelectionError, SelectionMethod
 from hits.domain.states import Purpose
 from hits.domain.units.unit_files import MAX_BYTES
 from hits.domain.workers.qualification_pools import Pool
@@ -18,7 +21,9 @@ from hits.forms import BatchTermsForm, read_idempotency_key
 from hits.forms.hourly_rate import suggest_reward
 from hits.kind import HitKind
 from hits.models import Project, UnitFile
+from hits.selectors.images.image_selection import select_photos
 from hits.selectors.instructions import kind_versions
+from hits.selectors.unit_planners import planner_of
 from hits.services.launching.unit_files import (
     BadUnitFile,
     build_example_file,
@@ -35,7 +40,7 @@ from hits.views.users import signed_in_user
 from validation.domain.judging.quality_check_types import MAX_PERCENT, CheckRates
 from validation.registry import spec_of
 from validation.services.judging import default_pool
-from validation.services.units import ParsedUnits, launch_from_file, read_unit_file
+from validation.services.units import ParsedUnits, launch_from_file, plan_photo_units, read_unit_file
 
 CHECK_LABELS = {"gold": "Gold items, %", "attention": "Attention checks, %", "repeat": "Repeated items, %"}
 
@@ -43,14 +48,36 @@ _NOT_FROM_FILES = "Tasks of this kind cannot be launched from a file."
 _FILE_ID_PATTERN = re.compile(r"[0-9]{1,9}")
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenUnits:
+    """The units to launch: from an uploaded file (``file``), or from a sample of photos.
+
+    ``label`` names their origin on pages, and ``source`` is stored with the batch.
+    """
+
+    units: ParsedUnits
+    label: str
+    source: Mapping[str, Any]
+    file: UnitFile | None = None
+
+
 class UnitsForm(BatchTermsForm):
-    """A file of units, and a batch's terms; for judging kinds also quality checks."""
+    """A file of units or a number of photos, and a batch's terms; for judging kinds also quality checks."""
 
     file = forms.FileField(required=False, label="Units", allow_empty_file=True)
+    drawn = forms.IntegerField(
+        min_value=1,
+        required=False,
+        label="Random photos",
+        help_text="Their number. Empty: take the units of a file.",
+    )
+    seed = forms.IntegerField(min_value=0, required=False, initial=1, label="Seed")
 
     def __init__(self, kind: HitKind, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         kwargs["initial"] = {"pool": pool.value if pool else ""}
         super().__init__(kind, *args, **kwargs)
+        if kind.purpose is not Purpose.JUDGING or planner_of(kind) is None:
+            del self.fields["drawn"], self.fields["seed"]
         self.check_fields = _available_checks(kind)
         for name in self.check_fields:
             field = forms.IntegerField(
@@ -60,6 +87,14 @@ class UnitsForm(BatchTermsForm):
             self.fields[name] = field
         if kind.purpose is Purpose.JUDGING:
             del self.fields["unit_scope"]  # a judge judges an item at most once in all rounds
+
+    @property
+    def selection(self) -> ImageSelection | None:
+        """The sample of photos, or ``None`` if the units come from a file; requires a valid form."""
+        drawn = self.cleaned_data.get("drawn")
+        if not drawn:
+            return None
+        return ImageSelection(how=SelectionMethod.RANDOM, n=drawn, seed=self.cleaned_data.get("seed"))
 
     @property
     def rates(self) -> CheckRates:
@@ -81,7 +116,7 @@ def _available_checks(kind: HitKind) -> tuple[str, ...]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def units_new(request: HttpRequest, project: Project) -> HttpResponse:
-    """Launch the units of a file in two steps; nothing is published before the confirmation."""
+    """Launch the units of a file or of photos in two steps; nothing is published before the confirmation."""
     kinds = kinds_launched_from_files()
     kind_name = request.GET.get("kind")
     kind = get_or_404(next((k for k in kinds if kind_name in (k.name, None)), None), _NOT_FROM_FILES)
@@ -104,37 +139,58 @@ def units_new(request: HttpRequest, project: Project) -> HttpResponse:
     }
     status = 200
     if request.method == "POST":
-        file_and_units = _read_units(request, project, kind, form) if form.is_valid() else None
+        chosen = _choose_units(request, project, kind, form) if form.is_valid() else None
         step = request.POST.get("step")
-        if file_and_units is None:
+        if chosen is None:
             status = 400
         elif step == "change":
-            context["sent"] = file_and_units[0]
+            context["sent"] = chosen.file
         else:
-            row, units = file_and_units
             refusal = launch_if_confirmed(
-                request, partial(_launch_file_units, request, project, kind, form, row, units)
+                request, partial(_launch_units, request, project, kind, form, chosen)
             )
             if isinstance(refusal, HttpResponse):
                 return refusal
             status = 400 if refusal else 200
             key = read_idempotency_key(request.POST) or uuid.uuid4().hex
-            counts = form.rates.counts(len(units))
-            total = len(units) + sum(counts.values())
+            counts = form.rates.counts(len(chosen.units))
+            total = len(chosen.units) + sum(counts.values())
             context |= launch_context(project, kind, form, total)
-            context |= {"idempotency_key": key, "sent": row, "check_count": sum(counts.values())} | refusal
+            context |= {
+                "idempotency_key": key,
+                "chosen": chosen,
+                "check_count": sum(counts.values()),
+            } | refusal
             return render(request, "validation/judging/units_confirm.html", context, status=status)
     return render(request, "validation/judging/units_new.html", context, status=status)
 
 
-def _read_units(
+def _choose_units(
     request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm
-) -> tuple[UnitFile, ParsedUnits] | None:
-    """Return the uploaded or saved file with its units; ``None`` after adding errors to the form."""
+) -> ChosenUnits | None:
+    """Return the units of the photos or of the file; ``None`` after adding errors to the form."""
+    selection = form.selection
+    if selection is None:
+        return _read_units(request, project, kind, form)
+    if request.FILES.get("file") is not None:
+        form.add_error("drawn", "Choose a file or a number of photos, not both.")
+        return None
+    try:
+        photos = select_photos(project, kind.name, selection)
+    except ImageSelectionError as error:
+        form.add_error("seed" if error.field == "seed" else "drawn", str(error))
+        return None
+    units = plan_photo_units(project=project, kind=kind, photos=photos)
+    label = f"{len(photos)} random photos, drawn with seed {selection.seed}"
+    return ChosenUnits(units, label, {"photos": selection.as_row()})
+
+
+def _read_units(request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm) -> ChosenUnits | None:
+    """Return the units of the uploaded or saved file; ``None`` after adding errors to the form."""
     upload = request.FILES.get("file")
     try:
         if upload is not None:
-            return _save_upload(request, project, kind, upload)
+            return _chosen_file(*_save_upload(request, project, kind, upload))
         file_id = request.POST.get("kept", "")
         row = find_unit_file(
             project=project, kind=kind, pk=int(file_id) if _FILE_ID_PATTERN.fullmatch(file_id) else 0
@@ -142,11 +198,17 @@ def _read_units(
         if row is None:
             form.add_error("file", "Choose a file. An uploaded file is saved for one day.")
             return None
-        return row, read_unit_file(project=project, kind=kind, file=open_content(row), name=row.name)
+        return _chosen_file(
+            row, read_unit_file(project=project, kind=kind, file=open_content(row), name=row.name)
+        )
     except BadUnitFile as error:
         for problem in error.problems:
             form.add_error("file", f"{problem}.")
     return None
+
+
+def _chosen_file(row: UnitFile, units: ParsedUnits) -> ChosenUnits:
+    return ChosenUnits(units, row.name, {"name": row.name, "sha256": row.sha256}, row)
 
 
 def _save_upload(
@@ -161,19 +223,19 @@ def _save_upload(
     return row, units
 
 
-def _launch_file_units(
-    request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, row: UnitFile, units: ParsedUnits
+def _launch_units(
+    request: HttpRequest, project: Project, kind: HitKind, form: UnitsForm, chosen: ChosenUnits
 ) -> str:
     """Launch the units, and return the batch's URL."""
     batch, _ = launch_from_file(
         project=project,
         kind=kind,
-        units=units,
+        units=chosen.units,
         by=signed_in_user(request),
         name=form.cleaned_data["name"],
         terms=add_balance_to_terms(form.terms),
         rates=form.rates,
-        source={"name": row.name, "sha256": row.sha256},
+        source=chosen.source,
         idempotency_key=read_idempotency_key(request.POST),
     )
     report_launch(request, batch)

@@ -1,7 +1,7 @@
 """The selection of a project's photos for a launch, as plain data that is stored with the batch."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from random import Random
 from typing import Any
@@ -28,7 +28,8 @@ class ImageSelectionError(ValueError):
 class ImageSelection:
     """All photos, the first ``n``, ``n`` random ones by ``seed``, or ``names``; within a split or source if given.
 
-    ``again``: include photos that a batch of the kind showed already.
+    ``again``: include photos that a batch of the kind showed already. ``options`` are values of the options of the
+    kind's planner (``hits.selectors.unit_planners``).
     """
 
     how: SelectionMethod = SelectionMethod.ALL
@@ -38,11 +39,13 @@ class ImageSelection:
     split: str = ""
     source: str = ""
     again: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def as_row(self) -> dict[str, Any]:
         """Return the selection as plain data, without empty fields."""
-        row: Mapping[str, Any] = asdict(self) | {"how": self.how.value, "names": list(self.names)}
-        return {key: value for key, value in row.items() if value not in (None, "", [], False)}
+        own = {"how": self.how.value, "names": list(self.names), "options": dict(self.options)}
+        row: Mapping[str, Any] = asdict(self) | own
+        return {key: value for key, value in row.items() if value not in (None, "", [], {}, False)}
 
     def select(self, photos: Sequence[tuple[int, str]]) -> list[int]:
         """Return the ids of the selected photos, given (id, name) pairs, in their order.

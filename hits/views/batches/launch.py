@@ -17,9 +17,9 @@ from hits.forms.hourly_rate import suggest_reward
 from hits.kind import HitKind
 from hits.models import Batch, Project
 from hits.selectors.images import image_selection
-from hits.selectors.images.images import unused_images, usable_images
 from hits.selectors.instructions import kind_versions
 from hits.selectors.money.pay_forecast import forecast_launch_pay
+from hits.selectors.unit_planners import UnitPlanner, planner_of
 from hits.services.errors import Refused
 from hits.services.launching import launch, launch_estimate
 from hits.views.access import project_page
@@ -40,18 +40,20 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     launched_batch = find_repeated_launch(request, project)
     if launched_batch is not None:
         return redirect("batch-detail", launched_batch.pk)
-    photos = _photo_options(project, kind)
+    planner = _planner(kind)
+    photos = _photo_options(project, kind, planner)
     versions = list(kind_versions(project, kind.name).defer("body", "examples"))
     initial_values = {"again": "again" in request.GET}
     form = LaunchForm(kind, photos, versions, request.POST or None, initial=initial_values)
     suggest_reward(form, project=project, kind=kind)
     context |= {
         "form": form,
+        "planner": planner,
         "available": photos.unused_count,
         "shown_before": photos.usable_count - photos.unused_count,
     }
     status = 200
-    if request.method == "POST" and photos.usable_count:
+    if request.method == "POST" and (photos.usable_count or planner.options):
         if form.is_valid():
             if request.POST.get("step") == "launch":
                 try:
@@ -61,7 +63,7 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
                     status = 400
             if request.POST.get("step") != "change":
                 key = read_idempotency_key(request.POST) or uuid.uuid4().hex
-                units = len(kind.plan_units(form.selected_ids))
+                units = len(planner.units(project, form.selected_ids))
                 context |= launch_context(project, kind, form, units) | {"idempotency_key": key}
                 return render(request, "hits/batches/batch_confirm.html", context, status=status)
         else:
@@ -69,20 +71,29 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "hits/batches/batch_new.html", context, status=status)
 
 
-def _photo_options(project: Project, kind: HitKind) -> PhotoOptions:
+def _planner(kind: HitKind) -> UnitPlanner:
+    """Return the planner of a kind of ``photo_kinds``."""
+    planner = planner_of(kind)
+    assert planner is not None
+    return planner
+
+
+def _photo_options(project: Project, kind: HitKind, planner: UnitPlanner) -> PhotoOptions:
+    unused, usable = image_selection.count_photos(project, kind.name, {})
     return PhotoOptions(
-        unused_count=unused_images(project, kind.name).count(),
-        usable_count=usable_images(project).count(),
+        unused_count=unused,
+        usable_count=usable,
         splits=image_selection.count_photos_by_split(project),
         sources=sorted(image_selection.image_ids_by_source(project)),
         select=partial(image_selection.select_photos, project, kind.name),
+        planner_options=planner.options,
     )
 
 
 def photo_kinds() -> list[HitKind]:
-    """Return the collecting kinds whose units are photos; others are launched from their own pages."""
+    """Return the collecting kinds whose units are planned from photos; others are launched from their own pages."""
     kinds = [registry.get_kind(name) for name in registry.kind_names()]
-    return [kind for kind in kinds if kind.purpose is Purpose.COLLECTING and kind.takes_photos]
+    return [kind for kind in kinds if kind.purpose is Purpose.COLLECTING and planner_of(kind) is not None]
 
 
 def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units: int) -> dict[str, Any]:
@@ -113,7 +124,8 @@ def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units:
 
 def _launch(request: HttpRequest, project: Project, kind: HitKind, form: LaunchForm) -> HttpResponse:
     """Launch and redirect to the batch."""
-    units = [launch.PlannedUnit(kind.unit_key(unit), unit) for unit in kind.plan_units(form.selected_ids)]
+    planned = _planner(kind).units(project, form.selected_ids)
+    units = [launch.PlannedUnit(kind.unit_key(unit), unit) for unit in planned]
     batch, _ = launch.launch_batch(
         project=project,
         kind_name=kind.name,
