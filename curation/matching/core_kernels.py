@@ -81,9 +81,9 @@ def price_rows(weights: Any, prices: Any, duals: Any, tolerance: float, limit: i
     keys, items = np.empty(limit), np.empty(limit, np.int64)
     for row in range(n):
         bound = duals[row] - tolerance
-        below = 0  # counted first, without a branch: most rows have none
+        below = np.int64(0)  # counted first, without a branch: most rows have none
         for column in range(n):
-            below += np.int64(-np.float64(weights[row, column]) - prices[column] < bound)
+            below = below + np.int64(-np.float64(weights[row, column]) - prices[column] < bound)
         if below == 0:
             continue
         keys[:] = np.inf

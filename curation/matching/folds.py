@@ -1,0 +1,92 @@
+"""Folds: triplets are matched within a fold, and no movie is in two folds.
+
+Source: Zellers et al. 2019 §4: 11 folds, of which one each is for validation, for the test and held blind. Published
+names are ``train-0``, ``val-0`` and so on.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from curation.evaluation.inputs import describe_ids
+from curation.records import InvalidInput
+
+DEFAULT_FOLDS = 11
+MIN_FOLDS = 3
+MIN_FOLD_SIZE = 200
+MIN_FOLDS_WITH_BLIND = 11
+
+
+def fold_names(count: int) -> list[str]:
+    """Return the names of so many folds: ``train-0`` and on, ``val-0``, ``test-0``, from 11 folds on ``blind-0``.
+
+    Raises:
+        InvalidInput: fewer than three.
+    """
+    if count < MIN_FOLDS:
+        raise InvalidInput(f"folds: {count} is too few; give at least {MIN_FOLDS}, for train, val and test")
+    held = ["val-0", "test-0"] + (["blind-0"] if count >= MIN_FOLDS_WITH_BLIND else [])
+    return [f"train-{number}" for number in range(count - len(held))] + held
+
+
+def make_folds(movies: Sequence[str], count: int, seed: int, *, small: bool = False) -> list[str]:
+    """Return the fold of each of n triplets, by movie, so that folds are about equally large.
+
+    The largest movies come first, and each goes to the fold that has the fewest triplets. The seed orders movies of
+    equal size.
+
+    Args:
+        movies: the movie of each triplet.
+        count: number of folds. seed: a whole number.
+        small: allow folds below 200 triplets.
+
+    Raises:
+        InvalidInput: fewer movies than folds, or a fold is too small.
+    """
+    names = fold_names(count)
+    sizes = Counter(movies)
+    if len(sizes) < count:
+        raise InvalidInput(
+            f"movies: {len(sizes)} for {count} folds, and no movie may be in two; give more movies or fewer folds"
+        )
+    order = sorted(sizes)
+    np.random.default_rng(seed).shuffle(order)
+    totals = dict.fromkeys(names, 0)
+    fold_of: dict[str, str] = {}
+    for movie in sorted(order, key=lambda item: -sizes[item]):
+        smallest = min(names, key=totals.__getitem__)
+        fold_of[movie] = smallest
+        totals[smallest] += sizes[movie]
+    folds = [fold_of[movie] for movie in movies]
+    check_fold_sizes(folds, small=small)
+    return folds
+
+
+def check_folds(movies: Sequence[str], folds: Sequence[str], *, small: bool = False) -> None:
+    """Check given folds of n triplets.
+
+    Raises:
+        InvalidInput: a movie is in two folds, there are fewer than three movies or folds, or a fold is too small.
+    """
+    places: dict[str, set[str]] = {}
+    for movie, fold in zip(movies, folds, strict=True):
+        places.setdefault(movie, set()).add(fold)
+    split = sorted(movie for movie, found in places.items() if len(found) > 1)
+    if split:
+        found = ", ".join(sorted(places[split[0]]))
+        raise InvalidInput(f"movies: {describe_ids(split)} in two folds ({found}); give each movie one fold")
+    if len(places) < MIN_FOLDS or len(set(folds)) < MIN_FOLDS:
+        raise InvalidInput(
+            f"{len(places)} movies in {len(set(folds))} folds; give at least {MIN_FOLDS} movies in {MIN_FOLDS} folds"
+        )
+    check_fold_sizes(folds, small=small)
+
+
+def check_fold_sizes(folds: Sequence[str], *, small: bool = False) -> None:
+    """Raise InvalidInput if a fold has fewer than 200 triplets, unless small folds are allowed."""
+    name, size = min(Counter(folds).items(), key=lambda item: (item[1], item[0]), default=("", MIN_FOLD_SIZE))
+    if size < MIN_FOLD_SIZE and not small:
+        raise InvalidInput(
+            f"fold {name}: {size} triplets; give fewer folds, more triplets, or --small to allow small folds"
+        )
