@@ -18,7 +18,8 @@ def mean_direction(vectors: Vectors) -> NDArray[np.float64]:
 def cluster_evenly(vectors: Vectors, size: int, seed: int) -> NDArray[np.int64]:
     """Return the part of each unit vector (m, d), from 0.
 
-    There are as few parts as ``size`` allows, and their sizes are at most one apart. In each iteration, vectors choose the nearest centre that has room, those with the clearest choice first.
+    There are as few parts as ``size`` allows, and their sizes are at most one apart. In each iteration, vectors
+    choose the nearest centre that has room, those with the clearest choice first.
     """
     m = len(vectors)
     k = -(-m // size)

@@ -19,7 +19,7 @@ MIN_FOLDS_WITH_BLIND = 11
 
 
 def fold_names(count: int) -> list[str]:
-    """Return the names of so many folds: ``train-0`` and on, ``val-0``, ``test-0``, from 11 folds on ``blind-0``.
+    """Return the names of folds: ``train-0`` and on, ``val-0``, ``test-0`` and, from 11 folds on, ``blind-0``.
 
     Raises:
         InvalidInput: fewer than three.
@@ -69,16 +69,16 @@ def check_folds(movies: Sequence[str], folds: Sequence[str], *, small: bool = Fa
     Raises:
         InvalidInput: a movie is in two folds, there are fewer than three movies or folds, or a fold is too small.
     """
-    places: dict[str, set[str]] = {}
+    folds_of: dict[str, set[str]] = {}
     for movie, fold in zip(movies, folds, strict=True):
-        places.setdefault(movie, set()).add(fold)
-    split = sorted(movie for movie, found in places.items() if len(found) > 1)
+        folds_of.setdefault(movie, set()).add(fold)
+    split = sorted(movie for movie, found in folds_of.items() if len(found) > 1)
     if split:
-        found = ", ".join(sorted(places[split[0]]))
+        found = ", ".join(sorted(folds_of[split[0]]))
         raise InvalidInput(f"movies: {describe_ids(split)} in two folds ({found}); give each movie one fold")
-    if len(places) < MIN_FOLDS or len(set(folds)) < MIN_FOLDS:
+    if len(folds_of) < MIN_FOLDS or len(set(folds)) < MIN_FOLDS:
         raise InvalidInput(
-            f"{len(places)} movies in {len(set(folds))} folds; give at least {MIN_FOLDS} movies in {MIN_FOLDS} folds"
+            f"movies: {len(folds_of)} in {len(set(folds))} folds; give at least {MIN_FOLDS} movies and folds"
         )
     check_fold_sizes(folds, small=small)
 

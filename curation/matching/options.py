@@ -11,8 +11,6 @@ from enum import StrEnum
 from curation.negatives.options import SameImageRule
 from curation.records import InvalidInput
 
-__all__ = ["MatchOptions", "MissingClassRule", "SameImageRule", "ShortlistBy", "ShortlistOptions"]
-
 # Zellers et al. 2019, appendix C: the weight of the similarity term, for each stage, and the number of matchings.
 ANSWER_LAMBDA, RATIONALE_LAMBDA, ROUNDS = 0.1, 0.01, 3
 DEFAULT_BUCKET_SIZE = 3000
@@ -23,7 +21,7 @@ PROJECT_WEIGHT_STEP = 2.0**-16
 class MissingClassRule(StrEnum):
     """What happens if a response tags a class of object that another image does not have.
 
-    Zellers et al. 2019 do not state it. forbidden: the response is no wrong choice there. words: "the car" stands
+    Zellers et al. 2019 do not state it. forbid: the response is no wrong choice there. words: "the car" stands
     instead of the tag.
     """
 

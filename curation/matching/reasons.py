@@ -33,6 +33,14 @@ def describe_violator(violator: HallViolator, ids: Sequence[str]) -> str:
     return f"{responses} may go only to {queries}"
 
 
+def count_violator(violator: HallViolator) -> str:
+    """Return a violator as a short phrase with numbers alone."""
+    queries, responses = len(violator.rows), len(violator.columns)
+    if violator.by_rows:
+        return f"{queries} queries may get only {responses} responses"
+    return f"{responses} responses may go only to {queries} queries"
+
+
 def _name(one: str, many: str, ids: Sequence[str]) -> str:
     if not ids:
         return f"no {one}"
