@@ -41,18 +41,14 @@ def object_names(objects: Iterable[Mapping[str, Any]]) -> list[str]:
     return [found["name"] for found in objects]
 
 
-def check_tags(texts: Mapping[str, Segments], objects: Sequence[Any]) -> None:
-    """Check that every tag of a unit's texts is one of its objects.
-
-    Args:
-        texts: each text by the name of its field.
+def check_unit_text(text: Segments, objects: Sequence[Any]) -> None:
+    """Check a text of a unit: it is not empty, and every tag is one of the unit's objects.
 
     Raises:
-        ValueError: a text has another tag, or an empty one; the message names the field.
+        ValueError: it is empty, or a segment is wrong; the message names the segment and the mend.
     """
-    for field, text in texts.items():
-        try:
-            if not check_segments(list(text), len(objects)):
-                raise ValueError(f"{field}: is empty; write a text")
-        except TaggedTextError as error:
-            raise ValueError(f"{field}: {error}") from error
+    try:
+        if not check_segments(list(text), len(objects)):
+            raise ValueError("is empty; write a text")
+    except TaggedTextError as error:
+        raise ValueError(str(error)) from error

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from hits.domain.images.detections import DetectedObject, page_objects
-from hits.domain.images.unit_objects import UnitObject, check_tags, object_names
+from hits.domain.images.unit_objects import UnitObject, check_unit_text, object_names
 
 FOUND = [
     DetectedObject("person", (1.2, 2.0, 30.5, 40.0), 0.9, (((1.2, 2.0), (30.5, 2.0), (20.0, 40.0)),)),
@@ -27,9 +27,9 @@ def test_unit_object_with_a_wrong_field_is_refused(change: dict[str, object]) ->
         UnitObject.model_validate(row | change)
 
 
-def test_check_tags_names_the_field_of_a_foreign_tag_and_of_an_empty_text() -> None:
-    check_tags({"question": ["Why is ", {"objects": [0, 1]}, " here?"]}, FOUND)
-    with pytest.raises(ValueError, match=r"^answer: segment 1 has the tag 3, but the image has 2 objects"):
-        check_tags({"question": ["Why?"], "answer": [{"objects": [2]}]}, FOUND)
-    with pytest.raises(ValueError, match=r"^answer: is empty"):
-        check_tags({"answer": [" "]}, FOUND)
+def test_check_unit_text_refuses_foreign_tags_and_empty_texts() -> None:
+    check_unit_text(["Why is ", {"objects": [0, 1]}, " here?"], FOUND)
+    with pytest.raises(ValueError, match=r"^segment 1 has the tag 3, but the image has 2 objects"):
+        check_unit_text([{"objects": [2]}], FOUND)
+    with pytest.raises(ValueError, match=r"^is empty"):
+        check_unit_text([" "], FOUND)

@@ -51,3 +51,41 @@ class RegionsToMatch:
     regions: Mapping[str, Sequence[Mapping[str, int]]]
     inferences: Mapping[str, str]
     truth: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionToReview:
+    """A worker's submission: its id, the unit that the worker saw, and the records of the answer."""
+
+    id: str
+    unit: Mapping[str, Any]
+    records: Sequence[RecordToJudge]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceToShow:
+    """One response of a question: its segments, and the record that it was written for."""
+
+    text: Sequence[Any]
+    record_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionToAnswer:
+    """One stage (``answer`` or ``rationale``) of a multiple-choice question.
+
+    Texts are segments (``hits.domain.tagged_text``) whose tags are indices into ``objects``, which are as
+    ``detections.page_objects`` returns them. ``answer`` is the right answer, shown in the stage rationale only.
+    ``label`` is the index of the right choice. ``several_allowed`` lets people say that another choice is right, too.
+    """
+
+    id: str
+    record_id: str
+    stage: str
+    image_id: int
+    objects: Sequence[Mapping[str, Any]]
+    question: Sequence[Any]
+    choices: Sequence[ChoiceToShow]
+    label: int
+    answer: Sequence[Any] | None = None
+    several_allowed: bool = False

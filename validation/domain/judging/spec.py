@@ -53,8 +53,8 @@ class Dimension:
     ``share_heading`` (title, note), reports show the share of items that most judges favour. ``round_note`` is the
     note in the table of rounds. ``gold_question`` asks for the right labels on the gold page, which suggests none if
     the dimension ``is_subjective``: no label is wrong then. ``measure`` is the ``worker_status.Measure`` of worker
-    rules that counts a worker's favoured records. An answer may leave an ``is_optional`` dimension out. In a kind with
-    parts, ``is_whole`` marks a dimension of the whole item.
+    rules that counts a worker's favoured records. An answer may leave an ``is_optional`` dimension out. In a kind
+    with parts, ``is_whole`` marks a dimension of the whole item.
     """
 
     name: str

@@ -66,7 +66,7 @@ class HumanBaseline:
 
 
 def one_to_one_chance(truth: Mapping[str, Label]) -> float:
-    """Return the share of right labels in a random matching: one label is right on average, however many there are."""
+    """Return the share of right labels in a random matching: one of them is right on average."""
     return 1 / len(truth)
 
 
