@@ -236,7 +236,7 @@ def pretty_json(value: Any) -> bytes:
 
 
 def write_file(folder: Path, name: str, pieces: Iterable[bytes]) -> WrittenFile:
-    """Write a new file of an export piece by piece, creating its folders, and sync it to disk."""
+    """Write a new file of an export piece by piece, creating its folders; ``rename_folder_durably`` flushes it."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     digest, size = hashlib.sha256(), 0
@@ -246,6 +246,4 @@ def write_file(folder: Path, name: str, pieces: Iterable[bytes]) -> WrittenFile:
             crash_point("export.amid_file")
             digest.update(piece)
             size += len(piece)
-        file.flush()
-        os.fsync(file.fileno())
     return WrittenFile(name, digest.hexdigest(), size)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +20,19 @@ CREATE TABLE image (url TEXT PRIMARY KEY, sha256 TEXT) WITHOUT ROWID;
 
 
 def check_export_rows(
-    folder: Path, parts: Sequence[str], *, images: Path | None = None, private_folder: str = ""
+    folder: Path,
+    parts: Sequence[str],
+    *,
+    images: Path | None = None,
+    private_folder: str = "",
+    further_files: Mapping[str, str] | None = None,
 ) -> int:
     """Verify every file, row, annotator and image against the checksums; return the number of rows of the first part.
 
-    ``parts`` are the names of the family's parts, the main one first. ``private_folder`` is the family's folder of
-    files that are never published; files of rows lie there.
+    Args:
+        parts: the names of the family's parts, the main one first.
+        private_folder: the family's folder of files that are never published; files of rows lie there.
+        further_files: the part of each file of rows with another name.
 
     Raises:
         InvalidInput: something is missing, unexpected or changed; the message names the file and the row.
@@ -42,9 +49,10 @@ def check_export_rows(
     seal = _read_seal(private)
     prefix = f"{private_folder}/" if private_folder else ""
     for file in manifest["files"]:
-        part = _match_part(file["name"].removeprefix(prefix), parts)
+        name = file["name"]
+        part = (further_files or {}).get(name) or _match_part(name.removeprefix(prefix), parts)
         if part is not None:
-            _check_rows(folder, file["name"], part, seal)
+            _check_rows(folder, name, part, seal)
     missing = list(seal.rows("SELECT part, id FROM sealed WHERE found = 0 LIMIT 1"))
     if missing:
         raise InvalidInput(f"{missing[0][0]} {missing[0][1]}: is in the checksum list but in no file")
@@ -81,7 +89,9 @@ def _check_rows(folder: Path, name: str, part: str, seal: Spool) -> None:
     with (folder / name).open("rb") as file:
         for number, line in enumerate(file, start=1):
             digest = hashlib.sha256(line.removesuffix(b"\n")).hexdigest()
-            found = "UPDATE sealed SET found = 1 WHERE part = ? AND sha256 = ? AND found = 0"
+            # Without the hint, SQLite reads all rows of the part.
+            by_hash = "UPDATE sealed INDEXED BY sealed_by_hash SET found = 1"
+            found = f"{by_hash} WHERE part = ? AND sha256 = ? AND found = 0"
             if seal.run(found, (part, digest)).rowcount < 1:
                 raise InvalidInput(f"{name}: line {number} differs from what was sealed, or is a duplicate")
 

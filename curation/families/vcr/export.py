@@ -5,7 +5,7 @@
     public/photos.jsonl, folds.json                credit and licence of each photo; films and questions of each fold
     public/manifest.json                           the hashes of these files
     held/answer_key.jsonl, secrets.json            the labels of held splits, and the keys of question sets
-    held/question_test.jsonl, triplet_test.jsonl…  every row as sealed, for verification
+    held/question_test.jsonl, triplet_train.jsonl… the other rows as sealed, for verification
 
 Only ``public`` is published. ``held`` also has the checksums: the hash of a row tells its label to anybody who tries
 all of them.
@@ -19,7 +19,7 @@ from curation.families.vcr.published import HELD_SPLITS, key_line, metadata_of, 
 from curation.families.vcr.rows import OBJECT_LIST, QUESTION
 from curation.models import DatasetVersion, QuestionSet, VersionRow
 from curation.versions.export import pretty_json
-from curation.versions.family import Part, row_files
+from curation.versions.family import Part, row_files, row_lines
 from curation.versions.photos import photo_rows
 from hits.domain.hashing import canonical_json
 from hits.models import Image
@@ -37,11 +37,14 @@ def vcr_files(version: DatasetVersion, parts: Iterable[Part], *, photos: str) ->
     splits = list(questions.order_by("split").values_list("split", flat=True).distinct())
     for split in splits:
         if split != BLIND:
-            yield f"{PUBLIC}/{split or 'all'}.jsonl", _question_lines(questions.filter(split=split), split)
+            yield public_file(split), _public_lines(questions.filter(split=split), split)
     yield f"{PUBLIC}/folds.json", [pretty_json(_folds(questions))]
     yield from _image_files(version, photos)
-    for name, lines in row_files(version, parts):
+    for name, lines in row_files(version, (part for part in parts if part.name != QUESTION)):
         yield f"{HELD}/{name}", lines
+    for split in splits:
+        if split in HELD_SPLITS:
+            yield f"{HELD}/{QUESTION}_{split}.jsonl", row_lines(questions.filter(split=split))
     held = questions.filter(split__in=HELD_SPLITS)
     yield f"{HELD}/answer_key.jsonl", (canonical_json(key_line(row)) + b"\n" for row in _contents(held))
     yield f"{HELD}/secrets.json", [pretty_json(_secrets(version))]
@@ -51,18 +54,25 @@ def _contents(rows: Any) -> Iterator[dict[str, Any]]:
     return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=_CHUNK_SIZE)
 
 
-def _question_lines(rows: Any, split: str) -> Iterator[bytes]:
-    for row in _contents(rows):
-        yield canonical_json(without_answers(row) if split in HELD_SPLITS else row) + b"\n"
+def public_file(split: str) -> str:
+    """Return the name of the published file of a split's questions."""
+    return f"{PUBLIC}/{split or 'all'}.jsonl"
+
+
+def _public_lines(rows: Any, split: str) -> Iterator[bytes]:
+    if split not in HELD_SPLITS:
+        return row_lines(rows)
+    return (canonical_json(without_answers(row)) + b"\n" for row in _contents(rows))
 
 
 def _folds(questions: Any) -> dict[str, Any]:
     """Return the films and the number of questions of each fold."""
     films: dict[str, set[str]] = defaultdict(set)
     counts: dict[str, int] = defaultdict(int)
-    for row in _contents(questions.exclude(split=BLIND)):
-        films[row["match_fold"]].add(row["movie"])
-        counts[row["match_fold"]] += 1
+    rows = questions.exclude(split=BLIND).order_by().values_list("row__match_fold", "row__movie")
+    for fold, film in rows.iterator(chunk_size=_CHUNK_SIZE):
+        films[fold].add(film)
+        counts[fold] += 1
     return {fold: {"films": sorted(films[fold]), "questions": counts[fold]} for fold in sorted(films)}
 
 

@@ -19,7 +19,7 @@ from curation.evaluation.choice_items import (
     iterate_json_lines,
     parse_item,
 )
-from curation.families.vcr.export import BLIND, HELD, IMAGES_FOLDER, PUBLIC
+from curation.families.vcr.export import BLIND, HELD, IMAGES_FOLDER, PUBLIC, public_file
 from curation.families.vcr.published import HELD_SPLITS, without_answers
 from curation.families.vcr.rows import OBJECT_LIST, QUESTION, TRIPLET
 from curation.records import InvalidInput
@@ -37,41 +37,51 @@ def check_export(folder: Path, *, images: Path | None = None) -> int:
     Raises:
         InvalidInput: a file, row or invariant is broken; the message names file and row.
     """
+    private, public = folder / HELD, folder / PUBLIC
+    open_files = dict.fromkeys(_open_question_files(public), QUESTION)
     parts = [TRIPLET, QUESTION, OBJECT_LIST]
-    count = check_export_rows(folder, parts, images=images, private_folder=HELD)
-    items: list[ChoiceItem] = []
-    for path in sorted((folder / HELD).glob(f"{QUESTION}*.jsonl")):
-        split = path.stem.removeprefix(QUESTION).removeprefix("_")
-        items += _check_split(folder, path, split)
+    count = check_export_rows(folder, parts, images=images, private_folder=HELD, further_files=open_files)
+    items = [item for name in open_files for item in _read_questions(folder, folder / name)]
+    for path in sorted(private.glob(f"{QUESTION}_*.jsonl")):
+        items += _read_held_questions(folder, path, path.stem.removeprefix(f"{QUESTION}_"))
     check_invariants(items)
-    _check_public_folder(folder / PUBLIC)
+    _check_public_folder(public)
     return count
 
 
-def _check_split(folder: Path, sealed: Path, split: str) -> Iterator[ChoiceItem]:
-    """Yield the questions of a split, comparing the published file with the sealed rows."""
-    published: Iterator[tuple[str, Mapping[str, Any]]] = iter(())
-    if split != BLIND:
-        published = iterate_json_lines(folder / PUBLIC / f"{split or 'all'}.jsonl")
-    for location, row in iterate_json_lines(sealed):
-        if split != BLIND:
-            wanted = without_answers(row) if split in HELD_SPLITS else row
-            name, line = next(published, ("", {}))
-            if canonical_json(line) != canonical_json(wanted):
-                raise InvalidInput(
-                    f"{name or location}: differs from what was sealed; export the version again"
-                )
-        _check_metadata(folder, row, split, location)
+def _open_question_files(public: Path) -> list[str]:
+    """Return the published files of questions with their answers."""
+    held = {Path(public_file(split)).name for split in HELD_SPLITS}
+    other = {"photos.jsonl", *held}
+    return [f"{PUBLIC}/{path.name}" for path in sorted(public.glob("*.jsonl")) if path.name not in other]
+
+
+def _read_questions(folder: Path, path: Path) -> Iterator[ChoiceItem]:
+    """Yield the questions of a file, and check the metadata of their images."""
+    for location, row in iterate_json_lines(path):
+        _check_metadata(folder, row, location)
+        yield parse_item(row, location)
+
+
+def _read_held_questions(folder: Path, path: Path, split: str) -> Iterator[ChoiceItem]:
+    """Yield the questions of a held split, and compare the published file with them."""
+    if split == BLIND:
+        yield from (parse_item(row, location) for location, row in iterate_json_lines(path))
+        return
+    published = iterate_json_lines(folder / public_file(split))
+    for location, row in iterate_json_lines(path):
+        name, line = next(published, ("", {}))
+        if canonical_json(line) != canonical_json(without_answers(row)):
+            raise InvalidInput(f"{name or location}: differs from what was sealed; export the version again")
+        _check_metadata(folder, row, location)
         yield parse_item(row, location)
     extra = next(published, None)
     if extra is not None:
         raise InvalidInput(f"{extra[0]}: is not in the version; export the version again")
 
 
-def _check_metadata(folder: Path, row: Mapping[str, Any], split: str, location: str) -> None:
+def _check_metadata(folder: Path, row: Mapping[str, Any], location: str) -> None:
     """Check that a question's metadata have its objects."""
-    if split == BLIND:
-        return
     path = folder / PUBLIC / IMAGES_FOLDER / row["metadata_fn"]
     try:
         names = json.loads(path.read_text("utf-8"))["names"]

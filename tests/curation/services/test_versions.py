@@ -546,5 +546,5 @@ def test_a_corpus_is_sealed_exported_and_read_back_in_400_mib() -> None:
         "export": True,
         "read": True,
     }, found
-    assert found["seal"]["rows"] == found["read"]["pairs"] == CORPUS_PAIRS
+    assert found["seal"]["rows"] == found["read"]["rows"] == CORPUS_PAIRS
     assert found["seal"]["seal"] == found["export"]["seal"]
