@@ -12,18 +12,19 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from hits.domain.answers.evidence import EvidenceRow, answer_rows, humanize
-from hits.domain.answers.exam import ExamScore, GradableItem
+from hits.domain.answers.exam import ExamRule, ExamScore, GradableItem
 from hits.domain.answers.records import Record, RecordError
 from hits.domain.answers.review_flags import ReviewCheck, check_pace
 from hits.domain.answers.storable_json import find_unstorable
 from hits.domain.hashing import content_sha256
 from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, hide_image_texts
 from hits.domain.renamed import RefusesOldNames
+from hits.domain.schema import Schema, UnitBox
 from hits.domain.states import Purpose
-from hits.hints.card import Card, HintRule
+from hits.hints.card import Card, Hint, HintRule
 
 MAX_RECORD_INDEX = 32_767  # every database stores it in a small integer
 MAX_RECORD_TYPE = 40
@@ -59,21 +60,6 @@ class InvalidUnit(InvalidInput):
     """An invalid unit of a researcher."""
 
 
-class Schema(BaseModel):
-    """Base of input and answer schemas: unknown fields are refused, nothing is coerced."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class UnitBox(Schema):
-    """A box that a unit shows or a record has, in pixels of the natural image."""
-
-    left: int = Field(ge=0)
-    top: int = Field(ge=0)
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-
-
 class HitKind(RefusesOldNames, ABC):
     """One type of task.
 
@@ -84,6 +70,7 @@ class HitKind(RefusesOldNames, ABC):
         redundancy: the default number of workers per unit.
         expected_seconds: active time that a careful worker needs; shown before acceptance.
         hint_rules: the live hints of its page; ``hint_cards`` returns the texts that they check.
+        earlier_for_hints: how many earlier answers of the same worker ``own_hints`` reads.
         arms: how many orders or variants its page has, balanced over a unit's workers (hits.domain.units.arms).
         is_single_attempt: whether a worker who opened a unit may never open it again, even after returning it.
         scope_field: the field of a unit that stands for its key where a worker does a unit once in the project: units
@@ -95,6 +82,9 @@ class HitKind(RefusesOldNames, ABC):
         page_facts: the texts of an image that a page may show. Alternative text and credit can reveal the right
             answer; a kind without them shows "Image 1", "Image 2".
         record_types: the schema of the fields of each type of record in an answer.
+        families: the dataset families whose workers a qualifying or training kind prepares; empty for all families
+            without a kind of their own.
+        exam_rule: what passes by default, for qualifying kinds.
         examples: worked examples of the kind's instructions, as rows of ``{"weak", "good", "why"}`` and, with a
             drawing, ``{"picture", "alt"}`` (a static path).
     """
@@ -124,8 +114,11 @@ class HitKind(RefusesOldNames, ABC):
     lifetime_seconds: ClassVar[int] = 14 * 24 * 3600
     auto_approval_seconds: ClassVar[int] = 7 * 24 * 3600
     hint_rules: ClassVar[tuple[HintRule, ...]] = ()
+    earlier_for_hints: ClassVar[int] = 0
     examples: ClassVar[tuple[Mapping[str, str], ...]] = ()
     record_types: ClassVar[Mapping[str, type[Schema]]] = {}
+    families: ClassVar[frozenset[str]] = frozenset()
+    exam_rule: ClassVar[ExamRule] = ExamRule()
     arms: ClassVar[int] = 1
     is_single_attempt: ClassVar[bool] = False
     scope_field: ClassVar[str] = ""
@@ -330,6 +323,19 @@ class HitKind(RefusesOldNames, ABC):
 
     def hint_cards(self, unit: Payload, images: ImagesById, draft: Payload) -> list[Card]:
         """Return the cards of an unfinished answer for live hints; unreadable parts are left out."""
+        return []
+
+    def own_hints(
+        self,
+        unit: Payload,
+        images: ImagesById,
+        draft: Payload,
+        earlier: Sequence[tuple[Payload, Payload]] = (),
+    ) -> list[Hint]:
+        """Return hints on an unfinished answer that the kind finds itself, beside those on its cards.
+
+        ``earlier`` are the worker's last answers to tasks of this kind, as (unit, answer), newest first.
+        """
         return []
 
     def parse_unit(self, raw: Any) -> dict[str, Any]:

@@ -37,10 +37,11 @@ class HintsView(HitPageView):
             raise ContentTooLarge(f"answer: over {MAX_ANSWER_BYTES // 1000} kB; shorten the texts")
         key = page_key(request)
         hit = find_hit(key)
-        if is_excluded(pages.find_worker(hit.environment, key.worker_id), hit.unit):
+        worker = pages.find_worker(hit.environment, key.worker_id)
+        if is_excluded(worker, hit.unit):
             raise NotEligible(
                 "This task is about your own work, or you judged it before, so somebody else has to do it."
             )
         model = _encoder if settings.HINTS_NLI_MODEL else None
-        found = hints.draft_hints(hit, draft, encoder=_encoder, contradiction_model=model)
+        found = hints.draft_hints(hit, draft, worker=worker, encoder=_encoder, contradiction_model=model)
         return Response({"hints": [hint.as_dict() for hint in found]})

@@ -24,6 +24,16 @@ class HintRule(StrEnum):
     CAPTION_LIKE = "caption_like"
     BOX_TOO_LARGE = "box_too_large"
     BOX_TOO_SMALL = "box_too_small"
+    # about a question with answer and rationale (hits.hints.triplets)
+    BARE_NUMBER = "bare_number"
+    GIVEN_NAME = "given_name"
+    REPEATS_ANSWER = "repeats_answer"
+    COPIED_QUESTION = "copied_question"
+    PLAIN_QUESTION = "plain_question"
+    REFERRING_EXPRESSION = "referring_expression"
+    GENERIC_QUESTION = "generic_question"
+    ALL_UNLIKELY = "all_unlikely"
+    SMALL_OBJECT = "small_object"
 
 
 class HintField(StrEnum):
@@ -32,6 +42,10 @@ class HintField(StrEnum):
     CLUE = "clue"
     INFERENCE = "inference"
     BOXES = "boxes"
+    QUESTION = "question"
+    ANSWER = "answer"
+    RATIONALE = "rationale"
+    LIKELIHOOD = "likelihood"
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,16 @@ PLACING = _split("""
     across around along
     """)
 
+# Words that a question about any image may consist of: question words, pronouns, auxiliaries, and empty nouns.
+EMPTY_WORDS = _split("""
+    what why who whom whose where when which how is are was were be been being am do does did doing done has have had
+    having will would can could may might must shall should a an the this that these those it its he she they them
+    their his her him i you we us our your my me there here going on in at of to for from by with about as and or
+    but not no so then now next before after later happen happens happened happening think thinks thinking feel feels
+    feeling look looks looking see seen picture photo image scene place thing things something anything someone
+    anyone somebody anybody everyone everybody people person kind sort way s t re ve ll d
+    """)
+
 PICTURES = _split("picture photo photograph image close-up closeup up view shot scene diorama cartoon")
 
 NEGATIONS = _split("not no never cannot nobody nothing none without neither nor")

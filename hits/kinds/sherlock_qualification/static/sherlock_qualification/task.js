@@ -3,7 +3,7 @@ import { boot } from '../js/hit/page.js';
 import { element, icon, setText } from '../js/ui/dom.js';
 import { descriptionGap, isComplete, missingFrom, photoState, toAnswer } from './answer.js';
 import { PairCard } from './pair.js';
-import { PhotoFrame } from './photo.js';
+import { PhotoFrame } from '../js/boxes/photo-frame.js';
 import { words } from './words.js';
 
 const byId = (id) => document.getElementById(id);

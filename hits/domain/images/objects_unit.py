@@ -1,0 +1,43 @@
+"""The unit of a kind that shows an image with its numbered objects (Zellers et al. 2019, §3 and §B.3)."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from hits.domain.images.unit_objects import MAX_OBJECTS, UnitObject
+from hits.domain.schema import Schema
+
+MAX_CAPTIONS = 3
+MAX_CAPTION = 300  # characters
+MAX_NAMES = 200
+SHA256_PATTERN = r"^[0-9a-f]{64}$"
+Caption = Annotated[str, Field(min_length=1, max_length=MAX_CAPTION)]
+
+
+class ObjectsUnit(Schema):
+    """One image with its objects.
+
+    ``objects_sha256`` names the object list that the objects were taken from. ``captions`` are the texts about the
+    clip, in order. ``names`` are names of people and films that should not be used; the page does not show them.
+    """
+
+    image: int
+    objects: list[UnitObject] = Field(min_length=1, max_length=MAX_OBJECTS)
+    objects_sha256: str = Field(pattern=SHA256_PATTERN)
+    captions: list[Caption] = Field(default_factory=list, max_length=MAX_CAPTIONS)
+    names: list[str] = Field(default_factory=list, max_length=MAX_NAMES)
+
+
+def object_marks(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the boxes of a unit's objects with their numbers, as ``HitKind.marks`` returns them."""
+    return [
+        {"index": number, "boxes": [dict(found["box"])], "label": str(found["name"]).capitalize()}
+        for number, found in enumerate(unit["objects"], start=1)
+    ]
+
+
+def object_share(found: Mapping[str, Any], *, width: int, height: int) -> float:
+    """Return the share of the image that an object's box covers, 0 to 1; sizes in pixels."""
+    box = found["box"]
+    return float(box["width"] * box["height"]) / (width * height)
