@@ -5,7 +5,7 @@ A pipeline is imported after the job is claimed, so that a missing library fails
 
 # ruff: noqa: PLC0415 - pipelines load model libraries
 
-from curation.models import DatasetVersion, Evaluation, ProposalRun
+from curation.models import DatasetVersion, DetectionRun, Evaluation, ProposalRun
 from curation.selectors import jobs as tasks
 from curation.selectors import rounds
 from curation.services import versions
@@ -123,6 +123,17 @@ def measure_proposals(progress: Progress) -> None:
     jobs.set_result(job=progress.job, **proposals.summarise_run(run, recall))
 
 
+@job_task(tasks.DETECT_OBJECTS)
+def detect_objects(progress: Progress) -> None:
+    """Detect the objects of photos, or import them."""
+    from curation.pipelines import objects
+
+    job = progress.job
+    run = DetectionRun.objects.select_related("project").get(pk=job.args["run"])
+    result = objects.fill_detection_run(run=run, last_photo_key=job.args["last"], progress=progress)
+    jobs.set_result(job=job, **result)
+
+
 @job_task(tasks.ANALYSE_TEXTS)
 def analyse_texts(progress: Progress) -> None:
     """Run one analysis of a project's texts."""
@@ -223,6 +234,22 @@ def analyse_errors(progress: Progress) -> None:
     jobs.set_result(job=progress.job, **error_analysis.analyse_errors(progress))
 
 
+@job_task(tasks.TRAIN_INTEREST)
+def train_interest(progress: Progress) -> None:
+    """Train a model of interestingness."""
+    from curation.pipelines.interest import train
+
+    jobs.set_result(job=progress.job, **train.train_interest(progress))
+
+
+@job_task(tasks.SELECT_INTERESTING)
+def select_interesting(progress: Progress) -> None:
+    """Score images with a model of interestingness, and count those that it selects."""
+    from curation.pipelines.interest import select
+
+    jobs.set_result(job=progress.job, **select.select_interesting(progress))
+
+
 @job_task(tasks.AUDIT_CHOICES)
 def audit_choices(progress: Progress) -> None:
     """Audit a question set, and store the result with it."""
@@ -237,3 +264,27 @@ def evaluate_choices(progress: Progress) -> None:
     from curation.pipelines.evaluation.evaluate_choices import run_choice_evaluation
 
     jobs.set_result(job=progress.job, **run_choice_evaluation(progress))
+
+
+@job_task(tasks.QUESTION_SET)
+def build_question_set(progress: Progress) -> None:
+    """Plan a question set, start a subjob for each bucket, and store the questions when all are matched."""
+    from curation.pipelines.questions import build
+
+    jobs.set_result(job=progress.job, **build.build_question_set(progress))
+
+
+@job_task(tasks.QUESTION_BUCKET)
+def match_question_bucket(progress: Progress) -> None:
+    """Match the responses of one bucket of a question set."""
+    from curation.pipelines.questions import build
+
+    build.run_bucket_subjob(progress)
+
+
+@job_task(tasks.QUESTION_MODEL)
+def fine_tune_relevance(progress: Progress) -> None:
+    """Fine-tune the relevance model of one fold and stage of a question set."""
+    from curation.pipelines.questions import build
+
+    build.run_model_subjob(progress)

@@ -22,8 +22,13 @@ EVALUATE = "curation.evaluate"
 ERROR_ANALYSIS = "curation.analyse_errors"
 ABLATIONS = "curation.run_ablations"
 SHORTCUTS = "curation.audit_shortcuts"
+TRAIN_INTEREST = "curation.train_interest"
+SELECT_INTERESTING = "curation.select_interesting"
 AUDIT_CHOICES = "curation.audit_choices"
 EVALUATE_CHOICES = "curation.evaluate_choices"
+QUESTION_SET = "curation.build_question_set"
+QUESTION_BUCKET = "curation.match_question_bucket"
+QUESTION_MODEL = "curation.fine_tune_relevance"
 
 
 def latest_job(project: Project, task: str) -> Job | None:

@@ -15,6 +15,12 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
+def scientific(number: float | None) -> str:
+    """Return ``1.2e-13``; a dash where there is nothing to measure, and 0 as it is."""
+    return "–" if number is None else f"{number:.1e}" if number else "0"
+
+
+@register.filter
 def join_if_list(value: object) -> object:
     """Return a list's values joined by commas, and anything else unchanged."""
     return ", ".join(map(str, value)) if isinstance(value, list) else value

@@ -77,9 +77,14 @@ TASK_QUEUES: dict[str, Queue] = {
     "curation.analyse_errors": Queue.CPU,
     "curation.run_ablations": Queue.CPU,
     "curation.audit_shortcuts": Queue.CPU,
+    "curation.build_question_set": Queue.CPU,
+    "curation.match_question_bucket": Queue.CPU,
+    "curation.fine_tune_relevance": Queue.CPU,
     "curation.audit_choices": Queue.CPU,
     "curation.evaluate_choices": Queue.CPU,
     "curation.score_entry": Queue.CPU,
+    "curation.train_interest": Queue.CPU,
+    "curation.select_interesting": Queue.CPU,
     "curation.train_scorer": Queue.CPU,
 }
 

@@ -1,0 +1,109 @@
+"""The figures and the provenance of a built question set, as its page shows them."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from curation.features.weights import package_version_or_empty
+from curation.models import QuestionSet, Stage
+from curation.pipelines.questions.folder import SetFolder
+from curation.pipelines.questions.plan import BucketPlan, SetPlan
+from curation.pipelines.questions.relevance_models import load_relevance
+from curation.pipelines.questions.vectors import sentence_origin
+from curation.relevance.factory import get_similarity
+from curation.services.questions import QuestionSetOptions
+from hits.domain.hashing import content_sha256
+
+Results = Mapping[str, Mapping[str, Any]]
+MAX_NAMED = 100  # triplets of each list that are named; all are counted
+
+
+def set_figures(plan: SetPlan, results: Results, shares: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a set's figures.
+
+    ``folds`` and ``buckets`` are those of the plan, with the rounds of each bucket; ``shares`` has each fold's fitted
+    share. ``set_aside`` counts triplets without choices by stage; ``named`` has the first of them with their reasons,
+    and the responses whose missing classes became words. ``dense_sample`` compares shortlists with all pairs.
+
+    Args:
+        results: of the buckets, by hash.
+    """
+    return {
+        "triplets": plan.triplets,
+        "movies": plan.movies,
+        "small": plan.small,
+        "folds": [asdict(fold) for fold in plan.folds],
+        "buckets": [_bucket_figures(bucket, results[bucket.sha256]) for bucket in plan.buckets],
+        "shares": list(shares),
+        "set_aside": {stage.value: _count(plan, results, stage, "set_aside") for stage in Stage},
+        "words": {stage.value: _count(plan, results, stage, "words") for stage in Stage},
+        "reasons": {stage.value: _reasons(plan, results, stage) for stage in Stage},
+        "dense_sample": _dense_samples(plan, results),
+    }
+
+
+def _bucket_figures(bucket: BucketPlan, result: Mapping[str, Any]) -> dict[str, Any]:
+    return asdict(bucket) | {
+        "rounds": result["rounds"],
+        "worded": len(result["words"]),
+        "set_aside": len(result["set_aside"]),
+        "attempts": result["attempts"],
+    }
+
+
+def _count(plan: SetPlan, results: Results, stage: Stage, name: str) -> int:
+    return sum(len(results[bucket.sha256][name]) for bucket in plan.buckets if bucket.stage == stage)
+
+
+def _reasons(plan: SetPlan, results: Results, stage: Stage) -> dict[str, int]:
+    """Return how many triplets were set aside for each reason."""
+    found: Counter[str] = Counter()
+    for bucket in plan.buckets:
+        if bucket.stage == stage:
+            found.update(results[bucket.sha256]["set_aside"].values())
+    return dict(found.most_common(MAX_NAMED))
+
+
+def _dense_samples(plan: SetPlan, results: Results) -> dict[str, Any]:
+    """Return for each stage the comparison of its largest sample bucket, if models scored pairs."""
+    found: dict[str, Any] = {}
+    for bucket in sorted(plan.buckets, key=lambda item: item.size):
+        sample = results[bucket.sha256].get("dense_sample")
+        if sample is not None and sample["loss"] is not None:
+            found[bucket.stage] = sample | {"fold": bucket.fold, "bucket": bucket.name}
+    return found
+
+
+def provenance_of_set(question_set: QuestionSet, folder: SetFolder, plan: SetPlan) -> dict[str, Any]:
+    """Return the names and revisions of a set's models, its folds, and the versions of the libraries.
+
+    The secret is no part of it.
+    """
+    options = QuestionSetOptions(**question_set.options)
+    similarity = get_similarity(options.similarity)
+    models = {
+        f"{model.fold}, {model.stage}s": load_relevance(folder, model.facts, options) for model in plan.models
+    }
+    first = next(iter(models.values()))
+    origin = sentence_origin()
+    return {
+        "relevance": {
+            "name": first.name,
+            "stand_in": first.stand_in,
+            "revisions": {name: model.revision for name, model in models.items()},
+        },
+        "similarity": {
+            "name": similarity.name,
+            "revision": similarity.revision,
+            "stand_in": similarity.stand_in,
+        },
+        "sentences": {"name": origin.encoder, "revision": origin.revision},
+        "folds": {fold.name: fold.triplets for fold in plan.folds},
+        "buckets_sha256": content_sha256(sorted(bucket.sha256 for bucket in plan.buckets)),
+        "rehearsal": question_set.rehearsal,
+        "numpy": np.__version__,
+        "numba": package_version_or_empty("numba"),
+    }

@@ -1,0 +1,133 @@
+"""Queries on question sets, for pages, exporters and audits."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from curation.models import Question, QuestionSet, QuestionSetState, Stage
+from curation.relevance.names import similarity_stand_in
+from hits.models import Project, Record
+from hits.selectors.records import approved_records
+
+TRIPLET = "triplet"
+"""The type of records that question sets are made from."""
+_TEXT_FIELDS = ("question", "answer", "rationale")
+_ANNOT_ID_PATTERN = re.compile(r"(?P<split>[a-z]+)-(?P<number>\d{1,9})")
+MAX_SEARCHED = 30_000
+"""The most questions whose texts are searched at once; larger sets are searched a fold at a time."""
+
+
+def set_triplets(project: Project) -> "QuerySet[Record]":
+    """Return the triplets that a new set can use: approved, on available images, and written by people.
+
+    In a rehearsal, simulated triplets count too.
+    """
+    rows = approved_records(project, TRIPLET)
+    return rows if project.is_rehearsal else rows.exclude(submission__simulated=True)
+
+
+def question_sets(project: Project) -> list[QuestionSet]:
+    """Return the project's question sets, newest first, without the (possibly long) figures."""
+    rows = QuestionSet.objects.filter(project=project).select_related("job", "created_by")
+    return list(rows.defer("figures"))
+
+
+def find_question_set(project: Project, name: str) -> QuestionSet | None:
+    """Return a project's question set by its name or number."""
+    rows = QuestionSet.objects.filter(project=project).select_related("job", "created_by")
+    found = rows.filter(name=name).first()
+    return found or (rows.filter(pk=int(name)).first() if name.isdecimal() else None)
+
+
+def is_built(question_set: QuestionSet) -> bool:
+    """Whether all of a set's questions are stored."""
+    return question_set.state != QuestionSetState.BUILDING
+
+
+def stand_in_of_similarity(question_set: QuestionSet) -> str:
+    """Return what the set's similarity model stands in for; empty for a model of natural-language inference.
+
+    A set with a stand-in may be launched for a pilot only, unless a person accepts the stand-in.
+    """
+    return similarity_stand_in(question_set.options.get("similarity", ""))
+
+
+def set_folds(question_set: QuestionSet) -> list[dict[str, Any]]:
+    """Return the folds: ``name``, ``split``, counts of ``movies`` and ``triplets``, ``first`` number in the split."""
+    folds: list[dict[str, Any]] = question_set.figures.get("folds", [])
+    return folds
+
+
+def find_questions(
+    question_set: QuestionSet, *, stage: str, fold: str = "", text: str = ""
+) -> "QuerySet[Question]":
+    """Return a set's questions of a stage, in the order of folds and match indices.
+
+    Args:
+        fold: only this fold; empty is all.
+        text: a published id such as ``val-17``, or words of the question, the answer or the rationale.
+    """
+    rows = question_set.questions.filter(stage=stage).order_by("fold", "match_index")
+    if fold:
+        rows = rows.filter(fold=fold)
+    if not text:
+        return rows
+    published = _ANNOT_ID_PATTERN.fullmatch(text)
+    if published is None:
+        return rows.filter(_text_filter(text))
+    return rows.filter(_position_filter(question_set, published["split"], int(published["number"])))
+
+
+def is_published_id(text: str) -> bool:
+    """Whether a text has the form of a published id, such as ``val-17``."""
+    return _ANNOT_ID_PATTERN.fullmatch(text) is not None
+
+
+def _position_filter(question_set: QuestionSet, split: str, number: int) -> Q:
+    """Return the filter of a published id by fold and match index, which have an index."""
+    folds = [fold for fold in set_folds(question_set) if fold["split"] == split and fold["first"] <= number]
+    if not folds:
+        return Q(pk__in=[])
+    holder = max(folds, key=lambda fold: fold["first"])
+    return Q(fold=holder["name"], match_index=number - holder["first"])
+
+
+def _text_filter(text: str) -> Q:
+    """Return the filter of texts that contain ``text``; rows have letters beyond ASCII as escapes, or as they are."""
+    escaped = json.dumps(text)[1:-1]
+    found = Q()
+    for field in _TEXT_FIELDS:
+        for wanted in {text, escaped}:
+            found |= Q(**{f"triplet__fields__{field}__icontains": wanted})
+    return found
+
+
+def load_questions(ids: Sequence[int]) -> list[Question]:
+    """Return questions with triplet and image, in the order of their ids given."""
+    rows = Question.objects.select_related("triplet__image").in_bulk(ids)
+    return [rows[pk] for pk in ids]
+
+
+def other_stage(question: Question) -> Question | None:
+    """Return the question of the same triplet in the other stage."""
+    stage = Stage.RATIONALE if question.stage == Stage.ANSWER else Stage.ANSWER
+    return Question.objects.filter(
+        question_set=question.question_set_id,
+        stage=stage,
+        fold=question.fold,
+        match_index=question.match_index,
+    ).first()
+
+
+def questions_by_match_index(question: Question, indices: Sequence[int]) -> Mapping[int, Question]:
+    """Return questions of the same set, stage and fold by their match index, with triplet and image."""
+    rows = Question.objects.filter(
+        question_set=question.question_set_id,
+        stage=question.stage,
+        fold=question.fold,
+        match_index__in=indices,
+    )
+    return {row.match_index: row for row in rows.select_related("triplet__image")}

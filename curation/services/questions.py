@@ -1,0 +1,259 @@
+"""Request question sets, accept or reject them, and store what a pipeline builds."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+
+from curation.matching.options import (
+    ANSWER_LAMBDA,
+    DEFAULT_BUCKET_SIZE,
+    RATIONALE_LAMBDA,
+    MissingClassRule,
+    SameImageRule,
+)
+from curation.models import Question, QuestionSet, QuestionSetState
+from curation.relevance import names
+from curation.selectors.choice_audits import launch_refusal
+from curation.selectors.jobs import QUESTION_SET
+from curation.selectors.questions import set_triplets
+from curation.services.options import check_at_least, check_one_of
+from curation.services.refusals import refuse_invalid_input
+from hits.domain.states import OPEN_JOB_STATES
+from hits.models import Job, Project
+from hits.services import audit
+from hits.services.errors import Conflict, Refused
+from hits.services.jobs import jobs
+
+MIN_FOLDS, MIN_BUCKET_SIZE = 3, 50
+SAME_IMAGE = tuple(rule.value for rule in SameImageRule)
+MISSING_CLASS = tuple(rule.value for rule in MissingClassRule)
+SWITCH = ("on", "off")
+SECRET_BYTES = 32
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
+_CHUNK_SIZE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSetOptions:
+    """Settings of a question set. Defaults are those of Zellers et al. 2019 §4 and §C, or our choice of a reading.
+
+    relevance, similarity: P_rel and P_sim (``curation.relevance.names``). lambda_answer, lambda_rationale: the weight
+    of dissimilarity. folds: parts without common films. bucket_size: the most responses matched at once. same_image:
+    whether a response of another question about the same image may be a wrong choice. missing_class: what happens if
+    a response names a class that the image lacks: the pair is forbidden, or the tag becomes words. distinct: whether
+    two objects stay two if the image has enough of their class. share: how often a foreign tag becomes a tag of the
+    question or its right choice; ``None`` is fitted per fold and stage. small: allows folds under 200 triplets.
+    shortlist: candidates per row and per column for models that score pairs. The others are settings of fine-tuning
+    (``curation.relevance.cross_training``); ``examples`` 0 means all triplets of the other folds.
+    """
+
+    relevance: str = names.VECTORS
+    similarity: str = names.VECTORS
+    lambda_answer: float = ANSWER_LAMBDA
+    lambda_rationale: float = RATIONALE_LAMBDA
+    folds: int = 11
+    bucket_size: int = DEFAULT_BUCKET_SIZE
+    same_image: str = SameImageRule.ALLOWED.value
+    missing_class: str = MissingClassRule.FORBIDDEN.value
+    distinct: str = "on"
+    share: float | None = None
+    small: bool = False
+    seed: int = 0
+    shortlist: int = 64
+    learning_rate: float = 2e-5
+    batch_size: int = 32
+    epochs: int = 3
+    examples: int = 0
+
+    def __post_init__(self) -> None:
+        with refuse_invalid_input():
+            names.parse_relevance(self.relevance)
+            names.parse_similarity(self.similarity)
+        for name in ("lambda_answer", "lambda_rationale"):
+            if not 0 <= getattr(self, name) <= 1000:  # noqa: PLR2004 - NaN is refused too
+                raise Refused(
+                    f"{name}: {getattr(self, name):g} is not between 0 and 1000; use for instance 0.1"
+                )
+        if self.share is not None and not 0 <= self.share <= 1:
+            raise Refused(f"share: {self.share:g} is not between 0 and 1; use auto, or for instance 0.5")
+        if not 0 < self.learning_rate < 1:
+            raise Refused(
+                f"learning_rate: {self.learning_rate:g} is not between 0 and 1; use for instance 2e-5"
+            )
+        check_at_least("folds", self.folds, MIN_FOLDS)
+        check_at_least("bucket_size", self.bucket_size, MIN_BUCKET_SIZE)
+        for name in ("shortlist", "batch_size", "epochs"):
+            check_at_least(name, getattr(self, name), 1)
+        for name in ("seed", "examples"):
+            check_at_least(name, getattr(self, name), 0)
+        check_one_of("same_image", self.same_image, SAME_IMAGE)
+        check_one_of("missing_class", self.missing_class, MISSING_CLASS)
+        check_one_of("distinct", self.distinct, SWITCH)
+
+
+def request_question_set(
+    project: Project,
+    name: str,
+    options: QuestionSetOptions | None = None,
+    by: AbstractBaseUser | None = None,
+    *,
+    queue: bool = True,
+) -> Job:
+    """Queue the building of a question set from the project's approved triplets; return its job.
+
+    Args:
+        queue: false when this process runs it (``jobs.run_in_process``).
+
+    Raises:
+        Refused: no triplet is approved, or the name is invalid or taken.
+    """
+    name = validate_name(name)
+    count = set_triplets(project).order_by().count()
+    if not count:
+        raise Refused("triplets: none is approved yet; approve submissions first")
+    chosen = options or QuestionSetOptions()
+    try:
+        with transaction.atomic():
+            row = QuestionSet.objects.create(
+                project=project,
+                name=name,
+                rehearsal=project.is_rehearsal,
+                options=asdict(chosen),
+                secret=secrets.token_hex(SECRET_BYTES),
+                created_by_id=by.pk if by else None,
+            )
+            row.path = f"questions/{project.pk}/{row.pk}"
+            row.job = jobs.enqueue(
+                task=QUESTION_SET,
+                title=f"Build the question set {name} from {count} triplets",
+                project=project,
+                by=by,
+                exclusive_key=f"question-set:{row.pk}",
+                resumable=True,
+                queue=queue,
+                question_set=row.pk,
+            )
+            row.save(update_fields=["path", "job"])
+            audit.record(project=project, actor=by, action="question_set.build", subject=row.pk)
+    except IntegrityError as error:
+        if not QuestionSet.objects.filter(project=project, name=name).exists():
+            raise
+        raise Refused(f"name: there is a question set {name} already; choose another name") from error
+    return row.job
+
+
+def validate_name(name: str) -> str:
+    """Return a set's name, stripped.
+
+    Raises:
+        Refused: it has characters that are not allowed, or looks like a set's number.
+    """
+    plain = name.strip()
+    if not _NAME_PATTERN.fullmatch(plain) or plain.isdecimal():
+        raise Refused(
+            f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, such as draft 1"
+        )
+    return plain
+
+
+@transaction.atomic
+def accept_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | None) -> None:
+    """Accept a set: later versions hold its questions. Idempotent.
+
+    Raises:
+        Conflict: it is not built yet.
+        Refused: an audit is over its limit and nobody wrote why the set is used anyway.
+    """
+    row = _locked(question_set)
+    if row.state == QuestionSetState.ACCEPTED:
+        return
+    _check_built(row)
+    refusal = launch_refusal(row)
+    if refusal:
+        raise Refused(refusal)
+    _set_state(row, QuestionSetState.ACCEPTED, by, "question_set.accept")
+    question_set.state = row.state
+
+
+@transaction.atomic
+def reject_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | None) -> None:
+    """Make an accepted set a draft again: later versions do not hold its questions. Idempotent.
+
+    Raises:
+        Conflict: it is not built yet.
+    """
+    row = _locked(question_set)
+    _check_built(row)
+    if row.state == QuestionSetState.DRAFT:
+        return
+    _set_state(row, QuestionSetState.DRAFT, by, "question_set.reject")
+    question_set.state = row.state
+
+
+@transaction.atomic
+def delete_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | None) -> None:
+    """Delete a set that nothing depends on, with its questions. Its files stay in the media folder.
+
+    Raises:
+        Conflict: it is accepted, is being built, or was launched, evaluated or waived.
+    """
+    row = _locked(question_set)
+    if row.state == QuestionSetState.ACCEPTED:
+        raise Conflict(f"set {row.name}: is accepted; reject it first")
+    if row.job is not None and row.job.state in OPEN_JOB_STATES:
+        raise Conflict(f"set {row.name}: is being built; cancel the job first")
+    if row.rounds.exists() or row.evaluations.exists() or row.waivers.exists():
+        raise Conflict(f"set {row.name}: people or models have used it; it stays as their evidence")
+    audit.record(project=row.project, actor=by, action="question_set.delete", subject=row.pk, name=row.name)
+    row.questions.all()._raw_delete(row.questions.db)
+    row.delete()
+
+
+def _locked(question_set: QuestionSet) -> QuestionSet:
+    rows = QuestionSet.objects.select_for_update(of=("self",)).select_related("project", "job")
+    return rows.get(pk=question_set.pk)
+
+
+def _check_built(row: QuestionSet) -> None:
+    if row.state == QuestionSetState.BUILDING:
+        raise Conflict(f"set {row.name}: is not built yet; wait for its job or resume it")
+
+
+def _set_state(row: QuestionSet, state: QuestionSetState, by: AbstractBaseUser | None, action: str) -> None:
+    row.state = state
+    row.save(update_fields=["state"])
+    audit.record(project=row.project, actor=by, action=action, subject=row.pk)
+
+
+def store_questions(*, questions: Sequence[Question]) -> None:
+    """Store questions in chunks; those that an interrupted run stored already are left as they are."""
+    for start in range(0, len(questions), _CHUNK_SIZE):
+        Question.objects.bulk_create(questions[start : start + _CHUNK_SIZE], ignore_conflicts=True)
+
+
+@transaction.atomic
+def merge_set_facts(*, question_set: QuestionSet, **changes: dict[str, Any]) -> None:
+    """Merge values into a set's ``figures`` or ``provenance``."""
+    row = QuestionSet.objects.select_for_update().get(pk=question_set.pk)
+    for name, facts in changes.items():
+        setattr(row, name, getattr(row, name) | facts)
+        setattr(question_set, name, getattr(row, name))
+    row.save(update_fields=list(changes))
+
+
+def finish_question_set(*, question_set: QuestionSet) -> None:
+    """Make a built set a draft. Idempotent."""
+    QuestionSet.objects.filter(pk=question_set.pk, state=QuestionSetState.BUILDING).update(
+        state=QuestionSetState.DRAFT
+    )
+    question_set.refresh_from_db()
+
+
+def discard_refused_set(*, question_set: QuestionSet) -> None:
+    """Delete a set whose build was refused before any work, so that its name is free again."""
+    QuestionSet.objects.filter(pk=question_set.pk, state=QuestionSetState.BUILDING).delete()
