@@ -216,29 +216,30 @@ def source_counts(items: Iterable[ChoiceItem], stage: Stage) -> dict[str, Any]:
     any with more; a fold is complete if its match indices have no gap. misplaced: questions whose right choice is
     not their own. without_sources: questions that were left out, because their sources or match index are unknown.
     """
-    folds: dict[str, dict[int, tuple[int, ...]]] = defaultdict(dict)
+    folds: dict[str, dict[int, list[int]]] = defaultdict(dict)
     left_out = 0
     misplaced: list[Case] = []
     for item in items:
         choices = item.stages.get(stage)
         if choices is None:
             continue
-        if not choices.sources or item.match_index is None or not item.fold:
+        if not choices.sources or item.match_index is None or not item.fold or choices.label is None:
             left_out += 1
             continue
-        folds[item.fold][item.match_index] = choices.sources
-        if choices.label is not None and choices.sources[choices.label] != item.match_index:
-            misplaced.append({"annot_id": item.annot_id, "source": choices.sources[choices.label]})
+        wrong = list(choices.sources)
+        own = wrong.pop(choices.label)
+        folds[item.fold][item.match_index] = wrong
+        if own != item.match_index:
+            misplaced.append({"annot_id": item.annot_id, "source": own})
     times: Counter[int] = Counter()
     exceptions: list[Case] = []
     for fold, questions in sorted(folds.items()):
-        used = Counter(source for sources in questions.values() for source in sources)
+        used = Counter(source for wrong in questions.values() for source in wrong)
         is_complete = used.keys() <= questions.keys() and max(questions) == len(questions) - 1
         for index in sorted(questions.keys() | used.keys()):
-            wrong = used[index] - (index in questions)
-            times[wrong] += 1
-            if wrong != CHOICES - 1 and (is_complete or wrong > CHOICES - 1):
-                exceptions.append({"fold": fold, "match_index": index, "wrong": wrong})
+            times[used[index]] += 1
+            if used[index] > CHOICES - 1 or (is_complete and used[index] != CHOICES - 1):
+                exceptions.append({"fold": fold, "match_index": index, "wrong": used[index]})
     return {
         "times": {str(count): number for count, number in sorted(times.items())},
         "exceptions": _list_cases(exceptions),

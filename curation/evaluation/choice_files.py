@@ -134,7 +134,11 @@ def _column_order(header: Sequence[str], name: str) -> list[int]:
     missing = [column for column in COLUMNS if column not in headings]
     unknown = [heading for heading in headings if heading not in COLUMNS]
     doubled = [heading for heading in dict.fromkeys(headings) if headings.count(heading) > 1]
-    for problem, found in (("is missing", missing), ("is not a column", unknown), ("is there twice", doubled)):
+    for problem, found in (
+        ("is missing", missing),
+        ("is not a column", unknown),
+        ("is there twice", doubled),
+    ):
         if found:
             more = f" and {len(found) - 1} more" if len(found) > 1 else ""
             raise InvalidInput(

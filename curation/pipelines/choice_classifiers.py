@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -24,9 +25,9 @@ MAX_GROUPS = 5  # of folds, each of which is held out once
 MIN_GROUP = 20  # questions
 PAIR_COLUMNS = 1 << 18
 _PAIR_FACTOR = 2_654_435_761  # Knuth 1998, §6.4: spreads neighbouring numbers
-_ITERATIONS = 200
+_ITERATIONS, _TOLERANCE = 200, 1e-3
 _EQUAL_DIGITS = 9  # scores that differ less are equal: a model without any information has rounding errors
-Matrix = scipy.sparse.csr_matrix
+Matrix: TypeAlias = Any  # scipy.sparse.csr_matrix, which has no types
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +138,16 @@ def _fit_weights(features: Matrix, labels: NDArray[np.int64], rows: NDArray[np.i
     right = np.repeat(rows * CHOICES + labels[rows], CHOICES - 1)
     all_rows = _response_rows(rows).reshape(-1, CHOICES)
     wrong = all_rows[all_rows != (rows * CHOICES + labels[rows])[:, None]]
-    differences = features[right] - features[wrong]
+    differences = (features[right] - features[wrong]).tocsc()
+    used = np.flatnonzero(np.diff(differences.indptr))
+    weights = np.zeros(features.shape[1])
+    if not len(used):
+        return weights
     signs = np.where(np.arange(len(right)) % 2, -1.0, 1.0)  # the solver wants both classes
-    model = LogisticRegression(fit_intercept=False, max_iter=_ITERATIONS)
-    model.fit(scipy.sparse.diags(signs) @ differences, signs)
-    return np.asarray(model.coef_[0], dtype=np.float64)
+    model = LogisticRegression(solver="liblinear", fit_intercept=False, max_iter=_ITERATIONS, tol=_TOLERANCE)
+    model.fit(scipy.sparse.diags(signs) @ differences[:, used], signs)
+    weights[used] = model.coef_[0]
+    return weights
 
 
 def _response_features(questions: Sequence[StageQuestion]) -> Matrix:
@@ -152,7 +158,7 @@ def _response_features(questions: Sequence[StageQuestion]) -> Matrix:
     for question in questions:
         for response in question.responses:
             tokens = class_tokens(response, question.item.objects)
-            grams = {*tokens, *pairwise(tokens)}
+            grams: set[str | tuple[str, str]] = {*tokens, *pairwise(tokens)}
             indices += [columns.setdefault(gram, len(columns)) for gram in sorted(grams, key=str)]
             starts.append(len(indices))
     ones = np.ones(len(indices))

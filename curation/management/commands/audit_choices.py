@@ -19,6 +19,7 @@ from curation.evaluation.perturb import RENAMINGS, perturb_items
 from curation.files import write_text
 from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import find_question_set
+from curation.models import QuestionSet
 from curation.selectors.choice_audits import OVER
 from curation.selectors.choice_items import question_set_items
 from curation.selectors.jobs import AUDIT_CHOICES
@@ -74,7 +75,7 @@ class Command(JobCommand):
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
         """Print the audits of the set."""
-        found = job.project.question_sets.get(pk=job.args["set"])
+        found = QuestionSet.objects.get(pk=job.args["set"])
         facts = {"job": job.pk, "state": job.state, "set": found.name, **found.audits}
         self.report(options, facts, *_describe_audits(found.audits))
 

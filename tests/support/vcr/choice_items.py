@@ -35,7 +35,13 @@ NEUTRAL_WORDS: Mapping[str, str] = {
 }
 
 
-def make_items(fold_sizes: Mapping[str, int], *, preferred: float = 0.2, seed: int = 0) -> list[ChoiceItem]:
+PREFERRED: Mapping[Stage, float] = {Stage.ANSWER: 0.7, Stage.RATIONALE: 0.85}
+"""With these probabilities tag overlap is near chance."""
+
+
+def make_items(
+    fold_sizes: Mapping[str, int], *, preferred: Mapping[Stage, float] = PREFERRED, seed: int = 0
+) -> list[ChoiceItem]:
     """Return questions with both stages, by fold and match index.
 
     Args:
@@ -86,7 +92,7 @@ def _make_item(
     members: Sequence[SyntheticTriplet],
     index: int,
     sources: Mapping[Stage, Sequence[int]],
-    preferred: float,
+    preferred: Mapping[Stage, float],
     rng: np.random.Generator,
 ) -> ChoiceItem:
     triplet = members[index]
@@ -99,7 +105,7 @@ def _make_item(
         responses = [right[stage]]
         for source in sources[stage]:
             foreign = members[source]
-            mapping = _remap(foreign, _segments(foreign, stage), triplet, liked, preferred, rng)
+            mapping = _remap(foreign, _segments(foreign, stage), triplet, liked, preferred[stage], rng)
             text = plain_text(tokenize_segments(_segments(foreign, stage), closing="."))
             responses.append(tuple(_map_token(token, mapping) for token in text))
         order = rng.permutation(CHOICES).tolist()
@@ -173,12 +179,11 @@ def plant(items: Sequence[ChoiceItem], change: Change, *, share: float, seed: in
 
 
 def share_tags(text: Text, asked: frozenset[int], is_right: bool) -> Text:
-    """Plant tag overlap: the right response tags the objects of its query, in place of its own."""
-    if not is_right or not asked:
+    """Plant tag overlap: the right response tags objects of its query in place of its own, each once."""
+    if not is_right:
         return text
-    known = sorted(asked)
-    tags = iter(range(len(text)))
-    return tuple(token if isinstance(token, str) else (known[next(tags) % len(known)],) for token in text)
+    left = iter(sorted(asked))
+    return tuple(token if isinstance(token, str) else (next(left, token[0]),) for token in text)
 
 
 def use_pronoun(text: Text, _asked: frozenset[int], is_right: bool) -> Text:
