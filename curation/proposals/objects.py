@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
+from curation.interest.rules import MIN_SCORE
 from curation.proposals.detector import DetectedBoxes
 from curation.records import InvalidInput
 from hits.domain.images.detections import PERSON, DetectedObject, order_objects
 
-MIN_SCORE = 0.7  # Zellers et al. 2019 §B.1
 # Classes of other vocabularies than COCO's that are people.
 PERSON_LABELS = (
     "person",

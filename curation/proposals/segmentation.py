@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.features.weights import SHA_PREFIX, folder_sha256, resolve_model_folder
-from curation.proposals.boxes import find_distinct_boxes
 from curation.proposals.detector import DEFAULT_LIMIT, DetectedBoxes, DetectorUnavailable
 from curation.proposals.hugging_face import ModelTask, class_name, load_model
 from curation.proposals.polygons import Mask, mask_polygons
@@ -77,7 +76,7 @@ def rank_masks(
 ) -> DetectedBoxes:
     """Return masks as boxes with outlines, best first.
 
-    Masks without a pixel have no box and are left out, and so are repeats of a box: some models name one object by
+    Masks without a pixel have no box and are left out, and so are repeats of a mask: some models name one object by
     several classes.
 
     Args:
@@ -85,11 +84,11 @@ def rank_masks(
     """
     filled = [index for index, mask in enumerate(masks) if mask.any()]
     order = sorted(filled, key=lambda index: -scores[index])  # stable
-    corners = np.array([_mask_corners(masks[index]) for index in order], dtype=np.int64).reshape(-1, 4)
-    kept = find_distinct_boxes(corners)[:limit]
-    chosen = [order[position] for position in kept]
+    first = {masks[index].tobytes(): index for index in reversed(order)}
+    chosen = [index for index in order if first[masks[index].tobytes()] == index][:limit]
+    corners = [_mask_corners(masks[index]) for index in chosen]
     return DetectedBoxes(
-        corners[kept],
+        np.array(corners, dtype=np.int64).reshape(-1, 4),
         np.array([scores[index] for index in chosen], dtype=np.float64),
         tuple(labels[index] for index in chosen),
         tuple(mask_polygons(masks[index]) for index in chosen),

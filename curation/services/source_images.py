@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -12,10 +12,13 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from curation.models import Source, SourceRecord
+from curation.models import DetectionRun, Source, SourceRecord
 from curation.records import InvalidInput
+from curation.selectors.objects import images_with_objects
 from curation.selectors.sources import source_labels, source_records, splits_by_source_id
+from curation.services.objects import store_object_sets
 from curation.sources.boxes import FittedRegions, check_size, fit_regions
+from curation.sources.objects import fit_objects
 from curation.sources.path_sandbox import PathSandbox
 from curation.sources.records import SourceImage, SourcePlan, SourceRegion
 from hits.models import Image, Project
@@ -57,6 +60,7 @@ class ImportCounts:
     """What an import has done so far. The job's cursor stores it, so that a resumed run continues the counts.
 
     ``described`` counts pictures the project already had, to which the import added missing details.
+    ``object_lists`` counts pictures that got a list of objects, and ``cut_polygons`` outlines cut at the edge.
     """
 
     new: int = 0
@@ -66,6 +70,8 @@ class ImportCounts:
     regions: int = 0
     clipped: int = 0
     dropped: int = 0
+    object_lists: int = 0
+    cut_polygons: int = 0
     problems: list[str] = field(default_factory=list)
 
     def note_problem(self, problem: str) -> None:
@@ -95,6 +101,7 @@ class ImageImport:
     """Stores an import's pictures batch by batch, starting at the job's cursor.
 
     sandbox: the folder that every picture must be in when it is opened, perhaps hours after planning.
+    objects_run: the run that gets an object list of each picture's regions; absent if regions are no objects.
     """
 
     def __init__(
@@ -106,6 +113,7 @@ class ImageImport:
         progress: Progress,
         *,
         sandbox: PathSandbox,
+        objects_run: DetectionRun | None = None,
     ) -> None:
         self._project = project
         self._source = source
@@ -113,6 +121,7 @@ class ImageImport:
         self._plan = plan
         self._progress = progress
         self._sandbox = sandbox
+        self._objects_run = objects_run
         self._fingerprint = _fingerprint(plan)
         self._known = splits_by_source_id(project, self._source)
         self._position, self._counts = self._find_resume_point()
@@ -153,6 +162,7 @@ class ImageImport:
         """Add missing details to pictures the project already has; differences are logged and left alone."""
         ids = [item.image.source_id for item in known]
         records = source_records(self._project, self._source, ids) if ids else {}
+        fitting: dict[Image, _KnownImage] = {}
         for item in known:
             source, record = item.image, records[item.image.source_id]
             if record.image.split != source.split:
@@ -162,6 +172,24 @@ class ImageImport:
                 )
             elif not item.regions or self._fits_or_skip(source, (record.image.width, record.image.height)):
                 self._add_details_to_known(item, record)
+                fitting[record.image] = item
+        self._store_objects(fitting)
+
+    def _store_objects(self, found: Mapping[Image, "_DecodedImage | _KnownImage"]) -> None:
+        """Store the object lists of pictures that have none."""
+        if self._objects_run is None:
+            return
+        listed = images_with_objects([image.pk for image in found])
+        fitted = {
+            image.pk: fit_objects(
+                item.regions, (item.image.width, item.image.height), (image.width, image.height)
+            )
+            for image, item in found.items()
+            if image.pk not in listed
+        }
+        lists = {pk: objects.objects for pk, objects in fitted.items()}
+        self._counts.object_lists += store_object_sets(run=self._objects_run, found=lists)
+        self._counts.cut_polygons += sum(objects.cut_polygons for objects in fitted.values())
 
     def _add_details_to_known(self, item: _KnownImage, record: SourceRecord) -> None:
         source, image = item.image, record.image
@@ -263,6 +291,7 @@ class ImageImport:
         stored = import_image.store_images(project=self._project, prepared=prepared)
         described = source_labels([found[0].pk for found in stored if not isinstance(found, BadFile)])
         records = []
+        by_source_id = {item.image.source_id: item for item in fitting}
         for item, found in zip(fitting, stored, strict=True):
             if isinstance(found, BadFile):
                 self._skip(f"{item.image.location}: {found}")
@@ -275,6 +304,7 @@ class ImageImport:
                 self._known[item.image.source_id] = image.split
                 records.append(self._make_source_record(item, image, is_new))
         SourceRecord.objects.bulk_create(records)
+        self._store_objects({record.image: by_source_id[record.source_id] for record in records})
 
     def _has_accepted_size_or_skip(self, item: _DecodedImage) -> bool:
         decoded = item.prepared.reencoded

@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from curation.models import Source
 from curation.records import InvalidInput
 from curation.selectors.jobs import IMPORT_SOURCE
+from curation.services import objects
 from curation.services.refusals import refuse_invalid_input
 from curation.services.source_images import (
     MAX_LOGGED_PROBLEMS,
@@ -165,7 +166,14 @@ def _store_images(
         return plan.regions(image)
 
     checked_plan = replace(plan, regions=regions)
-    return ImageImport(project, spec_source(spec), options, checked_plan, progress, sandbox=sandbox).run()
+    source = spec_source(spec)
+    run = objects.published_run(project=project, job=progress.job) if source is Source.VCR else None
+    counts = ImageImport(
+        project, source, options, checked_plan, progress, sandbox=sandbox, objects_run=run
+    ).run()
+    if run is not None:
+        objects.complete_or_discard_run(run=run, cut_polygons=counts.cut_polygons)
+    return counts
 
 
 def _regions_file_or_folder(spec: CollectionSpec, image: SourceImage) -> Path:
