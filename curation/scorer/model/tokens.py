@@ -31,6 +31,10 @@ class Tokenizer(Protocol):
         """Return (n, context_length) tokens: start, text cut to fit, end, padding with 0. Thread-safe."""
         ...
 
+    def count_cut(self, texts: Sequence[str]) -> int:
+        """Return how many texts are too long and are cut."""
+        ...
+
 
 class ByteTokenizer:
     """UTF-8 bytes as tokens. It needs no vocabulary file."""
@@ -49,6 +53,10 @@ class ByteTokenizer:
             tokens = [self.start, *text.encode()[: self.context_length - 2], self.end]
             found[row, : len(tokens)] = torch.tensor(tokens)
         return found
+
+    def count_cut(self, texts: Sequence[str]) -> int:
+        """Return how many texts are too long and are cut."""
+        return sum(len(text.encode()) > self.context_length - 2 for text in texts)
 
 
 class ClipTokenizer:
@@ -77,6 +85,11 @@ class ClipTokenizer:
             return torch.zeros((0, self.context_length), dtype=torch.int64)
         found = self._fast.encode_batch([normalise_text(text) for text in texts])
         return torch.tensor([row.ids for row in found], dtype=torch.int64)
+
+    def count_cut(self, texts: Sequence[str]) -> int:
+        """Return how many texts are too long and are cut."""
+        found = self._fast.encode_batch([normalise_text(text) for text in texts])
+        return sum(bool(row.overflowing) for row in found)
 
     def _find_end_token(self) -> int:
         ends = {self._last_token(text) for text in ("", "a", "a b " * self.context_length)}

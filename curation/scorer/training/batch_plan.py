@@ -20,6 +20,7 @@ class RandomStream(IntEnum):
     ORDER = 0
     TEXTS = 1
     AUGMENTATION = 2
+    PADDING = 3
 
 
 @dataclass(frozen=True, slots=True)

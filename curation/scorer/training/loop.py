@@ -14,8 +14,15 @@ from curation.records import InvalidInput
 class ValidationOutcome(Protocol):
     """The result of a validation. A greater quality is better; an empty tuple means nothing was measured."""
 
-    loss: float | None
-    quality: tuple[float, ...]
+    @property
+    def loss(self) -> float | None:
+        """The loss, if there is one."""
+        ...
+
+    @property
+    def quality(self) -> tuple[float, ...]:
+        """Compared as tuples."""
+        ...
 
 
 class RateSchedule(Protocol):

@@ -17,7 +17,9 @@ import shutil
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -30,8 +32,7 @@ from curation.features.parallel import map_in_threads
 from curation.features.pixels import SCALING, Normalisation, cut_views, scale_short_side
 from curation.files import write_npy
 from curation.records import InvalidInput, Region
-from curation.scorer.training.inputs import Pair
-from hits.domain.images.region_drawing import RegionMode, draw_region
+from hits.domain.images.region_drawing import RegionMode, draw_region, outline_boxes
 
 IMAGES_PER_FILE = 256
 SIZES_FILE = "sizes.npy"
@@ -42,20 +43,54 @@ Bytes = NDArray[np.uint8]
 ProgressCallback = Callable[[int, int], None]
 
 
+class MarkedItem(Protocol):
+    """What pixels are prepared for: an image with boxes to draw, such as a pair's region. id: for messages."""
+
+    @property
+    def id(self) -> str:
+        """The id."""
+        ...
+
+    @property
+    def image(self) -> str:
+        """The image's path, relative to the image folder."""
+        ...
+
+    @property
+    def boxes(self) -> tuple[Region, ...]:
+        """The boxes to draw."""
+        ...
+
+
+class Drawing(StrEnum):
+    """Further ways to draw boxes: each outlined in a colour of its own."""
+
+    COLOURED_OUTLINES = "coloured_outlines"
+
+
 @dataclass(frozen=True, slots=True)
 class ViewSettings:
-    """How an image is shown to the model: region drawing, crop and normalisation."""
+    """How an image is shown to the model: drawing of boxes, crop and normalisation."""
 
-    mode: RegionMode
+    mode: RegionMode | Drawing
     crop: Crop
     norm: Normalisation
+
+    def draw(self, picture: Pillow.Image, boxes: Sequence[Region]) -> Pillow.Image:
+        """Return the picture as RGB, with its boxes drawn."""
+        drawn = (
+            draw_region(picture, boxes, self.mode)
+            if isinstance(self.mode, RegionMode)
+            else outline_boxes(picture, boxes)
+        )
+        return drawn if drawn.mode == "RGB" else drawn.convert("RGB")
 
 
 @dataclass(frozen=True, slots=True)
 class _MarkedImage:
     """An image with the boxes to draw. Several pairs may share one."""
 
-    pair_id: str
+    item_id: str
     image: str
     boxes: tuple[Region, ...]
 
@@ -112,18 +147,20 @@ class PreparedPixels:
 
 
 def prepare_pixels(
-    pairs: Sequence[Pair],
+    pairs: Sequence[MarkedItem],
     images: Path,
     view: ViewSettings,
     folder: Path,
     *,
     split: str,
+    noun: str = "pair",
     report_progress: ProgressCallback = lambda *_: None,
 ) -> None:
     """Make the missing pixels of a split's pairs; delete stale pixels of that split.
 
     Args:
-        folder: contains the prepared splits. report_progress: gets (images done, total); may raise to stop.
+        folder: contains the prepared splits. noun: what messages call an item.
+        report_progress: gets (images done, total); may raise to stop.
 
     Raises:
         InvalidInput: an image cannot be read (the message names its pair), or there is too little disk space.
@@ -141,7 +178,7 @@ def prepare_pixels(
 
     def make(number: int) -> int:
         batch = marked_images[number * IMAGES_PER_FILE : (number + 1) * IMAGES_PER_FILE]
-        arrays = [_prepare_image(subject, images, view) for subject in batch]
+        arrays = [_prepare_image(subject, images, view, noun) for subject in batch]
         sizes = np.array([array.shape[2:] for array in arrays], dtype=np.int32)
         write_npy(_sizes_file(split_folder, number), sizes)
         write_npy(_pixels_file(split_folder, number), np.concatenate([array.reshape(-1) for array in arrays]))
@@ -157,13 +194,17 @@ def prepare_pixels(
     write_npy(split_folder / SIZES_FILE, np.concatenate(sizes) if sizes else np.zeros((0, 2), dtype=np.int32))
 
 
-def open_pixels(pairs: Sequence[Pair], view: ViewSettings, folder: Path, *, split: str) -> PreparedPixels:
+def open_pixels(
+    pairs: Sequence[MarkedItem], view: ViewSettings, folder: Path, *, split: str
+) -> PreparedPixels:
     """Open the pixels that ``prepare_pixels`` made of the same pairs."""
     marked_images, image_indices = _distinct_images(pairs, view.mode)
     return PreparedPixels(_pixels_folder(marked_images, view, folder, split), image_indices, view)
 
 
-def _distinct_images(pairs: Sequence[Pair], mode: RegionMode) -> tuple[list[_MarkedImage], NDArray[np.int64]]:
+def _distinct_images(
+    pairs: Sequence[MarkedItem], mode: RegionMode | Drawing
+) -> tuple[list[_MarkedImage], NDArray[np.int64]]:
     """Return the distinct images to draw, and each pair's index among them. Mode NONE draws no boxes."""
     positions: dict[tuple[str, tuple[Region, ...]], int] = {}
     marked_images: list[_MarkedImage] = []
@@ -185,16 +226,15 @@ def _pixels_folder(images: Sequence[_MarkedImage], view: ViewSettings, folder: P
     return folder / f"{split}-{digest.hexdigest()[:HASH_DIGITS]}"
 
 
-def _prepare_image(marked: _MarkedImage, images: Path, view: ViewSettings) -> Bytes:
+def _prepare_image(marked: _MarkedImage, images: Path, view: ViewSettings, noun: str) -> Bytes:
     """Return the (views, 3, height, width) bytes of an image."""
     try:
         with Pillow.open(images / marked.image) as opened:
             opened.load()
-            drawn = draw_region(opened, marked.boxes, view.mode)
-            rgb = drawn if drawn.mode == "RGB" else drawn.convert("RGB")
+            rgb = view.draw(opened, marked.boxes)
     except (OSError, SyntaxError, ValueError, Pillow.DecompressionBombError) as error:
         raise InvalidInput(
-            f"pair {marked.pair_id}: its image {marked.image} cannot be read; restore the file"
+            f"{noun} {marked.item_id}: its image {marked.image} cannot be read; restore the file"
         ) from error
     if view.crop is Crop.CENTRE:
         return _to_bytes(scale_short_side(rgb, view.norm.side))

@@ -6,11 +6,15 @@ and models see the same picture.
 Constants and drawing order are the published ones: the boxes of a region share one transparent overlay and overwrite
 it (overlaps do not darken), the 3-pixel outline is inside, corners are inclusive, and the whole picture is drawn
 before any crop.
+
+Several objects are told apart by outlines in colours of their own (``outline_boxes``), which texts can name.
 """
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import cycle
+from types import MappingProxyType
 from typing import Protocol
 
 from PIL import Image as Pillow
@@ -21,6 +25,25 @@ HIGHLIGHT_OUTLINE = "#05ff37ff"
 COVER = "#7B7575ff"
 POSITION_FILL = "#ff05cdff"
 OUTLINE_WIDTH = 3
+OBJECT_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "red": "#e6194b",
+        "blue": "#0050ff",
+        "green": "#00b830",
+        "yellow": "#ffe119",
+        "orange": "#ff8000",
+        "purple": "#8000c0",
+        "pink": "#ff80d0",
+        "cyan": "#00e0f0",
+        "brown": "#804000",
+        "white": "#ffffff",
+        "black": "#000000",
+        "gray": "#909090",
+    }
+)
+"""Colours of outlines by their plain English names, in the order in which they are used."""
+OUTLINES_PER_SIDE = 75
+"""An outline is this fraction of the picture's short side, so that it survives scaling to a model's input."""
 _JPEG_QUALITY = 95
 _FULL_COLOUR = 0  # Pillow's name for 4:4:4, chroma as fine as luma
 
@@ -92,6 +115,21 @@ def draw_region(picture: Pillow.Image, region: Sequence[DrawableBox], mode: Regi
         else:
             draw.rectangle(corners, fill="#00000000")
     return Pillow.alpha_composite(base, overlay)
+
+
+def outline_boxes(picture: Pillow.Image, boxes: Sequence[DrawableBox]) -> Pillow.Image:
+    """Return an RGB copy of a picture in which box k is outlined in colour k of ``OBJECT_COLOURS``.
+
+    After the last colour the first is used again. Later outlines cover earlier ones. Nothing is filled, so that the
+    objects stay visible.
+    """
+    drawn = picture.convert("RGB")
+    draw = ImageDraw.Draw(drawn)
+    width = max(OUTLINE_WIDTH, min(picture.size) // OUTLINES_PER_SIDE)
+    for box, colour in zip(boxes, cycle(OBJECT_COLOURS.values())):
+        corners = ((box.left, box.top), (box.left + box.width, box.top + box.height))
+        draw.rectangle(corners, outline=colour, width=width)
+    return drawn
 
 
 def highlighted_jpeg(picture: Pillow.Image, region: Sequence[DrawableBox]) -> bytes:

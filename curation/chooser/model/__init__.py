@@ -1,0 +1,1 @@
+"""The models: R2C, CLIP with coloured boxes, and models of text alone."""

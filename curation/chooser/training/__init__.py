@@ -1,0 +1,1 @@
+"""Training of choosers from a run's folder."""
