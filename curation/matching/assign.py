@@ -22,8 +22,7 @@ CORE_SIZE = 12  # best pairs of each row, and of each column, with which a dense
 MAX_CORE_SHARE = 1 / 8  # of all pairs; a larger core is slower than the whole matrix
 ROW_REDUCTIONS = 2
 RELATIVE_TOLERANCE = 1e-12  # of the greatest weight; smaller differences are rounding
-MIN_REDUCED_COST = -1e-6
-MAX_GAP_PER_ROW = 1e-6
+CERTIFICATE_TOLERANCE = 1e-6  # of each reduced cost, and of the gap for each row
 
 Weights = NDArray[np.float32] | NDArray[np.float64]
 
@@ -182,8 +181,12 @@ def _accept(
 ) -> Certificate:
     n = len(columns)
     gap = abs(float(u.sum() + v.sum()) - total)
+    scale = max(np.abs(u).max(initial=0.0), np.abs(v).max(initial=0.0))
+    tolerance = max(
+        CERTIFICATE_TOLERANCE, RELATIVE_TOLERANCE * scale
+    )  # the second is for weights above a million
     is_permutation = bool((np.sort(columns) == np.arange(n)).all())
-    if not is_permutation or not gap <= MAX_GAP_PER_ROW * n or not least >= MIN_REDUCED_COST:
+    if not is_permutation or not gap <= tolerance * n or not least >= -tolerance:
         raise CertificateError(
             f"the assignment of {n} rows is not proven optimal: least reduced cost {least}, gap {gap}"
         )
