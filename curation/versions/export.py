@@ -193,8 +193,8 @@ def _export_files(
 
 
 def _annotator_lines(version: DatasetVersion) -> Iterator[bytes]:
-    authors = {part.name: part.authors for part in family_of_version(version).parts}
-    rows = VersionRow.objects.filter(version=version).order_by("pk")
+    authors = {part.name: part.authors for part in family_of_version(version).parts if part.authors}
+    rows = VersionRow.objects.filter(version=version, part__in=authors).order_by("pk")
     found = rows.values_list("part", "instance_id", "workers").iterator(chunk_size=_CHUNK_SIZE)
     for part, instance_id, workers in found:
         names = authors[part]
