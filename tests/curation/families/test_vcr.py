@@ -1,21 +1,27 @@
 """Versions of VCR: rows, published files without held answers, checks of an export, and take-downs."""
 
+import hashlib
 import itertools
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from curation.families.vcr.published import HELD_FIELDS
 from curation.families.vcr.read import check_export, same_but_for_tags
-from curation.models import QuestionSet, VersionRow
+from curation.models import ObjectSet, QuestionSet, VersionRow
 from curation.records import InvalidInput
 from curation.services.versions import create_sealed_version
 from curation.versions.export import export_version
 from curation.versions.photos import ALL_PHOTOS
 from hits.domain.hashing import content_sha256
+from hits.models import Image
+from hits.services import projects
 from hits.services.errors import Refused
 from hits.services.images.take_down import take_down_image
+from tests.support.pictures import picture
 from tests.support.vcr.question_sets import store_question_set
 from tests.support.vcr.stored import store_triplets
 from tests.support.vcr.synthetic import make_synthetic_set
@@ -129,6 +135,35 @@ def test_sets_that_divide_films_differently_are_refused(stored):
 
 def _fields(triplet):
     return {name: getattr(triplet, name) for name in triplet.__dataclass_fields__}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_published_folder_is_imported_again_with_its_objects(project, admin, tmp_path):
+    triplets = make_synthetic_set({"train-0": 8, "val-0": 5, "test-0": 5}, dimensions=4).triplets
+    records = store_triplets(project, triplets)
+    for number, image in enumerate(Image.objects.filter(project=project)):
+        data = picture(640, 480, seed=number, image_format="JPEG")
+        Path(image.file.path).write_bytes(data)
+        sha256 = hashlib.sha256(data).hexdigest()
+        Image.objects.filter(pk=image.pk).update(sha256=sha256, original_sha256=sha256, bytes=len(data))
+    store_question_set(project, triplets, records)
+    export_version(seal(project), tmp_path / "out", photos=ALL_PHOTOS)
+    again = projects.create_project(name="Again", by=admin)
+    call_command(
+        "import_vcr",
+        tmp_path / "out" / "public",
+        project=again.slug,
+        licence="CC0",
+        count="objects",
+        min_entities=1,
+    )
+    lists = ObjectSet.objects.filter(image__project=again)
+    stored = ObjectSet.objects.filter(image__project=project)
+    assert lists.count() == stored.count() == len({triplet.image for triplet in triplets})
+    assert {row.sha256 for row in lists} == {row.sha256 for row in stored}
+    assert dict(Counter(Image.objects.filter(project=again).values_list("split", flat=True))) == dict(
+        Counter(triplet.fold.partition("-")[0] for triplet in {t.image: t for t in triplets}.values())
+    )
 
 
 def test_damaged_files_of_an_export_are_named(stored, tmp_path):
