@@ -4,11 +4,13 @@ from django.urls import path
 
 from curation.views import (
     audits,
+    clips,
     duplicates,
     features,
     import_proposals,
     jobs,
     leakage,
+    objects,
     proposals,
     rounds,
     sources,
@@ -16,6 +18,8 @@ from curation.views import (
     versions,
 )
 from curation.views.evaluation import ablations, evaluations
+from curation.views.questions import audits as question_audits
+from curation.views.questions import questions, sets
 from curation.views.scorers import scorers
 
 _PROJECT = "projects/<slug:slug>/"
@@ -26,9 +30,15 @@ _ROUND = f"{_ROUNDS}<int:round_id>/"
 _TEXTS = f"{_CURATION}texts/"
 _AUDIT = f"{_CURATION}audits/<int:audit_id>/"
 _SOURCES = f"{_CURATION}sources/"
+_CLIPS = f"{_SOURCES}clips/"
+_CLIP = f"{_CLIPS}<int:clip_id>/"
+_OBJECTS = f"{_CURATION}objects/"
+_OBJECT_RUN = f"{_OBJECTS}<int:run_id>/"
 _SPLITS = f"{_CURATION}splits/"
 _PROPOSALS = f"{_CURATION}proposals/"
 _RUN = f"{_PROPOSALS}<int:run_id>/"
+_QUESTION_SETS = f"{_CURATION}question-sets/"
+_QUESTION_SET = f"{_QUESTION_SETS}<int:set_id>/"
 _VERSION = "versions/<int:version_id>/"
 _SCORER = f"{_PROJECT}scorers/<int:scorer_id>/"
 _EVALUATIONS = f"{_PROJECT}scorers/evaluations/"
@@ -53,6 +63,16 @@ urlpatterns = [
         f"{_ROUND}sets/<int:set_id>/leave-out", rounds.toggle_set_exclusion, name="comparison-set-leave-out"
     ),
     path(f"{_ROUND}skipped", rounds.round_skipped, name="comparison-round-skipped"),
+    path(_QUESTION_SETS, sets.question_set_list, name="question-sets"),
+    path(f"{_QUESTION_SETS}build", sets.build_question_set, name="question-set-build"),
+    path(_QUESTION_SET, sets.question_set, name="question-set"),
+    path(f"{_QUESTION_SET}accept", sets.accept_question_set, name="question-set-accept"),
+    path(f"{_QUESTION_SET}reject", sets.reject_question_set, name="question-set-reject"),
+    path(f"{_QUESTION_SET}audit", question_audits.start_audits, name="question-set-audit"),
+    path(f"{_QUESTION_SET}waive", question_audits.waive, name="question-set-waive"),
+    path(f"{_QUESTION_SET}delete", sets.delete_question_set, name="question-set-delete"),
+    path(f"{_QUESTION_SET}questions/", questions.question_list, name="questions"),
+    path(f"{_QUESTION_SET}questions/<int:question_id>/", questions.question, name="question"),
     path(_TEXTS, texts.texts, name="curation-texts"),
     path(f"{_TEXTS}run/<str:kind>", texts.start_text_analysis, name="curation-texts-run"),
     path(f"{_TEXTS}<int:analysis_id>/", texts.analysis, name="curation-texts-analysis"),
@@ -68,6 +88,13 @@ urlpatterns = [
     path(f"{_AUDIT}audit.json", audits.audit_json, name="curation-audit-json"),
     path(_SOURCES, sources.sources, name="curation-sources"),
     path(f"{_SOURCES}import/<str:source>", sources.start_import, name="curation-sources-import"),
+    path(_CLIPS, clips.clip_list, name="clips"),
+    path(_CLIP, clips.clip_detail, name="clip"),
+    path(f"{_CLIP}take-down", clips.clip_take_down, name="clip-take-down"),
+    path(f"{_CLIP}put-back", clips.clip_put_back, name="clip-put-back"),
+    path(_OBJECTS, objects.object_runs, name="object-runs"),
+    path(_OBJECT_RUN, objects.object_run, name="object-run"),
+    path(f"{_OBJECTS}images/<int:image_id>/", objects.image_objects, name="image-objects"),
     path(_SPLITS, leakage.leakage, name="curation-leakage"),
     path(f"{_SPLITS}check", leakage.start_leakage_check, name="curation-leakage-check"),
     path(f"{_SPLITS}pairs/<int:pair_id>", leakage.review_leaked_pair, name="curation-leakage-read"),

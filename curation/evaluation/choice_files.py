@@ -16,7 +16,13 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.choice_items import CHOICES, Stage, iterate_json_lines, parse_label
+from curation.evaluation.choice_items import (
+    CHOICES,
+    Stage,
+    StageChoices,
+    iterate_json_lines,
+    parse_stage_key,
+)
 from curation.evaluation.choices import ChoiceKey, ChoicePredictions
 from curation.evaluation.inputs import describe_ids
 from curation.records import InvalidInput
@@ -31,30 +37,35 @@ COLUMNS = (ID_COLUMN, *SCORE_COLUMNS)
 
 
 def read_answer_key_lines(path: Path) -> ChoiceKey:
-    """Return the key of a file with one question per line. ``img_id`` or ``img_fn`` names the image, if present.
+    """Return the key of a file with one question per line.
+
+    If present, ``img_id`` or ``img_fn`` names the image, and the match fold, sources and rounds are read too.
 
     Raises:
         InvalidInput: a line has no id or label, or an id occurs twice; the message names file and line.
     """
-    ids: dict[str, str] = {}
-    images, labels = [], []
+    lines: dict[str, str] = {}
+    images, folds = [], []
+    choices: dict[Stage, list[StageChoices]] = {stage: [] for stage in Stage}
     for location, record in iterate_json_lines(path):
         name = record.get(ID_COLUMN)
         if not isinstance(name, str) or not name:
             raise InvalidInput(f"{location}: has no {ID_COLUMN}; write one for each question")
-        if name in ids:
-            raise InvalidInput(f"{location}: {ID_COLUMN} {name} is that of {ids[name]}; keep one of them")
-        pair = [parse_label(record, stage, location) for stage in Stage]
-        if None in pair:
-            missing = next(stage for stage, label in zip(Stage, pair, strict=True) if label is None)
-            raise InvalidInput(f"{location}: has no {missing}_label; give the key, not the public test file")
-        ids[name] = location.rpartition(": ")[2]
+        if name in lines:
+            raise InvalidInput(f"{location}: {ID_COLUMN} {name} is that of {lines[name]}; keep one of them")
+        for stage in Stage:
+            found = parse_stage_key(record, stage, location)
+            if found.label is None:
+                raise InvalidInput(
+                    f"{location}: has no {stage}_label; give the key, not the public test file"
+                )
+            choices[stage].append(found)
+        lines[name] = location.rpartition(": ")[2]
         images.append(str(record.get("img_id") or record.get("img_fn") or name))
-        labels.append(pair)
-    if not ids:
+        folds.append(str(record.get("match_fold") or ""))
+    if not lines:
         raise InvalidInput(f"{path}: has no questions; give a file with one JSON object per line")
-    columns = np.array(labels, dtype=np.int64)
-    return ChoiceKey(tuple(ids), tuple(images), columns[:, 0], columns[:, 1])
+    return ChoiceKey.from_rows(list(lines), images, folds, choices)
 
 
 def read_predictions_csv(path: Path, ids: Sequence[str]) -> ChoicePredictions:

@@ -239,29 +239,30 @@ def _parse_stage(record: Mapping[str, Any], stage: Stage, object_count: int, loc
     responses = record[f"{stage}_choices"]
     if not isinstance(responses, list) or len(responses) != CHOICES:
         raise InvalidInput(f"{location}: {stage}_choices must have {CHOICES} texts; export it again")
-    return StageChoices(
-        responses=tuple(
-            _parse_text(tokens, object_count, f"{location}: {stage}_choices {number}")
-            for number, tokens in enumerate(responses)
-        ),
-        label=parse_label(record, stage, location),
-        sources=_parse_integers(record, f"{stage}_sources", location),
-        rounds=_parse_integers(record, f"{stage}_match_iter", location),
+    texts = tuple(
+        _parse_text(tokens, object_count, f"{location}: {stage}_choices {number}")
+        for number, tokens in enumerate(responses)
     )
+    return replace(parse_stage_key(record, stage, location), responses=texts)
 
 
-def parse_label(record: Mapping[str, Any], stage: Stage, location: str) -> int | None:
-    """Return the position of a stage's right response; None where it is held.
+def parse_stage_key(record: Mapping[str, Any], stage: Stage, location: str) -> StageChoices:
+    """Return the label, sources and rounds of a stage, without its responses.
 
     Raises:
-        InvalidInput: it is not a number from 0 to 3.
+        InvalidInput: the label is not a number from 0 to 3, or the others are not four whole numbers.
     """
     label = record.get(f"{stage}_label")
     if label is not None and (type(label) is not int or not 0 <= label < CHOICES):
         raise InvalidInput(
             f"{location}: {stage}_label {label!r:.20} is not 0 to {CHOICES - 1}; export it again"
         )
-    return label
+    return StageChoices(
+        responses=(),
+        label=label,
+        sources=_parse_integers(record, f"{stage}_sources", location),
+        rounds=_parse_integers(record, f"{stage}_match_iter", location),
+    )
 
 
 def _parse_integers(record: Mapping[str, Any], name: str, location: str) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage
+from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage, StageChoices
 from curation.evaluation.intervals import Figure, ratio_figure
 from curation.records import InvalidInput
 
@@ -31,31 +31,88 @@ CHOICES_TASK = "choices"
 
 
 @dataclass(frozen=True, slots=True)
+class StageKey:
+    """The right responses of n questions in one stage, and where the four responses come from.
+
+    labels: (n,) positions from 0 to 3. sources: (n, 4) the match index of the question that each response was written
+    for. rounds: (n, 4) 0 for the right response, else its match round. Both are -1 where they are not known.
+    """
+
+    labels: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    rounds: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class ChoiceKey:
     """The right responses of n questions.
 
-    ids: distinct. images: the image of each question. answers, rationales: (n,) positions from 0 to 3.
+    ids: distinct. images: the image of each question. folds: its match fold, or empty.
     """
 
     ids: tuple[str, ...]
     images: tuple[str, ...]
-    answers: NDArray[np.int64]
-    rationales: NDArray[np.int64]
+    folds: tuple[str, ...]
+    stages: Mapping[Stage, StageKey]
 
     @classmethod
     def from_items(cls, items: Sequence[ChoiceItem]) -> "ChoiceKey":
         """Return the key of the items whose labels are known in both stages."""
         known = [item for item in items if all(_label(item, stage) is not None for stage in Stage)]
-        return cls(
-            ids=tuple(item.annot_id for item in known),
-            images=tuple(item.image for item in known),
-            answers=np.array([_label(item, Stage.ANSWER) for item in known], dtype=np.int64),
-            rationales=np.array([_label(item, Stage.RATIONALE) for item in known], dtype=np.int64),
+        return cls.from_rows(
+            [item.annot_id for item in known],
+            [item.image for item in known],
+            [item.fold for item in known],
+            {stage: [item.stages[stage] for item in known] for stage in Stage},
+        )
+
+    @classmethod
+    def from_rows(
+        cls,
+        ids: Sequence[str],
+        images: Sequence[str],
+        folds: Sequence[str],
+        choices: Mapping[Stage, Sequence[StageChoices]],
+    ) -> "ChoiceKey":
+        """Return the key of questions whose labels are known; their responses may be left out."""
+        stages = {stage: _stage_key(rows) for stage, rows in choices.items()}
+        return cls(tuple(ids), tuple(images), tuple(folds), stages)
+
+    @property
+    def answers(self) -> NDArray[np.int64]:
+        """The position of each right answer: (n,)."""
+        return self.stages[Stage.ANSWER].labels
+
+    @property
+    def rationales(self) -> NDArray[np.int64]:
+        """The position of each right rationale: (n,)."""
+        return self.stages[Stage.RATIONALE].labels
+
+    def take(self, rows: Sequence[int]) -> "ChoiceKey":
+        """Return the key of some of the questions, in the given order."""
+        index = np.asarray(rows, dtype=np.int64)
+        return ChoiceKey(
+            tuple(self.ids[row] for row in rows),
+            tuple(self.images[row] for row in rows),
+            tuple(self.folds[row] for row in rows),
+            {
+                stage: StageKey(found.labels[index], found.sources[index], found.rounds[index])
+                for stage, found in self.stages.items()
+            },
         )
 
 
 def _label(item: ChoiceItem, stage: Stage) -> int | None:
     return item.stages[stage].label if stage in item.stages else None
+
+
+def _stage_key(rows: Sequence[StageChoices]) -> StageKey:
+    unknown = (-1,) * CHOICES
+    return StageKey(
+        labels=np.array([row.label for row in rows], dtype=np.int64),
+        sources=np.array([row.sources or unknown for row in rows], dtype=np.int64).reshape(-1, CHOICES),
+        rounds=np.array([row.rounds or unknown for row in rows], dtype=np.int64).reshape(-1, CHOICES),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +124,11 @@ class ChoicePredictions:
 
     answers: NDArray[np.float64]
     rationales: NDArray[np.float64]
+
+    def take(self, rows: Sequence[int]) -> "ChoicePredictions":
+        """Return the scores of some of the questions, in the given order."""
+        index = np.asarray(rows, dtype=np.int64)
+        return ChoicePredictions(self.answers[index], self.rationales[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +148,10 @@ class Hits:
         return dict(zip(MEASURE_NAMES, (self.answers, self.rationales, self.both), strict=True))
 
 
-def rationale_scores(predictions: ChoicePredictions, key: ChoiceKey) -> NDArray[np.float64]:
-    """Return the scores of the rationales given the right answer, (n, 4); the other blocks are not read."""
-    return predictions.rationales[np.arange(len(key.ids)), key.answers]
+def stage_scores(predictions: ChoicePredictions, key: ChoiceKey) -> dict[Stage, NDArray[np.float64]]:
+    """Return the scores that count in each stage, (n, 4); of rationales those given the right answer alone."""
+    rationales = predictions.rationales[np.arange(len(key.ids)), key.answers]
+    return {Stage.ANSWER: predictions.answers, Stage.RATIONALE: rationales}
 
 
 def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> Hits:
@@ -100,10 +163,11 @@ def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> Hits:
     n = len(key.ids)
     if predictions.answers.shape != (n, CHOICES) or predictions.rationales.shape != (n, CHOICES, CHOICES):
         raise InvalidInput(f"predictions: they are not of the key's {n} questions; give one row for each")
-    return Hits(
-        answers=(predictions.answers.argmax(axis=1) == key.answers).astype(np.float64),
-        rationales=(rationale_scores(predictions, key).argmax(axis=1) == key.rationales).astype(np.float64),
-    )
+    right = {
+        stage: (scores.argmax(axis=1) == key.stages[stage].labels).astype(np.float64)
+        for stage, scores in stage_scores(predictions, key).items()
+    }
+    return Hits(right[Stage.ANSWER], right[Stage.RATIONALE])
 
 
 def accuracies(hits: Hits) -> dict[str, float | None]:
@@ -155,24 +219,14 @@ def round_figures(
     return found
 
 
-def stage_round_figures(
-    items: Sequence[ChoiceItem], key: ChoiceKey, predictions: ChoicePredictions
-) -> dict[str, Any]:
-    """Return ``round_figures`` of both stages; empty for a stage whose match rounds are not known.
-
-    Args:
-        items: the key's questions, in its order.
-    """
-    given = {
-        Stage.ANSWER: (predictions.answers, key.answers),
-        Stage.RATIONALE: (rationale_scores(predictions, key), key.rationales),
-    }
+def stage_round_figures(key: ChoiceKey, predictions: ChoicePredictions) -> dict[str, Any]:
+    """Return ``round_figures`` of both stages, over the questions whose match rounds are known."""
     found: dict[str, Any] = {}
-    for stage, (scores, labels) in given.items():
-        with_rounds = [row for row, item in enumerate(items) if item.stages[stage].rounds]
-        rounds = np.array([items[row].stages[stage].rounds for row in with_rounds], dtype=np.int64)
-        if with_rounds:
-            found[stage.value] = round_figures(scores[with_rounds], labels[with_rounds], rounds)
+    for stage, scores in stage_scores(predictions, key).items():
+        known = key.stages[stage]
+        rows = np.flatnonzero((known.rounds >= 0).all(axis=1))
+        if len(rows):
+            found[stage.value] = round_figures(scores[rows], known.labels[rows], known.rounds[rows])
     return found
 
 

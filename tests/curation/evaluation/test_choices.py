@@ -16,6 +16,7 @@ from curation.evaluation.choice_files import (
     read_answer_key_lines,
     read_predictions_csv,
 )
+from curation.evaluation.choice_items import Stage, StageChoices
 from curation.evaluation.choices import (
     ChoiceKey,
     ChoicePredictions,
@@ -37,7 +38,9 @@ IDS = ("a", "b", "c")
 
 def _key(answers: Sequence[int], rationales: Sequence[int], images: Sequence[str] = ()) -> ChoiceKey:
     ids = tuple(f"q{number}" for number in range(len(answers)))
-    return ChoiceKey(ids, tuple(images or ids), np.array(answers), np.array(rationales))
+    labels = {Stage.ANSWER: answers, Stage.RATIONALE: rationales}
+    choices = {stage: [StageChoices((), label) for label in found] for stage, found in labels.items()}
+    return ChoiceKey.from_rows(ids, images or ids, [""] * len(ids), choices)
 
 
 def _case(case: dict[str, Any]) -> tuple[ChoicePredictions, ChoiceKey]:
@@ -189,7 +192,8 @@ def test_missing_csv_names_the_file(tmp_path: Path) -> None:
 def test_answer_key_reads_published_lines(tmp_path: Path) -> None:
     path = tmp_path / "val.jsonl"
     lines = [
-        {"annot_id": "val-0", "img_id": "val-7", "answer_label": 1, "rationale_label": 3, "movie": "m"},
+        {"annot_id": "val-0", "img_id": "val-7", "answer_label": 1, "rationale_label": 3, "movie": "m"}
+        | {"match_fold": "val-0", "answer_sources": [4, 0, 2, 3]},
         {"annot_id": "val-1", "img_fn": "m/c@1.jpg", "answer_label": 0, "rationale_label": 0},
     ]
     path.write_text("\n".join(map(json.dumps, lines)) + "\n\n")
@@ -197,6 +201,10 @@ def test_answer_key_reads_published_lines(tmp_path: Path) -> None:
     assert key.ids == ("val-0", "val-1")
     assert key.images == ("val-7", "m/c@1.jpg")
     assert (key.answers.tolist(), key.rationales.tolist()) == ([1, 0], [3, 0])
+    assert key.folds == ("val-0", "")
+    assert key.stages[Stage.ANSWER].sources.tolist() == [[4, 0, 2, 3], [-1, -1, -1, -1]]
+    assert key.take([1]).ids == ("val-1",)
+    assert key.take([1, 0]).answers.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(
