@@ -14,6 +14,7 @@ from validation.services import (
     follow_ups,
     rater_rows,
     report,
+    work_review,
     worker_rules,
 )
 
@@ -43,6 +44,12 @@ def decide_applicants(progress: Progress) -> None:
 def evaluate_worker_rules() -> None:
     """Evaluate the worker rules, which only propose statuses."""
     worker_rules.evaluate_rules()
+
+
+@shared_task(name="validation.send_advice")
+def send_advice() -> None:
+    """Plan the messages with the advice of approved reviews; the outbox sends them."""
+    work_review.plan_advice_notices()
 
 
 @job_task("validation.compute_report")

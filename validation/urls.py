@@ -16,6 +16,7 @@ from validation.views import (
     texts,
     training,
     units,
+    work_review,
     worker_rules,
     workers,
 )
@@ -28,6 +29,7 @@ _GOLD = f"{_PROJECT}gold/"
 _RULES = f"{_PROJECT}rules/"
 _JUDGING = f"{_PROJECT}judging/"
 _REPORT = f"{_JUDGING}report/"
+_WORK_REVIEW = f"{_JUDGING}work-review/"
 
 urlpatterns = [
     path(f"{_PROJECT}launch/units", units.units_new, name="units-new"),
@@ -75,4 +77,12 @@ urlpatterns = [
     path(f"{_JUDGING}decisions/<int:run_id>.csv", decisions.decision_file, name="decision-file"),
     path(f"{_JUDGING}ask/<int:round_id>/", decisions.follow_up, name="follow-up"),
     path(f"{_JUDGING}planner/", planner.planner, name="planner"),
+    path(_WORK_REVIEW, work_review.work_review, name="work-review"),
+    path(f"{_WORK_REVIEW}reviewers", work_review.reviewer_set, name="reviewer-set"),
+    path(f"{_WORK_REVIEW}digests/", work_review.digests, name="work-digests"),
+    path(
+        f"{_WORK_REVIEW}digests/<int:worker_id>/<int:window>",
+        work_review.digest_send,
+        name="digest-send",
+    ),
 ]

@@ -23,6 +23,7 @@ from validation.domain.qualification.worker_status import Measure, ProposalState
 from validation.models import RuleProposal, StatusChange, WorkerRule
 from validation.selectors import quality
 from validation.selectors.judging import pair_judgments, review_spec
+from validation.selectors.work_review import reviewed_series
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 
 _JUDGED_MEASURES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}
@@ -48,6 +49,8 @@ def measure_series(project: Project, measure: Measure) -> Series:
         return _group_by_worker((row.worker, row.rate_cents) for row in pay.measured_work(project))
     if measure is Measure.APPROVED_SHARE:
         return _approval_series(project)
+    if measure is Measure.REVIEWED_SHARE:
+        return quality.cached_result(project, measure.value, reviewed_series)
     if measure in _JUDGED_MEASURES:
         return quality.cached_result(project, "judged", _verdict_series_by_measure)[measure.value]
     return quality.quality_series(project, measure)

@@ -1,9 +1,13 @@
-"""Notify workers of the result of their qualification or training task by marketplace messages.
+"""Notify workers by marketplace messages: results of qualification and training tasks, advice, digests.
 
 A message is planned as a call of the outbox, in the transaction of the result: it survives a crash, and is repeated
 if the marketplace does not respond. The result does not depend on it.
 """
 
+from django.db import IntegrityError
+
+from hits import registry
+from hits.domain.answers.text import shorten_text
 from hits.domain.images.geometry import box_labels
 from hits.domain.states import BatchState, TrainingOutcome
 from hits.domain.workers import notices
@@ -12,6 +16,9 @@ from hits.services.outbox import outbox
 from validation.domain.qualification.remarks import remark_rows
 from validation.models import GradingOutcome
 from validation.selectors.training import training_kinds
+from validation.selectors.work_review import ADVICE_KEY
+
+MAX_QUOTE = 160  # characters of the work that a message quotes
 
 
 def plan_result_notice(*, assignment: Assignment, outcome: GradingOutcome) -> OutgoingCall:
@@ -42,11 +49,53 @@ def plan_feedback_notice(*, assignment: Assignment, feedback: Feedback) -> Outgo
     )
 
 
-def _plan_notice(assignment: Assignment, subject: str, *paragraphs: str) -> OutgoingCall:
+def plan_advice_notice(*, work: Assignment, review: Assignment) -> bool:
+    """Plan the message with a review's advice to the author of ``work``; return whether it was not planned before.
+
+    It does not tell who wrote the advice, nor what else the reviewer answered.
+    """
+    assert work.submission is not None
+    assert review.submission is not None
+    date = f"{work.submitted_at:%-d %B %Y}"
+    return _plan_once(
+        work,
+        (ADVICE_KEY, review.assignment_id),
+        notices.ADVICE,
+        work.hit.unit.batch.project.name,
+        f"It is about the task that you submitted on {date}: {_describe_work(work)}",
+        review.submission.answer["advice"],
+    )
+
+
+def plan_digest_notice(*, assignment: Assignment, key: tuple[object, ...], text: str) -> bool:
+    """Plan a message about a worker's recent work; return whether it was not planned before."""
+    project = assignment.hit.unit.batch.project
+    return _plan_once(assignment, key, f"Your recent work for {project.name}", text)
+
+
+def _describe_work(work: Assignment) -> str:
+    """Return the first row of a submission as people read it, shortened."""
+    assert work.submission is not None
+    unit = work.hit.unit
+    rows = registry.get_kind(unit.batch.kind).answer_rows(unit.payload, work.submission.answer)
+    return f"“{shorten_text(rows[0].label, MAX_QUOTE)}”" if rows else unit.batch.name
+
+
+def _plan_once(assignment: Assignment, key: tuple[object, ...], subject: str, *paragraphs: str) -> bool:
+    try:
+        _plan_notice(assignment, subject, *paragraphs, key=key)
+    except IntegrityError:
+        return False  # another process planned it
+    return True
+
+
+def _plan_notice(
+    assignment: Assignment, subject: str, *paragraphs: str, key: tuple[object, ...] = ()
+) -> OutgoingCall:
     return outbox.plan_call(
         operation=OutgoingCall.Operation.NOTIFY,
         batch=assignment.hit.unit.batch,
-        key=("notify", assignment.assignment_id),
+        key=key or ("notify", assignment.assignment_id),
         assignment=assignment,
         args={"subject": subject, "text": notices.join_and_cut_paragraphs(*paragraphs)},
     )

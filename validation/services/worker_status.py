@@ -24,6 +24,8 @@ from validation.domain.qualification.worker_status import (
 )
 from validation.models import RuleProposal, StatusChange
 
+# The pools that a de-qualified worker loses.
+_REVOKED_POOLS = (Pool.QUALIFIED, Pool.TRAINED, Pool.WORK_REVIEWERS)
 # The pools that a reinstated worker gets back, if they held them before.
 _RESTORED_POOLS = {
     WorkerStatus.QUALIFIED: (Pool.QUALIFIED,),
@@ -138,7 +140,7 @@ def _plan_steps(worker: Worker, project: Project, before: WorkerStatus, after: W
         # Granted again even if held, so that the worker reads the new reason.
         steps.append((WorkerAction.GRANT, Pool.EXCLUDED))
         if after is WorkerStatus.DEQUALIFIED:
-            steps += [(WorkerAction.REVOKE, pool) for pool in (Pool.QUALIFIED, Pool.TRAINED) if pool in held]
+            steps += [(WorkerAction.REVOKE, pool) for pool in _REVOKED_POOLS if pool in held]
     else:
         if Pool.EXCLUDED in held:
             steps.append((WorkerAction.REVOKE, Pool.EXCLUDED))

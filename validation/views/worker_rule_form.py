@@ -14,6 +14,7 @@ MEASURE_LABELS = {
     Measure.ACCEPTABLE_SHARE: "Judged pairs that most judges find acceptable",
     Measure.BOXES_SHARE: "Judged pairs whose boxes most judges find appropriate",
     Measure.APPROVED_SHARE: "Decided submissions that were approved",
+    Measure.REVIEWED_SHARE: "Reviewed questions without a wrong answer or a wrong object",
     Measure.CENTS_PER_HOUR: "Median pay per hour of active time (high pay means rushed work)",
     Measure.GOLD_SHARE: "Gold items answered as expected",
     Measure.ATTENTION_SHARE: "Attention checks answered as expected",

@@ -12,9 +12,10 @@ PASSED_TRAINING_OPEN = "You passed the qualification task: its training is open 
 NOT_PASSED = "Your qualification task was graded: you did not pass."
 TRAINER_READY = "Your trainer answered: you are ready for the tasks."
 TRAINER_RETRY = "Your trainer answered: please try again."
+ADVICE = "Another worker read your work and advises you."
 EARLIER_TRAINER_RETRY = "Your trainer answered: please try once more."  # of messages sent by earlier releases
 FIXED_SUBJECTS = frozenset(
-    {PASSED, PASSED_TRAINING_OPEN, NOT_PASSED, TRAINER_READY, TRAINER_RETRY, EARLIER_TRAINER_RETRY}
+    {PASSED, PASSED_TRAINING_OPEN, NOT_PASSED, TRAINER_READY, TRAINER_RETRY, ADVICE, EARLIER_TRAINER_RETRY}
 )
 MAX_TEXT = 4096
 

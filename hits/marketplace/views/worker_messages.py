@@ -35,4 +35,5 @@ WORKER_MESSAGES = (
     _("Your trainer answered: you are ready for the tasks."),
     _("Your trainer answered: please try again."),
     _("Your trainer answered: please try once more."),
+    _("Another worker read your work and advises you."),
 )

@@ -11,6 +11,7 @@ from hits.models import Batch, BatchRequirement
 _POOL_LABELS = {
     Pool.QUALIFIED: "Qualified workers",
     Pool.TRAINED: "Trained workers",
+    Pool.WORK_REVIEWERS: "Work reviewers",
     Pool.APPLIED: "Workers who submitted the qualification task",
 }
 _OUTSIDE_POOL_LABELS = {Pool.APPLIED.value: "Workers who have not submitted the qualification task"}

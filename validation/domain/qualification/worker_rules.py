@@ -88,6 +88,9 @@ def describe_finding(figures: Mapping[str, Any]) -> str:
         Measure.ACCEPTABLE_SHARE: f"Most judges found {count} of your last {n} judged pairs acceptable",
         Measure.BOXES_SHARE: f"Most judges found the boxes of {count} of your last {n} judged pairs appropriate",
         Measure.APPROVED_SHARE: f"{count} of your last {n} decided submissions {verb} approved",
+        Measure.REVIEWED_SHARE: (
+            f"Other workers found no wrong answer and no wrong object in {count} of your last {n} reviewed questions"
+        ),
         Measure.GOLD_SHARE: f"{count} of your last {n} answers to tasks with a known answer {verb} right",
         Measure.ATTENTION_SHARE: f"{count} of your last {n} answers to tasks with an obvious answer {verb} right",
         Measure.REPEAT_SHARE: (

@@ -1,0 +1,280 @@
+"""Read reviews of submissions: what can be reviewed, what was found, and which advice waits for its author."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from hits import registry
+from hits.domain.hashing import request_token
+from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
+from hits.domain.workers.qualification_pools import Pool
+from hits.models import Assignment, Batch, OutgoingCall, Project, Record, Unit, Worker
+from hits.selectors import records as collected
+from hits.selectors.eligibility.eligibility import pool_worker_ids
+from validation.domain.agreement.votes import is_favoured, tally
+from validation.domain.judging.ratings import JudgmentRow
+from validation.domain.judging.spec import Dimension, JudgingSpec, Material, Scale
+from validation.domain.qualification.worker_rules import Series
+from validation.registry import record_types_of_kind, spec_for_material
+from validation.selectors.ratings import counted_assignment_filter, read_judgments
+
+ADVICE_KEY = "advice"  # of a planned message: it is about one review
+
+
+def submission_spec() -> JudgingSpec:
+    """Return the spec of the kind that reviews submissions."""
+    return spec_for_material(Material.SUBMISSIONS)
+
+
+def collects_reviewable_work(project: Project) -> bool:
+    """Return whether a project has, or may still collect, records that submissions are reviewed for."""
+    record_type = str(submission_spec().record_type)
+    kinds = [name for name in registry.kind_names() if record_type in record_types_of_kind(name)]
+    return (
+        Batch.objects.filter(project=project, kind__in=kinds).exists()
+        or Record.objects.filter(project=project, type=record_type).exists()
+    )
+
+
+def reviewable_assignments(project: Project) -> "QuerySet[Assignment]":
+    """Return the confirmed, not rejected assignments that no round has sent to reviewers, oldest first.
+
+    They have records of the reviewed type, and none of their images was taken down.
+    """
+    record_type = str(submission_spec().record_type)
+    kinds = [
+        name
+        for name in registry.kinds_with_purpose(Purpose.COLLECTING)
+        if record_type in registry.get_kind(name).record_types
+    ]
+    found = Record.objects.filter(submission=OuterRef("submission"), type=record_type)
+    rows = Assignment.objects.filter(
+        counted_assignment_filter(), hit__unit__batch__project=project, hit__unit__batch__kind__in=kinds
+    )
+    rows = rows.filter(Exists(found)).exclude(hit__unit__images__taken_down_at__isnull=False)
+    rows = rows.exclude(submission__in=sent_submission_ids(project))
+    return rows.select_related("worker", "hit__unit").order_by("pk")
+
+
+def sent_submission_ids(project: Project) -> list[UUID]:
+    """Return the submissions that a round has sent to reviewers."""
+    keys = Unit.objects.filter(batch__project=project, batch__kind=submission_spec().name)
+    return [UUID(key) for key in keys.order_by().values_list("key", flat=True) if _is_submission_key(key)]
+
+
+def submission_key(submission_id: UUID) -> str:
+    """Return the key of a submission's unit."""
+    return submission_id.hex
+
+
+def _is_submission_key(key: str) -> bool:
+    try:
+        return UUID(key).hex == key
+    except ValueError:
+        return False  # a unit of another origin, such as a test's
+
+
+def records_by_submission(assignments: Iterable[Assignment]) -> dict[UUID, list[Record]]:
+    """Return the records of the reviewed type of each submission, in the order of their answer."""
+    ids = [row.submission_id for row in assignments if row.submission_id is not None]
+    found: dict[UUID, list[Record]] = defaultdict(list)
+    for chunk in collected.id_chunks([str(pk) for pk in ids]):
+        rows = Record.objects.filter(submission__in=chunk, type=submission_spec().record_type)
+        for record in rows.order_by("index"):
+            if record.submission_id is not None:
+                found[record.submission_id].append(record)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRound:
+    """A batch of reviews: ``received`` of ``required``; ``every`` and ``seed`` are those of its sample."""
+
+    batch: Batch
+    received: int
+    required: int
+    every: int | None
+    seed: int | None
+
+
+def review_rounds(project: Project) -> list[ReviewRound]:
+    """Return the project's rounds of reviews, newest first; one query."""
+    counted = counted_assignment_filter("units__hits__assignments__")
+    rows = Batch.objects.filter(project=project, kind=submission_spec().name).annotate(
+        submissions=Count("units", distinct=True),
+        received=Count("units__hits__assignments", filter=counted, distinct=True),
+    )
+    return [
+        ReviewRound(
+            batch=row,
+            received=row.received,
+            required=row.submissions * row.redundancy,
+            every=row.provenance.get("every"),
+            seed=row.provenance.get("seed"),
+        )
+        for row in rows.order_by("-pk")
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedPart:
+    """The majority labels of one record of a submission, by dimension; ``is_counted`` says whether rules count it."""
+
+    labels: Mapping[str, str]
+    is_counted: bool | None
+
+
+@dataclass(slots=True)
+class ReviewedWorker:
+    """What reviews found in one author's work. ``parts`` and ``texts`` are in the order of the reviews."""
+
+    worker: Worker
+    submissions: int = 0
+    parts: list[ReviewedPart] = field(default_factory=list)
+    overall: dict[str, int] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+
+    def count(self, dimension: Dimension) -> int:
+        """Return how many parts have a favourable label in a dimension."""
+        return sum(part.labels.get(dimension.name) in dimension.favourable for part in self.parts)
+
+    @property
+    def counted(self) -> int:
+        """How many parts worker rules count in the author's favour."""
+        return sum(part.is_counted is True for part in self.parts)
+
+
+def reviewed_workers(
+    project: Project,
+    *,
+    workers: Sequence[int] | None = None,
+    within: tuple[datetime, datetime] | None = None,
+) -> list[ReviewedWorker]:
+    """Return what reviews found by author, most reviewed first; rejected reviews do not count.
+
+    ``workers`` limits the authors, ``within`` the times of the reviews (its end is not part of it).
+    """
+    spec = submission_spec()
+    by_item: dict[str, list[JudgmentRow]] = defaultdict(list)
+    for row in read_judgments(project=project, kind=spec.name):
+        if within is None or (row.at is not None and within[0] <= row.at < within[1]):
+            by_item[row.item].append(row)
+    authors = authors_by_key(project, list(by_item))
+    found: dict[int, ReviewedWorker] = {}
+    for item, rows in by_item.items():
+        author = authors.get(item)
+        if author is None or (workers is not None and author.pk not in workers):
+            continue
+        entry = found.setdefault(author.pk, ReviewedWorker(author))
+        entry.submissions += 1
+        _add_reviews(entry, rows, spec)
+    return sorted(found.values(), key=lambda row: (-row.submissions, row.worker.pk))
+
+
+def _add_reviews(entry: ReviewedWorker, rows: Sequence[JudgmentRow], spec: JudgingSpec) -> None:
+    by_part: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        for name, part, label in spec.labels(row.answer):
+            if part:
+                by_part[part][name].append(str(label))
+            elif spec.dimension(name).scale is Scale.TEXT:
+                entry.texts.append(str(label))
+            else:
+                entry.overall[str(label)] = entry.overall.get(str(label), 0) + 1
+    for part in sorted(by_part):
+        entry.parts.append(_reviewed_part(by_part[part], spec))
+
+
+def _reviewed_part(labels: Mapping[str, Sequence[str]], spec: JudgingSpec) -> ReviewedPart:
+    verdicts = [
+        is_favoured(
+            tally(labels[dimension.name], [str(label) for label in dimension.labels]),
+            map(str, dimension.favourable),
+        )
+        for dimension in spec.dimensions
+        if dimension.measure and dimension.name in labels
+    ]
+    is_counted = None if None in verdicts else all(verdicts)
+    most = {name: max(given, key=list(given).count) for name, given in labels.items()}
+    return ReviewedPart(most, is_counted)
+
+
+def reviewed_series(project: Project) -> Series:
+    """Return by author whether reviewers find each record without error, in the order of the reviews."""
+    return {
+        row.worker.pk: [part.is_counted for part in row.parts]
+        for row in reviewed_workers(project)
+        if row.parts
+    }
+
+
+def authors_by_key(project: Project, keys: Sequence[str]) -> dict[str, Worker]:
+    """Return the authors of submissions by the key of their unit."""
+    return {key: row.worker for key, row in assignments_by_key(project, keys).items()}
+
+
+def assignments_by_key(project: Project, keys: Sequence[str]) -> dict[str, Assignment]:
+    """Return the reviewed submissions' assignments by the key of their unit."""
+    ids = [str(UUID(key)) for key in keys if _is_submission_key(key)]
+    found: dict[str, Assignment] = {}
+    for chunk in collected.id_chunks(ids):
+        rows = Assignment.objects.filter(submission__in=chunk, hit__unit__batch__project=project)
+        for row in rows.select_related("worker", "submission", "hit__unit__batch__project"):
+            if row.submission_id is not None:
+                found[submission_key(row.submission_id)] = row
+    return found
+
+
+def advice_token(environment: str, review: Assignment) -> str:
+    """Return the token of the message with a review's advice."""
+    return request_token(environment, ADVICE_KEY, review.assignment_id)
+
+
+def reviews_with_unsent_advice(project: Project | None = None) -> list[Assignment]:
+    """Return the approved reviews whose advice is not planned as a message yet, oldest first.
+
+    A researcher, or the automatic approval, has accepted the text before its author reads it.
+    """
+    rows = Assignment.objects.filter(
+        match=SubmissionMatch.MATCHED,
+        status=AssignmentStatus.APPROVED,
+        hit__unit__batch__kind=submission_spec().name,
+    )
+    if project is not None:
+        rows = rows.filter(hit__unit__batch__project=project)
+    rows = rows.select_related("submission", "hit__unit__batch__project").order_by("pk")
+    tokens = {advice_token(row.hit.environment, row): row for row in rows}
+    planned: set[str] = set()
+    for chunk in collected.id_chunks(sorted(tokens)):
+        planned.update(OutgoingCall.objects.filter(token__in=chunk).values_list("token", flat=True))
+    return [row for token, row in tokens.items() if token not in planned]
+
+
+def count_waiting_reviews(project: Project) -> int:
+    """Return the number of reviews that wait for approval; their advice is not sent before."""
+    rows = Assignment.objects.filter(
+        match=SubmissionMatch.MATCHED,
+        status=AssignmentStatus.SUBMITTED,
+        hit__unit__batch__project=project,
+        hit__unit__batch__kind=submission_spec().name,
+    )
+    return rows.count()
+
+
+def reviewers(project: Project) -> list[Worker]:
+    """Return the workers who hold the reviewers' qualification, in order."""
+    ids = pool_worker_ids(project, Pool.WORK_REVIEWERS)
+    return list(Worker.objects.filter(pk__in=ids).order_by("pk"))
+
+
+def review_counts_by_reviewer(project: Project) -> dict[int, int]:
+    """Return how many reviews each reviewer submitted; one query."""
+    rows = Assignment.objects.filter(
+        Q(hit__unit__batch__project=project, hit__unit__batch__kind=submission_spec().name),
+        counted_assignment_filter(),
+    )
+    return dict(rows.order_by().values_list("worker").annotate(n=Count("pk")))
