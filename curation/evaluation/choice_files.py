@@ -81,6 +81,21 @@ def read_predictions_csv(path: Path, ids: Sequence[str]) -> ChoicePredictions:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
 
 
+def read_partial_predictions_csv(path: Path, ids: Sequence[str]) -> tuple[list[str], ChoicePredictions]:
+    """Return the ids of a CSV that has some of the questions, in the order of ``ids``, and their scores.
+
+    Raises:
+        InvalidInput: as ``read_predictions_csv``, except that ids may be missing.
+    """
+    try:
+        with path.open("rb") as file:
+            scores, lines = _read_scores(file, str(path), ids)
+    except OSError as error:
+        raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
+    rows = [row for row, key in enumerate(ids) if key in lines]
+    return [ids[row] for row in rows], _split_columns(scores[rows])
+
+
 def parse_predictions_csv(file: IO[bytes], name: str, ids: Sequence[str]) -> ChoicePredictions:
     """Return the scores of an open CSV in the order of ``ids``; ``name`` names the file in messages.
 
@@ -88,20 +103,28 @@ def parse_predictions_csv(file: IO[bytes], name: str, ids: Sequence[str]) -> Cho
         InvalidInput: a column is missing, unknown or doubled; a line has another number of values, an unknown or
             doubled id, or a score that is not a finite number; or ids are missing. The message names the line.
     """
-    rows = {key: row for row, key in enumerate(ids)}
-    scores = np.full((len(ids), len(SCORE_COLUMNS)), np.nan)
-    seen: dict[str, int] = {}
-    for line, key, values in _iterate_rows(file, name):
-        if key in seen:
-            raise InvalidInput(f"{name}: line {line}: {key!r} is on line {seen[key]} too; keep one of them")
-        if key not in rows:
-            raise InvalidInput(f"{name}: line {line}: {key!r} is not a question of the key; remove the line")
-        seen[key] = line
-        scores[rows[key]] = values
-    if len(seen) != len(ids):
-        missing = [key for key in ids if key not in seen]
+    scores, lines = _read_scores(file, name, ids)
+    if len(lines) != len(ids):
+        missing = [key for key in ids if key not in lines]
         raise InvalidInput(f"{name}: no line for {describe_ids(missing)}; give one for every question")
     return _split_columns(scores)
+
+
+def _read_scores(
+    file: IO[bytes], name: str, ids: Sequence[str]
+) -> tuple[NDArray[np.float64], dict[str, int]]:
+    """Return the scores (n, 20) of the questions, NaN where there is no line, and the line of each id."""
+    rows = {key: row for row, key in enumerate(ids)}
+    scores = np.full((len(ids), len(SCORE_COLUMNS)), np.nan)
+    lines: dict[str, int] = {}
+    for line, key, values in _iterate_rows(file, name):
+        if key in lines:
+            raise InvalidInput(f"{name}: line {line}: {key!r} is on line {lines[key]} too; keep one of them")
+        if key not in rows:
+            raise InvalidInput(f"{name}: line {line}: {key!r} is not a question of the key; remove the line")
+        lines[key] = line
+        scores[rows[key]] = values
+    return scores, lines
 
 
 def _split_columns(scores: NDArray[np.float64]) -> ChoicePredictions:

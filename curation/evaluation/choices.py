@@ -6,10 +6,12 @@ answered; Q→AR needs both (Zellers et al. 2019 §5, doi:10.1109/CVPR.2019.0068
 
 The figures of an evaluation, as plain JSON:
 
-    {"choices": {"q_a": F, "qa_r": F, "q_ar": F, "questions": n, "images": m, "chance": {...}},
-     "rounds": {"answer": R, "rationale": R}}
+    {"choices": {"q_a": F, "qa_r": F, "q_ar": F, "questions": n, "images": m, "counts": {...}, "chance": {...}},
+     "rounds": {"answer": R, "rationale": R}, "joint": {"answer": L, "rationale": L}, "drops": {name: D},
+     "people": {...}}
 
-F is ``{"value", "low", "high"}`` in percent, see ``intervals.Figure``; R is described at ``round_figures``.
+F is ``{"value", "low", "high"}`` in percent, see ``intervals.Figure``. R, L and D are described at ``round_figures``,
+``joint_lift`` and ``drop_figures``, those of people at ``choice_people.majority_figures``; each may be absent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage, StageChoices
-from curation.evaluation.intervals import Figure, ratio_figure
+from curation.evaluation.intervals import ratio_figure
 from curation.records import InvalidInput
 
 MATCH_ROUNDS = (1, 2, 3)
@@ -164,10 +166,15 @@ def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> Hits:
     if predictions.answers.shape != (n, CHOICES) or predictions.rationales.shape != (n, CHOICES, CHOICES):
         raise InvalidInput(f"predictions: they are not of the key's {n} questions; give one row for each")
     right = {
-        stage: (scores.argmax(axis=1) == key.stages[stage].labels).astype(np.float64)
+        stage: correct_positions(scores, key.stages[stage].labels)
         for stage, scores in stage_scores(predictions, key).items()
     }
     return Hits(right[Stage.ANSWER], right[Stage.RATIONALE])
+
+
+def correct_positions(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return 1 where the first of the highest of four scores is the right one, else 0: (n,)."""
+    return (scores.argmax(axis=1) == labels).astype(np.float64)
 
 
 def accuracies(hits: Hits) -> dict[str, float | None]:
@@ -176,20 +183,33 @@ def accuracies(hits: Hits) -> dict[str, float | None]:
 
 
 def choice_figures(hits: Hits, images: Sequence[str], *, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the figures of the three measures in percent, with bootstrap intervals over images.
-
-    The questions of an image hang together, so whole images are drawn.
+    """Return the figures of the three measures over the same questions; see ``measure_figures``.
 
     Args:
         images: the image of each question.
     """
-    rows = {name: row for row, name in enumerate(dict.fromkeys(images))}
-    groups = np.array([rows[image] for image in images], dtype=np.int64)
-    figures: dict[str, Any] = {
-        name: ratio_figure(PERCENT * found, groups, rng=rng).as_json() if len(found) else Figure().as_json()
-        for name, found in hits.by_measure().items()
-    }
-    return figures | {"questions": len(images), "images": len(rows), "chance": dict(CHANCE)}
+    return measure_figures({name: (found, images) for name, found in hits.by_measure().items()}, rng=rng)
+
+
+def measure_figures(
+    measured: Mapping[str, tuple[NDArray[np.float64], Sequence[str]]], *, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the figures of measures in percent, with bootstrap intervals over images.
+
+    The questions of an image hang together, so whole images are drawn.
+
+    Args:
+        measured: by measure, the hits of its questions (n,) and the image of each.
+    """
+    figures: dict[str, Any] = {}
+    for name, (found, images) in measured.items():
+        rows = {image: row for row, image in enumerate(dict.fromkeys(images))}
+        groups = np.array([rows[image] for image in images], dtype=np.int64)
+        figures[name] = ratio_figure(PERCENT * found, groups, rng=rng).as_json()
+    counts = {name: len(images) for name, (_, images) in measured.items()}
+    all_images = {image for _, images in measured.values() for image in images}
+    totals = {"questions": max(counts.values(), default=0), "images": len(all_images)}
+    return figures | totals | {"counts": counts, "chance": dict(CHANCE)}
 
 
 def round_figures(
@@ -265,6 +285,40 @@ def majority_hits(votes: Sequence[Sequence[int]], labels: Sequence[int]) -> Majo
         first.append(float(best[0] == label))
         expected.append(1 / len(best) if label in best else 0.0)
     return MajorityHits(np.array(first), np.array(expected))
+
+
+def drop_figures(
+    key: ChoiceKey,
+    predictions: ChoicePredictions,
+    changed_ids: Sequence[str],
+    changed_predictions: ChoicePredictions,
+) -> dict[str, Any]:
+    """Return by how much a model loses on changed copies of some questions, in percent.
+
+    ``{"questions": n, "q_a": {"before", "after", "drop"}, "qa_r": …, "q_ar": …}``, all over the changed questions.
+
+    Args:
+        changed_ids: the questions that have a copy. changed_predictions: the scores of these copies, in this order.
+
+    Raises:
+        InvalidInput: a copy is of a question that the key does not have, or there is none.
+    """
+    rows = {name: row for row, name in enumerate(key.ids)}
+    unknown = [name for name in changed_ids if name not in rows]
+    if unknown or not changed_ids:
+        problem = (
+            f"{unknown[0]!r} is not a question of the key" if unknown else "there are no changed questions"
+        )
+        raise InvalidInput(f"changed copy: {problem}; use the copy of this set")
+    chosen = [rows[name] for name in changed_ids]
+    own = key.take(chosen)
+    before = accuracies(correct_choices(predictions.take(chosen), own))
+    after = accuracies(correct_choices(changed_predictions, own))
+    found: dict[str, Any] = {"questions": len(chosen)}
+    for name in MEASURE_NAMES:
+        first, second = PERCENT * (before[name] or 0.0), PERCENT * (after[name] or 0.0)
+        found[name] = {"before": first, "after": second, "drop": first - second}
+    return found
 
 
 def joint_lift(hits: NDArray[np.float64], joint_hits: NDArray[np.float64]) -> dict[str, float | None]:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from curation.evaluation.choice_items import CHOICES
-from curation.evaluation.choices import ChoiceKey, ChoicePredictions, StageKey, joint_lift, stage_scores
+from curation.evaluation.choices import (
+    ChoiceKey,
+    ChoicePredictions,
+    StageKey,
+    correct_positions,
+    joint_lift,
+    stage_scores,
+)
 from curation.matching.assign import Assignment, Infeasible, assign_sparse
 from curation.records import InvalidInput
 
@@ -33,19 +40,19 @@ def joint_figures(key: ChoiceKey, predictions: ChoicePredictions) -> dict[str, A
                 f"joint: no {stage} has a match fold and sources; give a key with match_fold and {stage}_sources"
             )
         rows = np.concatenate(list(rows_of_folds.values()))
-        alone = scores.argmax(axis=1) == known.labels
-        together = np.zeros(len(key.ids), dtype=bool)
+        hits = correct_positions(scores, known.labels)
+        together = np.zeros(len(key.ids))
         for fold, members in rows_of_folds.items():
             chosen = choose_jointly(scores[members], known.sources[members], f"joint: fold {fold}")
-            together[members] = chosen == known.labels[members]
-        lift = joint_lift(alone[rows].astype(np.float64), together[rows].astype(np.float64))
+            together[members] = np.equal(chosen, known.labels[members])
+        lift = joint_lift(hits[rows], together[rows])
         found[stage.value] = {**lift, "questions": len(rows), "folds": len(rows_of_folds)}
     return found
 
 
 def _rows_by_fold(key: ChoiceKey, known: StageKey) -> dict[str, NDArray[np.int64]]:
     rows: dict[str, list[int]] = {}
-    has_sources = (known.sources >= 0).all(axis=1).tolist()
+    has_sources = np.all(known.sources >= 0, axis=1).tolist()
     for row, fold in enumerate(key.folds):
         if fold and has_sources[row]:
             rows.setdefault(fold, []).append(row)

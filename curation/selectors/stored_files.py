@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from curation.models import Evaluation, FeatureSet, Scorer
+from curation.selectors.choice_evaluations import choice_evaluation_files
 from curation.selectors.scorers import WEIGHTS_FOLDER
 from hits.selectors.images.stored_files import StoredFile
 
@@ -26,6 +27,7 @@ def curation_files() -> Iterator[StoredFile]:
         yield from _folder_files(
             "evaluation", f"{evaluation.pk}", evaluation.path, MANIFEST, evaluation.sha256, _manifest_files
         )
+    yield from choice_evaluation_files()
 
 
 def _folder_files(

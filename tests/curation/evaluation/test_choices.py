@@ -17,12 +17,14 @@ from curation.evaluation.choice_files import (
     read_predictions_csv,
 )
 from curation.evaluation.choice_items import Stage, StageChoices
+from curation.evaluation.choice_people import StageVotes, majority_figures
 from curation.evaluation.choices import (
     ChoiceKey,
     ChoicePredictions,
     accuracies,
     choice_figures,
     correct_choices,
+    drop_figures,
     joint_lift,
     majority_hits,
     most_voted,
@@ -224,3 +226,29 @@ def test_answer_key_with_a_defect_names_the_line(tmp_path: Path, line: Any, mess
     path.write_text(f"{json.dumps(good)}\n{json.dumps(line)}\n")
     with pytest.raises(InvalidInput, match=message):
         read_answer_key_lines(path)
+
+
+def test_majority_of_both_stages_is_a_product_with_ties_shared() -> None:
+    answers = StageVotes(("a", "b", "c"), ("i", "i", "j"), ((0, 0, 1), (0, 1), (2, 2)), (0, 1, 0))
+    rationales = StageVotes(("b", "a"), ("i", "i"), ((3, 3), (1, 2)), (3, 1))
+    rng = np.random.default_rng(0)
+    found = majority_figures({Stage.ANSWER: answers, Stage.RATIONALE: rationales}, rng=rng)
+    choices = found["choices"]
+    assert [choices[name]["value"] for name in ("q_a", "qa_r", "q_ar")] == [50.0, 75.0, 50.0]
+    assert choices["counts"] == {"q_a": 3, "qa_r": 2, "q_ar": 2}
+    assert (choices["questions"], choices["images"]) == (3, 2)
+    assert found["people"]["first_on_ties"] == pytest.approx({"q_a": 100 / 3, "qa_r": 100.0, "q_ar": 50.0})
+    assert found["people"]["judgments"] == 11
+    assert found["people"]["ties"] == 2
+
+
+def test_drop_is_measured_on_the_changed_questions_alone() -> None:
+    key = _key([0, 0, 1, 1], [0, 0, 0, 0])
+    scores = ChoicePredictions(np.eye(4)[[0, 0, 1, 0]], np.tile(np.eye(4)[0], (4, 4, 1)))
+    changed = scores.take([3, 0])
+    found = drop_figures(key, scores, ["q0", "q2"], changed)
+    assert found["questions"] == 2
+    assert found["q_a"] == {"before": 100.0, "after": 50.0, "drop": 50.0}
+    assert found["qa_r"]["drop"] == 0.0
+    with pytest.raises(InvalidInput, match="'q9' is not a question of the key"):
+        drop_figures(key, scores, ["q9"], changed.take([0]))
