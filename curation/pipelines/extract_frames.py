@@ -141,7 +141,7 @@ def _caption_readers(
         return lambda _: list
     given = Path(spec.captions)
     if given.is_dir():
-        by_clip = {path: _beside(given, path.stem, sandbox) for path in files}
+        by_clip = {path: _beside(given, Path(spec.path), path, sandbox) for path in files}
         if not any(by_clip.values()):
             raise InvalidInput(
                 f"{given}: has no captions; name them like the clips, with {', '.join(CLIP_SUFFIXES)}"
@@ -162,12 +162,11 @@ def _caption_readers(
     return lambda path: lambda: lsmdc.of_clip(path.stem)
 
 
-def _beside(folder: Path, stem: str, sandbox: PathSandbox) -> Path | None:
-    """Return the file of captions that is named like a clip, if there is one."""
-    found = next(
-        (folder / f"{stem}{suffix}" for suffix in CLIP_SUFFIXES if (folder / f"{stem}{suffix}").is_file()),
-        None,
-    )
+def _beside(folder: Path, root: Path, clip: Path, sandbox: PathSandbox) -> Path | None:
+    """Return the file of captions that is named like a clip, in the same folder below the root or in ``folder``."""
+    same = [folder / clip.relative_to(root).parent] if root.is_dir() else []
+    candidates = (parent / f"{clip.stem}{suffix}" for parent in (*same, folder) for suffix in CLIP_SUFFIXES)
+    found = next((path for path in candidates if path.is_file()), None)
     if found is not None:
         sandbox.check(found)
     return found

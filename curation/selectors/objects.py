@@ -1,15 +1,19 @@
 """Queries on detections of objects: runs, images without objects, and images with their newest lists."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet
 
+from curation.interest.rules import HardRules, ObjectCounts
 from curation.models import DetectionRun, Frame, ObjectSet
 from curation.selectors.image_names import published_names
 from curation.sources.detection_files import stem
 from curation.video.names import frame_path
 from hits.models import Image, Project
+
+MAX_OBJECTS_SHOWN = 19  # the last bar counts this many or more
 
 
 def detection_runs(project: Project) -> "QuerySet[DetectionRun]":
@@ -33,6 +37,31 @@ def object_sets_of_run(run: DetectionRun) -> "QuerySet[ObjectSet]":
     """Return a run's object lists with their available images, most people first."""
     rows = ObjectSet.objects.filter(run=run, image__taken_down_at__isnull=True).select_related("image")
     return rows.order_by("-people", "-others", "pk")
+
+
+def object_sets_of_image(project: Project, image_id: int) -> "QuerySet[ObjectSet]":
+    """Return the object lists of an available image with their runs, newest first."""
+    rows = ObjectSet.objects.filter(image=image_id, image__project=project, image__taken_down_at__isnull=True)
+    return rows.select_related("image", "run").order_by("-pk")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTotals:
+    """The photos of a run: by their number of objects (last: 19 or more), and those that meet the hard rules."""
+
+    images: int
+    by_objects: list[int]
+    meeting_rules: int
+
+
+def count_images_by_objects(run: DetectionRun) -> ObjectTotals:
+    """Return a run's available images by the numbers of objects that count."""
+    rows = ObjectSet.objects.filter(run=run, image__taken_down_at__isnull=True).order_by()
+    bins, meeting, rules = [0] * (MAX_OBJECTS_SHOWN + 1), 0, HardRules()
+    for people, others, count in rows.values_list("people", "others").annotate(count=Count("pk")):
+        bins[min(people + others, MAX_OBJECTS_SHOWN)] += count
+        meeting += count if rules.is_met_by(ObjectCounts(people, others)) else 0
+    return ObjectTotals(sum(bins), bins, meeting)
 
 
 class ImageIndex:

@@ -4,11 +4,12 @@ An administrator puts collections there; users choose among them and type no pat
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from curation.records import InvalidInput
+from curation.sources.clips import CLIP_SUFFIXES
 from curation.sources.path_sandbox import PathSandbox
 from curation.sources.vcr import IMAGES_FOLDER
 from curation.sources.visual_genome import IMAGE_DATA, IMAGE_FOLDERS
@@ -17,6 +18,7 @@ MAX_DEPTH = 3  # levels of folders below the scanned one
 MAX_ENTRIES = 20_000  # entries; a page must not wait for a folder of a million files
 MAX_LISTS = 500
 _LIST_SUFFIXES = {".json", ".txt"}
+_CAPTION_SUFFIXES = {".csv", ".tsv", ".tab", ".srt", ".vtt"}
 _IMAGE_FOLDERS = {*IMAGE_FOLDERS, IMAGES_FOLDER}
 
 
@@ -33,13 +35,15 @@ class ImportableContents:
     """The contents of an import folder, sorted by name.
 
     ``lists``: JSON and text files, relative to it: lists of images, region descriptions, proposals. ``is_cut``:
-    whether the scan stopped at a limit.
+    whether the scan stopped at a limit. ``clips``: film clips. ``captions``: files of captions of clips.
     """
 
     visual_genome: Sequence[FoundCollection]
     vcr: Sequence[FoundCollection]
     lists: Sequence[str]
     is_cut: bool
+    clips: Sequence[str] = ()
+    captions: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +62,19 @@ def scan_folder(root: Path) -> ImportableContents:
     """
     scan = _FolderScan(root)
     read_folders = list(scan.folders())
-    files = (folder.path / name for folder in read_folders for name in folder.files)
-    lists = sorted(
-        path.relative_to(root).as_posix() for path in files if path.suffix.lower() in _LIST_SUFFIXES
-    )
+    files = [(folder.path / name).relative_to(root) for folder in read_folders for name in folder.files]
+
+    def names(suffixes: Container[str]) -> list[str]:
+        return sorted(path.as_posix() for path in files if path.suffix.lower() in suffixes)
+
+    lists, clips, captions = names(_LIST_SUFFIXES), names(CLIP_SUFFIXES), names(_CAPTION_SUFFIXES)
     return ImportableContents(
         visual_genome=[_to_collection(item, root) for item in read_folders if _is_visual_genome(item)],
         vcr=[_to_collection(item, root) for item in read_folders if IMAGES_FOLDER in item.folders],
         lists=lists[:MAX_LISTS],
-        is_cut=scan.is_cut or len(lists) > MAX_LISTS,
+        is_cut=scan.is_cut or max(len(lists), len(clips), len(captions)) > MAX_LISTS,
+        clips=clips[:MAX_LISTS],
+        captions=captions[:MAX_LISTS],
     )
 
 

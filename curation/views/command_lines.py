@@ -15,10 +15,20 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.core.management import load_command_class
 
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.models import AnalysisKind, DatasetVersion, ErrorAnalysis, ProposalRun, Scorer, Source
+from curation.models import (
+    AnalysisKind,
+    DatasetVersion,
+    DetectionRun,
+    ErrorAnalysis,
+    ProposalRun,
+    QuestionSet,
+    Scorer,
+    Source,
+)
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import default_model
 from curation.selectors import jobs as tasks
+from curation.services.interest import FEATURES_PREFIX
 from curation.services.proposals import FILE_PREFIX
 from curation.services.shortcuts import ShortcutOptions
 from curation.services.source_images import AcceptedSizes, BadImageAction
@@ -133,6 +143,30 @@ def _proposal_options(job: Job) -> Values:
     return _options(job, **detector, **{name: run.options.get(name) for name in names})
 
 
+def _get_detection_run(job: Job) -> DetectionRun:
+    return DetectionRun.objects.get(pk=job.args["run"])
+
+
+def _is_imported_detection(job: Job) -> bool:
+    return _get_detection_run(job).detector.startswith(FILE_PREFIX)
+
+
+def _detection_options(job: Job) -> Values:
+    options = _get_detection_run(job).options
+    if _is_imported_detection(job):
+        return _options(job, file=options["file"], resized=options["resized"])
+    labels = ",".join(options["person_labels"])
+    names = ("detector", "min_score", "limit", "suppress_over")
+    return _options(job, person_labels=labels, **{name: options[name] for name in names})
+
+
+def _extraction_options(job: Job) -> Values:
+    given = _options(job)
+    given.pop("within", None)
+    every = "frame" if given["every"] is None else f"{given['every']:g}"
+    return given | {"every": every}
+
+
 def _source_import_options(job: Job) -> Values:
     given = _options(job, **job.args["wanted"])
     given.pop("within", None)
@@ -181,12 +215,29 @@ def _error_analysis_options(job: Job) -> Values:
 
 
 # By task: the command, and the values of its options.
+def _question_set_options(job: Job) -> Values:
+    chosen = QuestionSet.objects.get(pk=job.args["question_set"])
+    return _options(job, name=chosen.name, **chosen.options)
+
+
+def _interest_options(job: Job) -> Values:
+    given = _options(job)
+    kind, encoder = given.pop("kind"), given.pop("encoder")
+    return given | {"model": f"{FEATURES_PREFIX}{encoder}" if encoder else kind}
+
+
 COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]]] = {
     tasks.DEDUPLICATE: ("deduplicate_photos", lambda job: _rename_option(_options(job), "fraction", "share")),
     tasks.FEATURES: ("make_features", _feature_options),
     tasks.COMPARISON_ROUND: ("build_comparison_round", _comparison_round_options),
+    tasks.QUESTION_SET: ("build_questions", _question_set_options),
     tasks.IMPORT_SOURCE: (lambda job: f"import_{Source(job.args['source']).value}", _source_import_options),
     tasks.LEAKAGE: ("check_leakage", _options),
+    tasks.EXTRACT_FRAMES: ("extract_frames", _extraction_options),
+    tasks.DETECT_OBJECTS: (
+        lambda job: "import_detections" if _is_imported_detection(job) else "detect_objects",
+        _detection_options,
+    ),
     tasks.PROPOSALS: (
         lambda job: "import_proposals" if _is_imported_run(_get_proposal_run(job)) else "propose_boxes",
         _proposal_options,
@@ -201,4 +252,9 @@ COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]
     tasks.ABLATIONS: ("ablations", _ablation_options),
     tasks.SHORTCUTS: ("audit_shortcuts", _shortcut_options),
     tasks.ERROR_ANALYSIS: ("analyse_errors", _error_analysis_options),
+    tasks.TRAIN_INTEREST: ("train_interest", _interest_options),
+    tasks.SELECT_INTERESTING: (
+        "select_interesting",
+        lambda job: _options(job, model=job.args["model"], **job.args["rules"]),
+    ),
 }

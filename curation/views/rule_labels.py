@@ -145,6 +145,8 @@ _OTHER_LABELS = {
     "left_by_verbatim_cap": "Kept by the limit on copies",
     "pairs_sha256": "Pairs (sha256)",
     "limit": "Maximum boxes per photo",
+    "min_score": "Minimum score",
+    "person_labels": "Classes called person",
     "suppress_over": "Overlap limit (IoU)",
 }
 

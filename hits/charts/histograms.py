@@ -16,6 +16,7 @@ from hits.charts.scale import (
 
 HEIGHT = 120  # pixels
 MAX_RIGHT_LABEL_X = 60.0  # percent of the width; beyond it, a label stands left of its line
+MAX_TICKS = 12  # whole numbers that fit side by side below bars on a phone
 Reference = tuple[float | None, str, str]
 """A value, its label and its kind: ``mark`` or ``target`` (dashed)."""
 
@@ -106,16 +107,28 @@ def bar_chart(
         if count:
             x, y = plot.x_scale.x(number + 0.5), plot.y(count) - 9
             labels.append(Label(x, svg_pixels(y), str(count), "middle", kind="strong"))
-    line = plot.x_scale.x(min(threshold, len(counts)))
+    position = min(threshold, len(counts))
+    line = plot.x_scale.x(position)
+    is_left = plot.x_scale.position(position) > MAX_RIGHT_LABEL_X
     return Chart(
         summary=summary,
         height=plot.height,
         kind="bars",
         x_label=x_label,
         bars=bars,
-        labels=[*labels, Label(line, "4", threshold_label, "end", -6)],
+        labels=[
+            *labels,
+            Label(line, "4", threshold_label, "end" if is_left else "start", -6 if is_left else 6),
+        ],
         reference_lines=[ReferenceLine(x=line)],
-        x_ticks=[Tick(plot.x_scale.x(number + 0.5), str(number)) for number in range(len(counts))],
+        x_ticks=[
+            Tick(
+                plot.x_scale.x(number + 0.5),
+                str(number),
+                "minor" if number % 2 and len(counts) > MAX_TICKS else "",
+            )
+            for number in range(len(counts))
+        ],
         y_ticks=plot.quarter_ticks(lambda value: f"{value:g}"),
         table=Table((x_label.capitalize(), unit), [(str(n), str(count)) for n, count in enumerate(counts)]),
     )

@@ -138,6 +138,20 @@ class TestStoredFrames:
         extract(project, clip, captions=folder)
         assert [frame.captions for frame in Frame.objects.all()] == [["Two people arrive."]] * 2
 
+    def test_captions_may_lie_in_folders_like_the_clips(
+        self, project: Project, clip: Path, tmp_path: Path
+    ) -> None:
+        for name in ("Moor", "Hall"):
+            (tmp_path / "films" / name).mkdir(parents=True)
+            (tmp_path / "films" / name / "arrival.txt").write_text(f"At the {name}.")
+        (tmp_path / "films" / "Moor" / "arrival.mp4").write_bytes(clip.read_bytes())
+        write_film(
+            tmp_path / "films" / "Hall" / "arrival.mkv", seconds=1, cuts=(), codec="ffv1", pixels="bgr0"
+        )
+        extract(project, tmp_path / "films", movie=None, captions=tmp_path / "films")
+        found = {(frame.clip.movie, *frame.captions) for frame in Frame.objects.select_related("clip")}
+        assert found == {("Moor", "At the Moor."), ("Hall", "At the Hall.")}
+
     def test_captions_of_lsmdc_are_in_seconds_of_the_film(
         self, project: Project, clip: Path, tmp_path: Path
     ) -> None:
