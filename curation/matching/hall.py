@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import maximum_bipartite_matching
 from curation.matching import kernels
 from curation.matching.kernels import FREE
 
-MAX_SOURCES = 64  # unmatched rows, and columns, from which a smallest violator is sought
+MAX_SOURCES = 16  # unmatched rows, and columns, from which a smallest violator is sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +45,20 @@ def find_hall_violator(starts: NDArray[np.int64], columns: NDArray[np.int64]) ->
     rows_of = np.full(n, FREE, np.int64)
     rows_of[matched[matched != FREE]] = np.flatnonzero(matched != FREE)
     found = [
-        HallViolator(True, *_reached(starts, columns, rows_of, source))
+        HallViolator(True, *_reach(starts, columns, rows_of, source))
         for source in np.flatnonzero(matched == FREE)[:MAX_SOURCES]
     ]
     back = csr_array(allowed.T)
+    back_starts, back_rows = back.indptr.astype(np.int64), back.indices.astype(np.int64)
     found += [
-        HallViolator(False, *reversed(_reached(back.indptr, back.indices, matched, source)))
+        HallViolator(False, *reversed(_reach(back_starts, back_rows, matched, source)))
         for source in np.flatnonzero(rows_of == FREE)[:MAX_SOURCES]
     ]
     return min(found, key=lambda violator: (violator.size, not violator.by_rows))
 
 
-def _reached(
-    starts: NDArray[np.integer], columns: NDArray[np.integer], rows_of: NDArray[np.int64], source: np.int64
+def _reach(
+    starts: NDArray[np.int64], columns: NDArray[np.int64], rows_of: NDArray[np.int64], source: np.int64
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    rows, reached = kernels.reach(
-        starts.astype(np.int64), columns.astype(np.int64), rows_of, np.array([source], np.int64)
-    )
+    rows, reached = kernels.reach(starts, columns, rows_of, np.array([source], np.int64))
     return tuple(np.flatnonzero(rows).tolist()), tuple(np.flatnonzero(reached).tolist())

@@ -136,7 +136,9 @@ class ShortlistedWeights(DenseWeights):
         super().__init__(relevance, similarity, options, rules)
         assert options.shortlist is not None
         self.k, self.by, self.widens = options.shortlist.k, options.shortlist.by, options.shortlist.widen
-        self.pairs = shortlist_pairs(self.values, self.k, self.by)
+        self.pairs: Pairs | None = None  # all of them
+        if self.k < len(self.values):
+            self.pairs = shortlist_pairs(self.values, self.k, self.by)
 
     @property
     def shortlist(self) -> int | None:
@@ -145,13 +147,14 @@ class ShortlistedWeights(DenseWeights):
     def solve(self) -> Assignment | Infeasible:
         """Return the best assignment; while there is none, shortlists are doubled up to all pairs."""
         n = len(self.values)
-        while True:
+        while self.pairs is not None:
             indptr, indices = self.pairs
             result = assign_sparse(indptr, indices, self.values[pair_rows(indptr), indices], n)
-            if isinstance(result, Assignment) or not self.widens or self.k >= n:
+            if isinstance(result, Assignment) or not self.widens:
                 return result
-            self.k = min(2 * self.k, n)
-            self.pairs = shortlist_pairs(self.first(), self.k, self.by)
+            self.k = 2 * self.k if 4 * self.k < n else n
+            self.pairs = None if self.k == n else shortlist_pairs(self.first(), self.k, self.by)
+        return super().solve()
 
 
 class PairWeights:

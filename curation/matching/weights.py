@@ -16,16 +16,18 @@ from curation.records import InvalidInput
 
 MIN_PROBABILITY = 1e-6  # P_rel and 1 - P_sim are clipped to it, so that every weight is finite
 SYMMETRY_TOLERANCE = 1e-6
-BLOCK_ROWS = 256
+BLOCK_ROWS = 16  # few enough for the cache
 
 Probabilities = NDArray[np.floating[Any]]
 
 
 def weigh(relevance: Probabilities, similarity: Probabilities, options: MatchOptions) -> NDArray[np.float64]:
     """Return the weights of P_rel and P_sim, two arrays of one shape."""
-    weights = np.log(np.clip(relevance, MIN_PROBABILITY, 1.0, dtype=np.float64))
-    dissimilar = np.clip(1.0 - similarity.astype(np.float64), MIN_PROBABILITY, 1.0)
-    weights += options.similarity_weight * np.log(dissimilar)
+    weights = relevance.astype(np.float64)
+    np.log(np.clip(weights, MIN_PROBABILITY, 1.0, out=weights), out=weights)
+    penalty = np.subtract(1.0, similarity, dtype=np.float64)
+    np.log(np.clip(penalty, MIN_PROBABILITY, 1.0, out=penalty), out=penalty)
+    weights += np.multiply(options.similarity_weight, penalty, out=penalty)
     if options.weight_step is not None:
         weights = np.rint(weights / options.weight_step) * options.weight_step
     return weights
