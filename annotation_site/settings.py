@@ -67,8 +67,8 @@ SECURE_REFERRER_POLICY = "same-origin"
 # --- Applications
 HIT_KIND_PACKAGES = ["hits.kinds", "validation.kinds", *env_list("EXTRA_KIND_PACKAGES")]
 PHOTO_SOURCES = "curation.selectors.sources.photo_sources"  # by which launches choose photos; "" for none
-# by kind, what plans units that need more than photos (hits.selectors.unit_planners)
-UNIT_PLANNERS = {"vcr_qar": "curation.selectors.writing_units.PLANNER"}
+# by HitKind.unit_planner, what plans units that need more than photos (hits.selectors.unit_planners)
+UNIT_PLANNERS = {"objects": "curation.selectors.writing_units.PLANNER"}
 FAMILY_PACKAGES = ["curation.families", *env_list("EXTRA_FAMILY_PACKAGES")]
 INSTALLED_APPS = [
     "django.contrib.admin",

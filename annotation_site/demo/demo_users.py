@@ -18,6 +18,7 @@ from hits.services import projects
 from hits.services.errors import Refused
 
 WORKER_NAMES = ("walter", "wendy", "wilma", "wolfgang", "wanda")
+FURTHER_WORKER_NAMES = ("wade", "winona")  # of scripted runs, in which two stages need different people
 STAFF_NAMES = ("admin", "rosa")
 PROJECT_NAME = "Sample photos"
 PLAYED_PREFIX = "Played loop"
@@ -73,7 +74,7 @@ def ensure_demo_users(*, is_scripted: bool = False) -> DemoUsers:
     )
     if not project.memberships.filter(user=researcher).exists():
         projects.set_role(project=project, user=researcher, role=Role.RESEARCHER, by=admin)
-    for name in WORKER_NAMES:
+    for name in WORKER_NAMES + (FURTHER_WORKER_NAMES if is_scripted else ()):
         accounts.append(_account_with_password(name, "worker", known_passwords))
         _create_worker_if_missing(accounts[-1])
     _write_passwords(accounts)
@@ -96,7 +97,7 @@ def _refuse_database_with_real_work() -> None:
     """
     if Project.objects.filter(is_rehearsal=True, name__in=[PROJECT_NAME, f"{PLAYED_PREFIX} 1"]).exists():
         return
-    other_users = User.objects.exclude(username__in=[*STAFF_NAMES, *WORKER_NAMES])
+    other_users = User.objects.exclude(username__in=[*STAFF_NAMES, *WORKER_NAMES, *FURTHER_WORKER_NAMES])
     if Project.objects.exists() or other_users.exists():
         raise Refused(
             f"{settings.VAR_DIR}: its database has real work, and no demo ran here before; serve it with "

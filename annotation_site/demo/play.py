@@ -11,6 +11,7 @@ from annotation_site.demo.demo_users import WORKER_NAMES, DemoUsers
 from annotation_site.demo.photos import sample_photos
 from annotation_site.demo.player import PlayError, ScriptedWorker
 from annotation_site.demo.steps import wait_for_job
+from annotation_site.demo.vcr.play import play_vcr
 from hits.models import Batch, Image
 from hits.services.images.import_image import ImageDescription, import_image
 from hits.services.images.manifests import import_image_files
@@ -116,7 +117,9 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     steps.compute_reports(users)
     report_progress("Sealing and exporting a version …")
     version, files = steps.seal_and_export(users, out)
-    return steps.summarize(users, [batch, review, matching, comparison], version, files, MIN_CANDIDATES)
+    vcr = play_vcr(users, out, report_progress)
+    batches = [batch, review, matching, comparison]
+    return steps.summarize(users, batches, version, files, MIN_CANDIDATES) | {"vcr": vcr}
 
 
 def welcome_message(users: DemoUsers) -> str:
