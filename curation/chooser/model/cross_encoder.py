@@ -146,10 +146,10 @@ def _load_start(start: str) -> tuple[Any, PairTokenizer, int]:
     if start == TINY:
         return _build_tiny()
     folder = find_folder(start, "model")
-    tokenizer = load_fast_tokenizer(folder)
     module = load_model(
         folder, "AutoModelForSequenceClassification", num_labels=1, ignore_mismatched_sizes=True
     )
+    tokenizer = load_fast_tokenizer(folder)
     padding = tokenizer.pad_token_id or 0
     return module.float(), FastPairTokenizer(tokenizer.backend_tokenizer.to_str(), padding), padding
 
