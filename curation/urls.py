@@ -8,6 +8,7 @@ from curation.views import (
     duplicates,
     features,
     import_proposals,
+    interest,
     jobs,
     leakage,
     objects,
@@ -35,6 +36,7 @@ _CLIP = f"{_CLIPS}<int:clip_id>/"
 _OBJECTS = f"{_CURATION}objects/"
 _OBJECT_RUN = f"{_OBJECTS}<int:run_id>/"
 _SPLITS = f"{_CURATION}splits/"
+_INTEREST = f"{_CURATION}interest/"
 _PROPOSALS = f"{_CURATION}proposals/"
 _RUN = f"{_PROPOSALS}<int:run_id>/"
 _QUESTION_SETS = f"{_CURATION}question-sets/"
@@ -99,6 +101,9 @@ urlpatterns = [
     path(f"{_SPLITS}check", leakage.start_leakage_check, name="curation-leakage-check"),
     path(f"{_SPLITS}pairs/<int:pair_id>", leakage.review_leaked_pair, name="curation-leakage-read"),
     path(f"{_SPLITS}images/<int:image_id>/offer", leakage.offer_image_again, name="curation-leakage-offer"),
+    path(_INTEREST, interest.interest_list, name="interest"),
+    path(f"{_INTEREST}label/", interest.interest_label, name="interest-label"),
+    path(f"{_INTEREST}<int:interest_id>/", interest.interest_model, name="interest-model"),
     path(_PROPOSALS, proposals.proposals, name="curation-proposals"),
     path(f"{_PROPOSALS}import", import_proposals.import_proposal_file, name="curation-proposals-import"),
     path(_RUN, proposals.proposal_run, name="curation-proposals-run"),

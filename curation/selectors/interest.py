@@ -52,7 +52,10 @@ def _read_verdicts(project: Project) -> Iterator[Verdict]:
 
 def _verdicts_of_records(project: Project) -> Iterator[Verdict]:
     rows = approved_records(project, INTEREST_RECORD).values_list(
-        "image_id", "submission__attempt__worker_id", "fields__verdict", "submission__received_at"
+        "image_id",
+        "submission__attempt__worker_id",
+        "fields__verdict",
+        "submission__assignment__submitted_at",
     )
     for image, worker, verdict, at in rows.iterator(chunk_size=5000):
         yield Verdict(image, f"w{worker}", verdict, WRITING, at)
@@ -79,11 +82,11 @@ def images_with_objects(project: Project) -> "QuerySet[Image]":
 # A researcher's own labels
 
 
-def next_image_to_label(project: Project, person: Any) -> Image | None:
-    """Return an image with objects that this person has not labelled; films are mixed, in an order that stays."""
+def images_to_label(project: Project, person: Any, count: int) -> list[Image]:
+    """Return the next images with objects that this person has not labelled; films are mixed, in a fixed order."""
     own = InterestLabel.objects.filter(image=OuterRef("pk"), by=person)
     # The hash of a file is as good as a drawn number, and needs no column of its own.
-    return images_with_objects(project).filter(~Exists(own)).order_by("sha256", "pk").first()
+    return list(images_with_objects(project).filter(~Exists(own)).order_by("sha256", "pk")[:count])
 
 
 def newest_label(image: Image, person: Any) -> InterestLabel | None:

@@ -20,12 +20,15 @@ class LabelledImages:
     chances: NDArray[np.float64]
 
 
-def planted(seed: int, images: int = 2000, films: int = 40) -> LabelledImages:
-    """Return images whose label depends on their counts; about two in five are interesting."""
+def planted(seed: int, images: int = 2000, films: int = 40, *, strength: float = 1.0) -> LabelledImages:
+    """Return images whose label depends on their counts; about two in five are interesting.
+
+    ``strength`` multiplies the logits: counts tell more about the labels if it is high.
+    """
     rng = np.random.default_rng(seed)
     counts = np.column_stack([rng.poisson(2.2, images), rng.poisson(3.0, images)])
     logits = INTERCEPT + np.log1p(counts) @ [PEOPLE_WEIGHT, OTHERS_WEIGHT]
-    return _labelled(rng, counts, sigmoid(logits), films)
+    return _labelled(rng, counts, sigmoid(strength * logits), films)
 
 
 def noise(seed: int, images: int = 2000, films: int = 40) -> LabelledImages:

@@ -11,8 +11,9 @@ from tests.support.many_pairs import write_images
 def write_frames(project: Project, counts: Sequence[tuple[int, int]], movies: Sequence[str]) -> list[Image]:
     """Return one image for each pair of counts (people, others), a frame of its film; the files are missing."""
     images = write_images(project, range(1, len(counts) + 1))
-    for image, movie in zip(images, movies, strict=True):
-        write_frame(image, movie)
+    clips = {movie: _clip(project, movie) for movie in sorted(set(movies))}
+    rows = zip(images, movies, strict=True)
+    Frame.objects.bulk_create([_build_frame(clips[movie], image, n) for n, (image, movie) in enumerate(rows)])
     run = detection_run(project)
     ObjectSet.objects.bulk_create(
         [build_object_set(image, run, *pair) for image, pair in zip(images, counts, strict=True)]
@@ -22,22 +23,20 @@ def write_frames(project: Project, counts: Sequence[tuple[int, int]], movies: Se
 
 def write_frame(image: Image, movie: str = "film", captions: Sequence[str] = ()) -> Frame:
     """Make an image a frame of a film."""
-    clip, _ = Clip.objects.get_or_create(
-        project=image.project,
-        movie=movie,
-        name="clip",
-        defaults={"file_sha256": "0" * 64, "licence": "CC0", "origin": "made up", "is_complete": True},
-    )
-    shot = clip.frames.count()
-    return Frame.objects.create(
-        clip=clip,
-        image=image,
-        shot=shot,
-        time_seconds=shot + 0.5,
-        start_seconds=shot,
-        end_seconds=shot + 1.0,
-        captions=list(captions),
-    )
+    clip = _clip(image.project, movie)
+    frame = _build_frame(clip, image, clip.frames.count(), captions)
+    frame.save()
+    return frame
+
+
+def _clip(project: Project, movie: str) -> Clip:
+    facts = {"file_sha256": "0" * 64, "licence": "CC0", "origin": "made up", "is_complete": True}
+    return Clip.objects.get_or_create(project=project, movie=movie, name="clip", defaults=facts)[0]
+
+
+def _build_frame(clip: Clip, image: Image, shot: int, captions: Sequence[str] = ()) -> Frame:
+    times = {"time_seconds": shot + 0.5, "start_seconds": shot, "end_seconds": shot + 1.0}
+    return Frame(clip=clip, image=image, shot=shot, captions=list(captions), **times)
 
 
 def detection_run(project: Project, min_score: float = 0.7) -> DetectionRun:
