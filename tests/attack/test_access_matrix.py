@@ -26,6 +26,7 @@ from hits.services.collecting.page_keys import PageKey, issue_token
 from tests.annotation_site.test_public_views import PUBLIC
 from tests.support import market
 from tests.support.any_row import Rows
+from tests.support.curation.interest_rows import FIGURES, OPTIONS, WEIGHTS
 from tests.support.judging.work import Work
 from validation import models as validation
 
@@ -69,6 +70,7 @@ NOT_THERE = {
     "curation-sources-import": "no folder of imports is set",
     "scorer-evaluate": "no round was named",
     "evaluation-predictions": "there are no predictions",
+    "choice-evaluation-predictions": "there are no predictions",
 }
 
 
@@ -132,6 +134,13 @@ _REQUIRED_VALUES: dict[str, dict[str, Any]] = {
     "FeatureSet": {"subject": "images"},
     "GoldItem": {"kind": "observation_review"},
     "Instructions": {"kind": "sherlock_observation"},
+    "InterestModel": {
+        "kind": "counts",
+        "threshold": 0.5,
+        "options": OPTIONS,
+        "figures": FIGURES,
+        "weights": WEIGHTS,
+    },
     "JudgingReport": {"kind": "observation_review"},
     "LeakReading": {"verdict": "same"},
     "QualificationRound": {"graders": 1},
@@ -180,10 +189,12 @@ ROWS: dict[str, type[Any]] = {
     "pair_id": curation.LeakedPair,
     "version_id": curation.DatasetVersion,
     "scorer_id": curation.Scorer,
+    "interest_id": curation.InterestModel,
     "board_id": leaderboard.Leaderboard,
     "team_id": leaderboard.LeaderboardTeam,
     "entry_id": leaderboard.LeaderboardEntry,
     "evaluation_id": curation.Evaluation,
+    "choice_evaluation_id": curation.ChoiceEvaluation,
     "set_id": curation.ComparisonSet,
     "requester_pk": marketplace.Requester,
     "worker_pk": marketplace.Worker,

@@ -16,30 +16,12 @@ from curation.views.command_lines import command_lines
 from hits.models import Image, Job, Project
 from hits.services.images.take_down import take_down_image
 from tests.support.curation.interest_counts import planted
+from tests.support.curation.interest_rows import FIGURES, OPTIONS, WEIGHTS
 from tests.support.pages import squeezed
 from tests.support.vcr.frames import build_object_set, detection_run
 from tests.support.vcr.interest import store_labelled
 
 pytestmark = pytest.mark.django_db
-FIGURES = {
-    "threshold": {
-        "score": 0.6,
-        "kept": 80,
-        "interesting": 60,
-        "labelled": 200,
-        "all_interesting": 90,
-        "precision": 0.75,
-        "interval": [0.645, 0.832],
-        "recall": 2 / 3,
-        "share_kept": 0.4,
-    },
-    "curve": [[0.9, 1.0, 0.1, 9], [0.7, 0.8, 0.5, 56], [0.6, 0.75, 2 / 3, 80], [0.1, 0.45, 1.0, 200]],
-    "verdicts": {"researchers": 200},
-    "films": 12,
-    "unclear": 3,
-    "without_objects": 4,
-}
-OPTIONS = {"min_precision": 0.7, "min_kept": 50, "folds": 5, "okay": "left-out", "min_score": 0.7}
 TRAINING = {
     "kind": "counts",
     "encoder": "label-sentence",
@@ -66,7 +48,7 @@ def model(project: Project) -> InterestModel:
         project=project,
         kind="counts",
         options=OPTIONS,
-        weights={"intercept": -3.0, "people": 1.5, "others": 0.25},
+        weights=WEIGHTS,
         threshold=0.6,
         figures=FIGURES,
     )
