@@ -103,9 +103,9 @@ def plan_clips(spec: ExtractionSpec) -> list[PlannedClip]:
         InvalidInput: no clip, a clip without a film, two clips of one name, or captions that cannot be used.
     """
     sandbox = PathSandbox(spec.within)
-    for path in (spec.path, spec.captions):
-        if path:
-            sandbox.check(Path(path))
+    for given in (spec.path, spec.captions):
+        if given:
+            sandbox.check(Path(given))
     root = Path(spec.path)
     files = find_clip_files(root)
     captions = _caption_readers(spec, files, sandbox)

@@ -219,11 +219,13 @@ class _Walker:
             raise InvalidInput(f"{self.path}: has no frame; give a film clip")
         stamps = np.frombuffer(self._stamps, dtype=np.int64)
         gaps = np.diff(stamps)
-        usual_gap = float(np.median(gaps)) if len(gaps) else 0.0
-        end = self._seconds(int(stamps[-1]) + (self._last_duration or round(usual_gap)))
-        self._check_complete(container, end, self._seconds(int(stamps[0]) + round(usual_gap)))
+        median_gap = float(np.median(gaps)) if len(gaps) else 0.0
+        end = self._seconds(int(stamps[-1]) + (self._last_duration or round(median_gap)))
+        self._check_complete(container, end, self._seconds(int(stamps[0]) + round(median_gap)))
         times = (stamps - stamps[0]) * float(self.stream.time_base)
-        shots = find_shots(times, end, find_cuts(self._compared, self._scores, self.rule.threshold))
+        shots = find_shots(
+            times.tolist(), end, find_cuts(self._compared, self._scores, self.rule.threshold).tolist()
+        )
         middles = [shot.middle for shot in shots]
         return ClipWalk(
             shots=shots,
@@ -247,10 +249,10 @@ class _Walker:
         """Return a time stamp in seconds from the first frame."""
         return float((stamp - self._stamps[0]) * self.stream.time_base)
 
-    def _check_complete(self, container: Any, end: float, usual_gap: float) -> None:
+    def _check_complete(self, container: Any, end: float, median_gap: float) -> None:
         """Refuse a clip that ends before its header says so. Containers without a length cannot be checked."""
         stated = _stated_seconds(container, self.stream)
-        tolerance = max(_MIN_MISSING_SECONDS, _MISSING_FRAMES * usual_gap)
+        tolerance = max(_MIN_MISSING_SECONDS, _MISSING_FRAMES * median_gap)
         is_short = stated is not None and end < stated - tolerance
         if self._is_damaged or is_short or self._packets < self.stream.frames:
             of_stated = f" of {stated:.1f}" if stated is not None else ""

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from curation.records import InvalidInput
-from curation.sources.fields import clean_text
 from curation.video.names import parse_lsmdc_clip
 from hits.domain.answers.text import shorten_text
 
@@ -203,7 +202,8 @@ def _to_seconds(hours: int, minutes: int, seconds: int, milliseconds: str) -> fl
 
 def _plain(text: str) -> str:
     """Return a caption's text in one line, without markup."""
-    return clean_text(" ".join(html.unescape(_MARKUP_PATTERN.sub("", text)).split()))
+    plain = html.unescape(_MARKUP_PATTERN.sub("", text)).replace("\x00", "")
+    return " ".join(plain.encode("utf-8", "replace").decode().split())
 
 
 def _check_order(numbered: Iterable[tuple[int, Caption]], path: str) -> list[Caption]:

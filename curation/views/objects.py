@@ -133,8 +133,8 @@ def object_run(request: HttpRequest, project: Project, run_id: int) -> HttpRespo
 def image_objects(request: HttpRequest, project: Project, image_id: int) -> HttpResponse:
     """Show one photo with its numbered objects: those of the newest list, or of the one that is asked for."""
     lists = list(selectors.object_sets_of_image(project, image_id))
-    wanted = request.GET.get("list", "")
-    found = get_or_404(next((row for row in lists if wanted in {"", str(row.pk)}), None))
+    requested = request.GET.get("list", "")
+    found = get_or_404(next((row for row in lists if requested in {"", str(row.pk)}), None))
     context = tab_context(project, "objects") | {
         "photo": show_photo(found),
         "found": found,

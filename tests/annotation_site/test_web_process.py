@@ -2,7 +2,7 @@
 
 from tests.support import children
 
-HEAVY = ["torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy"]
+HEAVY = ["torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy", "av"]
 
 CODE = """
 import sys

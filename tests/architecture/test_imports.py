@@ -34,6 +34,7 @@ PLANTED = {
     "torch": ("annotation_site.settings", "def late():\n    import torch"),
     "lean-web": ("hits.selectors", "import sklearn"),
     "boto": ("curation.services", "import boto3"),
+    "films": ("curation.video", "import av"),
     "port": ("hits.services", "import hits.mturk.boto"),
 }
 

@@ -9,7 +9,7 @@ import pytest
 
 from curation.views.command_lines import COMMANDS
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy")
+HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy", "av")
 PROGRAM = """
 import json, sys, django
 django.setup()

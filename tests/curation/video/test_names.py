@@ -41,6 +41,6 @@ def test_names_that_cannot_be_files_are_refused(name: str) -> None:
         check_movie_name(name)
 
 
-def test_usual_names_are_kept() -> None:
+def test_names_of_films_and_clips_are_kept() -> None:
     assert check_clip_name(LSMDC_CLIP) == LSMDC_CLIP
     assert check_movie_name("Der Fänger (1951)") == "Der Fänger (1951)"
