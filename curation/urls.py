@@ -4,6 +4,7 @@ from django.urls import path
 
 from curation.views import (
     audits,
+    choice_rounds,
     clips,
     duplicates,
     features,
@@ -18,7 +19,7 @@ from curation.views import (
     texts,
     versions,
 )
-from curation.views.evaluation import ablations, evaluations
+from curation.views.evaluation import ablations, choice_evaluations, evaluations
 from curation.views.questions import audits as question_audits
 from curation.views.questions import questions, sets
 from curation.views.scorers import scorers
@@ -41,12 +42,17 @@ _PROPOSALS = f"{_CURATION}proposals/"
 _RUN = f"{_PROPOSALS}<int:run_id>/"
 _QUESTION_SETS = f"{_CURATION}question-sets/"
 _QUESTION_SET = f"{_QUESTION_SETS}<int:set_id>/"
+_CHOICE_ROUNDS = f"{_PROJECT}judging/choice-rounds/"
 _VERSION = "versions/<int:version_id>/"
 _SCORER = f"{_PROJECT}scorers/<int:scorer_id>/"
 _EVALUATIONS = f"{_PROJECT}scorers/evaluations/"
 _EVALUATION = f"{_EVALUATIONS}<int:evaluation_id>/"
+_CHOICES = f"{_PROJECT}scorers/choices/"
+_CHOICE_EVALUATION = f"{_CHOICES}<int:choice_evaluation_id>/"
 
 urlpatterns = [
+    path(_CHOICE_ROUNDS, choice_rounds.choice_round_list, name="choice-rounds"),
+    path(f"{_CHOICE_ROUNDS}lambda", choice_rounds.lambda_choose, name="choice-lambda"),
     path(_CURATION, duplicates.duplicate_list, name="curation"),
     path(f"{_CURATION}deduplicate", duplicates.start_deduplication, name="curation-deduplicate"),
     path(
@@ -126,5 +132,12 @@ urlpatterns = [
     path(f"{_EVALUATION}predictions", evaluations.download_predictions, name="evaluation-predictions"),
     path(f"{_EVALUATION}errors", evaluations.start_error_analysis, name="evaluation-analyse"),
     path(f"{_EVALUATIONS}errors/<int:analysis_id>/", evaluations.error_analysis, name="error-analysis"),
+    path(_CHOICES, choice_evaluations.choice_evaluations, name="choice-evaluations"),
+    path(_CHOICE_EVALUATION, choice_evaluations.choice_evaluation, name="choice-evaluation"),
+    path(
+        f"{_CHOICE_EVALUATION}predictions",
+        choice_evaluations.download_choice_predictions,
+        name="choice-evaluation-predictions",
+    ),
     path(f"{_PROJECT}scorers/ablations/", ablations.ablations, name="ablations"),
 ]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage, StageQuestion, class_tokens
+from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage, StageQuestion, Text, class_tokens
+from hits.domain.tagged_text import class_text, segments_of_tokens
 
 NEAR_COPY_JACCARD = 0.8
 NEAR_COPY_COSINE = 0.95
@@ -160,18 +161,26 @@ def frequent_texts(questions: Sequence[StageQuestion], *, limit: int = HUBS) -> 
 
     right, wrong: in how many questions the text is right, and wrong. Only texts that are wrong more than three times.
     """
-    right: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
+    right: Counter[tuple[str, ...]] = Counter()
+    wrong: Counter[tuple[str, ...]] = Counter()
+    shown: dict[tuple[str, ...], str] = {}
     for question in questions:
         for choice, response in enumerate(question.responses):
-            text = " ".join(class_tokens(response, question.item.objects))
-            (right if choice == question.label else wrong)[text] += 1
+            key = tuple(class_tokens(response, question.item.objects))
+            (right if choice == question.label else wrong)[key] += 1
+            if key not in shown:
+                shown[key] = _display(response, question.item.objects)
     ordered = sorted(wrong.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
-        {"text": text, "right": right[text], "wrong": count}
-        for text, count in ordered[:limit]
+        {"text": shown[key], "right": right[key], "wrong": count}
+        for key, count in ordered[:limit]
         if count > CHOICES - 1
     ]
+
+
+def _display(text: Text, objects: Sequence[str]) -> str:
+    """Return a text as people read it, with each object as its class."""
+    return class_text(segments_of_tokens([t if isinstance(t, str) else list(t) for t in text]), objects)
 
 
 def hubs(

@@ -26,6 +26,7 @@ _CURATION_TABS = (
 _SCORING_TABS = (
     ("scorers", "Scorers", "scorers"),
     ("evaluations", "Evaluations", "evaluations"),
+    ("choices", "Multiple choice", "choice-evaluations"),
     ("ablations", "Ablations", "ablations"),
     ("leaderboards", "Leaderboards", "leaderboards"),
 )

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from curation.evaluation.measures import MEASURES, Measure, get_count, get_figure, pearson
 from curation.evaluation.retrieval import retrieval_chance_figures
-from curation.models import Evaluation, EvaluationSource
+from curation.models import ChoiceEvaluation, Evaluation, EvaluationSource
 from curation.scorer.recipes import BERTSCORE
 from curation.selectors.evaluations import (
     SHORTCUT_OPTION,
@@ -251,7 +251,7 @@ def _describe_correlation(points: Sequence[Mapping[str, Any]]) -> str:
     return f"{subject}: Pearson correlation {decimal_text(found, 2)}."
 
 
-def evaluation_state(evaluation: Evaluation) -> str:
+def evaluation_state(evaluation: Evaluation | ChoiceEvaluation) -> str:
     """Return an evaluation's state: ``done``, ``running``, ``failed`` or ``stopped``."""
     if evaluation.figures:
         return "done"

@@ -188,8 +188,9 @@ def test_repeated_tags_of_a_clause_are_found(text: list[Any], expected: list[int
 
 
 def test_frequent_texts_are_wrong_more_than_three_times() -> None:
-    items = [_item(["mine", str(n)], ["Yes", "."], ["b", str(n)], ["c", str(n)], id=str(n)) for n in range(4)]
-    assert frequent_texts(_questions(*items)) == [{"text": "yes .", "right": 0, "wrong": 4}]
+    texts = [[0], "sits", "."], [[1], "sits", "."]
+    items = [_item(["mine", str(n)], texts[n % 2], ["b", str(n)], ["c", str(n)], id=str(n)) for n in range(4)]
+    assert frequent_texts(_questions(*items)) == [{"text": "person sits.", "right": 0, "wrong": 4}]
 
 
 def test_hubs_are_the_most_relevant_responses() -> None:
