@@ -25,14 +25,14 @@ class SentencePairClassifier:
     """
 
     def __init__(self, folder: Path, setting: str) -> None:
+        self._origin = f"{setting}={str(folder)!r}"
+        if not (folder / "config.json").is_file():
+            raise EncoderUnavailable(f"{self._origin}: use a folder with config.json, weights and tokenizer")
         from safetensors import SafetensorError  # noqa: PLC0415 - with the model's libraries, on demand
         from transformers import AutoModelForSequenceClassification, AutoTokenizer  # noqa: PLC0415
         from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
         disable_progress_bar()
-        self._origin = f"{setting}={str(folder)!r}"
-        if not (folder / "config.json").is_file():
-            raise EncoderUnavailable(f"{self._origin}: use a folder with config.json, weights and tokenizer")
         try:
             self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
             self._model: Any = AutoModelForSequenceClassification.from_pretrained(

@@ -62,4 +62,4 @@ def parse_similarity(name: str) -> ModelName:
 
 def similarity_stand_in(name: str) -> str:
     """Return what the named similarity model stands in for; empty if it is a model of natural-language inference."""
-    return VECTOR_SIMILARITY_STAND_IN if parse_similarity(name).kind == VECTORS else ""
+    return VECTOR_SIMILARITY_STAND_IN if name == VECTORS else ""

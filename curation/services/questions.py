@@ -8,6 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 
 from curation.matching.options import (
     ANSWER_LAMBDA,
@@ -207,11 +208,14 @@ def delete_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
         raise Conflict(f"set {row.name}: is accepted; reject it first")
     if row.job is not None and row.job.state in OPEN_JOB_STATES:
         raise Conflict(f"set {row.name}: is being built; cancel the job first")
-    if row.rounds.exists() or row.evaluations.exists() or row.waivers.exists():
-        raise Conflict(f"set {row.name}: people or models have used it; it stays as their evidence")
     audit.record(project=row.project, actor=by, action="question_set.delete", subject=row.pk, name=row.name)
-    row.questions.all()._raw_delete(row.questions.db)
-    row.delete()
+    row.questions.all()._raw_delete(row.questions.db)  # a published size is 580,000 rows
+    try:
+        row.delete()
+    except ProtectedError as error:  # nothing is deleted, the questions neither
+        raise Conflict(
+            f"set {row.name}: people or models have used it; it stays as their evidence"
+        ) from error
 
 
 def _locked(question_set: QuestionSet) -> QuestionSet:

@@ -14,9 +14,11 @@ from typing import Any
 from django.core.exceptions import ObjectDoesNotExist
 from django.core.management import load_command_class
 
+from curation.chooser.recipes import PUBLISHED, make_config
 from curation.families.sherlock.evaluation_plan import ALL
 from curation.models import (
     AnalysisKind,
+    Chooser,
     DatasetVersion,
     DetectionRun,
     ErrorAnalysis,
@@ -192,6 +194,20 @@ def _training_options(job: Job) -> Values:
     )
 
 
+def _chooser_options(job: Job) -> Values:
+    """Return the options for another chooser with the same settings, without its name, which is taken."""
+    chooser = Chooser.objects.select_related("question_set").get(pk=job.args["chooser"])
+    defaults = make_config(chooser.config["model"], chooser.recipe or PUBLISHED).as_json()
+    return _options(
+        job,
+        set=chooser.question_set.name if chooser.question_set else None,
+        data=job.args["data"] or None,
+        model=chooser.config["model"],
+        recipe=chooser.recipe,
+        **_non_default_values(chooser.config, defaults),
+    )
+
+
 def _version_options(job: Job) -> Values:
     """Return the options, with the sealed version and the evaluated split."""
     name = DatasetVersion.objects.values_list("name", flat=True).get(pk=job.args["version"])
@@ -245,6 +261,7 @@ COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]
     tasks.OVERLAPS: ("propose_boxes", lambda job: {"measure": job.args["run"]}),
     tasks.ANALYSE_TEXTS: ("analyse_texts", _text_analysis_options),
     tasks.TRAIN_SCORER: ("train_scorer", _training_options),
+    tasks.TRAIN_CHOOSER: ("train_chooser", _chooser_options),
     tasks.IMPORT_SCORER: (
         "import_scorer",
         lambda job: _options(job, folder=job.args["folder"], name=job.args["name"]),

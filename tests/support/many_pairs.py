@@ -85,7 +85,13 @@ def write_images(project: Project, numbers: range) -> list[Image]:
 
 
 def write_submissions(
-    batch: Batch, images: list[Image], numbers: range, people: list[Worker], words: list[str]
+    batch: Batch,
+    images: list[Image],
+    numbers: range,
+    people: list[Worker],
+    words: list[str],
+    *,
+    simulated: bool = False,
 ) -> list[Submission]:
     """Write a confirmed submission for each photo, by people and with statuses in turn."""
     units = Unit.objects.bulk_create(
@@ -120,6 +126,7 @@ def write_submissions(
             answer={"observations": []},
             sha256=uuid.uuid4().hex * 2,
             active_seconds=240.0,
+            simulated=simulated,
         )
         for attempt in attempts
     )

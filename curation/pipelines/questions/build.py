@@ -17,6 +17,7 @@ from curation.pipelines.questions.relevance_models import fine_tune_model
 from curation.pipelines.questions.report import provenance_of_set, set_figures
 from curation.pipelines.questions.triplets import TEXTS_OF_STAGE, read_triplets
 from curation.records import InvalidInput
+from curation.selectors.choice_audits import OVER
 from curation.selectors.jobs import QUESTION_BUCKET, QUESTION_MODEL
 from curation.services.questions import (
     QuestionSetOptions,
@@ -181,9 +182,9 @@ def _finish(
     finish_question_set(question_set=question_set)
     return {
         "question_set": question_set.pk,
-        "questions": plan.triplets,
-        **question_set.figures["set_aside"],
-        "audits_over_limit": len(question_set.audits.get("over", [])),
+        "triplets": plan.triplets,
+        "set_aside": question_set.figures["set_aside"],
+        "audits_over_limit": question_set.audits[OVER],
     }
 
 

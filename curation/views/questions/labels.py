@@ -90,10 +90,10 @@ FINE_TUNING_OPTIONS = ("shortlist", "learning_rate", "batch_size", "epochs", "ex
 
 def describe_set_options(options: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return a set's options as labels and values; those of fine-tuning only if a cross-encoder is used."""
-    hidden: tuple[str, ...] = (
-        () if str(options.get("relevance", "")).startswith(CROSS_PREFIX) else FINE_TUNING_OPTIONS[1:]
-    )
-    hidden += () if _needs_pairs(options) else ("shortlist",)
+    is_tuned = str(options.get("relevance", "")).startswith(CROSS_PREFIX)
+    hidden = set() if is_tuned else set(FINE_TUNING_OPTIONS)
+    if _needs_pairs(options):
+        hidden.discard("shortlist")
     return [
         (rule.label, _describe_value(name, options[name], rule))
         for name, rule in OPTIONS.items()

@@ -11,6 +11,7 @@ from curation.models import QuestionSet, QuestionSetState
 from curation.selectors import questions as selectors
 from curation.services import questions as services
 from curation.views.pages import tab_context
+from curation.views.questions.audit_panel import audit_panel
 from curation.views.questions.figures import ShownSet, show_set
 from curation.views.questions.forms import QuestionSetForm
 from curation.views.questions.labels import describe_set_options
@@ -90,6 +91,7 @@ def question_set(request: HttpRequest, project: Project, set_id: int) -> HttpRes
     context = tab_context(project, TAB) | {
         "question_set": found,
         "shown": shown,
+        "audits": audit_panel(found),
         "options": describe_set_options(found.options),
         "stand_in": selectors.stand_in_of_similarity(found),
         "job": job_if_open(found.job),

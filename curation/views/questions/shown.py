@@ -7,7 +7,7 @@ from typing import Any
 from curation.models import Question, Stage
 from curation.selectors.object_lists import objects_of_records
 from curation.selectors.questions import questions_by_match_index
-from hits.domain.tagged_text import Segments
+from hits.domain.tagged_text import Segments, display_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class ShownTag:
 
 @dataclass(frozen=True, slots=True)
 class ShownChoice:
-    """One of the four choices. source: the question that it was written for; tags: how its tags were remapped."""
+    """One of the four choices. source: the question that it was written for; tags: how its tags were remapped.
+
+    original: as it was written, with the numbers of its own photo's objects.
+    """
 
     position: int
     text: Segments
@@ -41,8 +44,7 @@ class ShownChoice:
     round: int
     source: Question | None
     match_index: int
-    original: Segments
-    names: Sequence[str]
+    original: str
     tags: Sequence[ShownTag]
     words: Sequence[str]
     relevance: float | None
@@ -94,8 +96,7 @@ def _show_choice(
         round=choice["round"],
         source=source,
         match_index=choice["source"],
-        original=source.triplet.fields[question.stage] if source is not None else (),
-        names=names,
+        original=display_text(source.triplet.fields[question.stage], names) if source is not None else "",
         tags=[
             ShownTag(names[old], old + 1, new + 1)
             for old, new in choice.get("remapped", ())

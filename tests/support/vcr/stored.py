@@ -15,7 +15,11 @@ CHUNK = 2_000
 
 
 def store_triplets(
-    project: Project, triplets: Sequence[SyntheticTriplet], *, splits: bool = False
+    project: Project,
+    triplets: Sequence[SyntheticTriplet],
+    *,
+    splits: bool = False,
+    simulated: bool = False,
 ) -> list[Record]:
     """Store triplets as approved records of a vcr project and return them in order.
 
@@ -23,6 +27,7 @@ def store_triplets(
 
     Args:
         splits: whether images have the split that the triplet's fold names; else they have none.
+        simulated: whether a script wrote the submissions.
     """
     Project.objects.filter(pk=project.pk).update(family="vcr")
     project.refresh_from_db()
@@ -42,7 +47,8 @@ def store_triplets(
         members = [groups[n] for n in numbers]
         _store_frames(project, images, members, splits=splits)
         lists = _store_objects(run, images, members)
-        submissions = write_submissions(batch, images, numbers, people, [AssignmentStatus.APPROVED.value])
+        approved = [AssignmentStatus.APPROVED.value]
+        submissions = write_submissions(batch, images, numbers, people, approved, simulated=simulated)
         rows = [
             Record(
                 project=project,
