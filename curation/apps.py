@@ -16,5 +16,5 @@ class CurationConfig(AppConfig):
         from hits.navigation import register_pages  # noqa: PLC0415
         from hits.selectors.images.stored_files import register_file_provider  # noqa: PLC0415
 
-        register_pages(curation="curation", curation_jobs="curation-jobs")
+        register_pages(curation="curation", curation_jobs="curation-jobs", choice_rounds="choice-rounds")
         register_file_provider(curation_files)

@@ -14,7 +14,7 @@ from validation.services import (
     follow_ups,
     rater_rows,
     report,
-    work_review,
+    work_reviews,
     worker_rules,
 )
 
@@ -49,7 +49,7 @@ def evaluate_worker_rules() -> None:
 @shared_task(name="validation.send_advice")
 def send_advice() -> None:
     """Plan the messages with the advice of approved reviews; the outbox sends them."""
-    work_review.plan_advice_notices()
+    work_reviews.plan_advice_notices()
 
 
 @job_task("validation.compute_report")

@@ -16,7 +16,7 @@ from validation.views import (
     texts,
     training,
     units,
-    work_review,
+    work_reviews,
     worker_rules,
     workers,
 )
@@ -77,12 +77,12 @@ urlpatterns = [
     path(f"{_JUDGING}decisions/<int:run_id>.csv", decisions.decision_file, name="decision-file"),
     path(f"{_JUDGING}ask/<int:round_id>/", decisions.follow_up, name="follow-up"),
     path(f"{_JUDGING}planner/", planner.planner, name="planner"),
-    path(_WORK_REVIEW, work_review.work_review, name="work-review"),
-    path(f"{_WORK_REVIEW}reviewers", work_review.reviewer_set, name="reviewer-set"),
-    path(f"{_WORK_REVIEW}digests/", work_review.digests, name="work-digests"),
+    path(_WORK_REVIEW, work_reviews.work_review, name="work-review"),
+    path(f"{_WORK_REVIEW}reviewers", work_reviews.reviewer_set, name="reviewer-set"),
+    path(f"{_WORK_REVIEW}digests/", work_reviews.digests, name="work-digests"),
     path(
         f"{_WORK_REVIEW}digests/<int:worker_id>/<int:window>",
-        work_review.digest_send,
+        work_reviews.digest_send,
         name="digest-send",
     ),
 ]

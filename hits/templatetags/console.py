@@ -115,6 +115,8 @@ ACTION_LABELS = {
     "standing.dequalified": "De-qualified a worker",
     "feedback.write": "Gave feedback on a training attempt",
     "rule.save": "Saved a worker rule",
+    "choice.launch": "Launched multiple-choice questions",
+    "lambda.choose": "Chose λ of Adversarial Matching",
     "digest.send": "Sent a worker a digest of 48 hours",
     "gold.add": "Added a gold item",
     "gold.change": "Changed a gold item",

@@ -29,7 +29,7 @@ from validation.domain.qualification.work_digest import (
 )
 from validation.registry import record_types_of_kind
 from validation.selectors.ratings import counted_assignment_filter
-from validation.selectors.work_review import ReviewedWorker, reviewed_workers, submission_spec
+from validation.selectors.work_reviews import ReviewedWorker, reviewed_workers, submission_spec
 
 DIGEST_KEY = "digest"  # of a planned message: it is about one worker and window
 
@@ -90,7 +90,7 @@ def list_digests(project: Project, window: int) -> list[WorkerDigest]:
     records = _records_by_worker([row for rows in by_worker.values() for row in rows])
     reviews = {row.worker.pk: row for row in reviewed_workers(project, workers=workers, within=bounds)}
     sent = _sent_tokens(project, list(by_worker), window)
-    word = _record_word()
+    one, many = (label.lower() for label in submission_spec().part_labels)
     digests = []
     for worker, rows in by_worker.items():
         figures = _figures(rows, records.get(worker.pk, 0), rates.get(worker.pk, []), reviews.get(worker.pk))
@@ -99,16 +99,11 @@ def list_digests(project: Project, window: int) -> list[WorkerDigest]:
                 worker=worker,
                 figures=figures,
                 sample=_sample(rows, window),
-                text=compose_digest(figures, *bounds, word),
+                text=compose_digest(figures, *bounds, (one, many)),
                 is_sent=_digest_token(project, worker, window) in sent,
             )
         )
     return sorted(digests, key=lambda row: (-row.figures.submissions, row.worker.pk))
-
-
-def _record_word() -> tuple[str, str]:
-    words = {registry.get_kind(name).record_word for name in _collecting_kinds()}
-    return words.pop() if len(words) == 1 else ("record", "records")
 
 
 def _figures(
@@ -125,7 +120,7 @@ def _figures(
         hints_ignored=sum(count.ignored for count in hints),
         reviewed=len(reviewed.parts) if reviewed else 0,
         reviewed_right=reviewed.counted if reviewed else 0,
-        advice=tuple(reviewed.texts) if reviewed else (),
+        advice=tuple(dict.fromkeys(reviewed.texts)) if reviewed else (),
     )
 
 

@@ -23,7 +23,7 @@ from validation.domain.qualification.worker_status import Measure, ProposalState
 from validation.models import RuleProposal, StatusChange, WorkerRule
 from validation.selectors import quality
 from validation.selectors.judging import pair_judgments, review_spec
-from validation.selectors.work_review import reviewed_series
+from validation.selectors.work_reviews import reviewed_series
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 
 _JUDGED_MEASURES = {Measure.ACCEPTABLE_SHARE, Measure.BOXES_SHARE}

@@ -16,7 +16,7 @@ from hits.services.outbox import outbox
 from validation.domain.qualification.remarks import remark_rows
 from validation.models import GradingOutcome
 from validation.selectors.training import training_kinds
-from validation.selectors.work_review import ADVICE_KEY
+from validation.selectors.work_reviews import ADVICE_KEY
 
 MAX_QUOTE = 160  # characters of the work that a message quotes
 

@@ -135,7 +135,7 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
         return launch_judging_units(
             project=project,
             kind=kind.name,
-            units=_planned_units(project, kind, units),
+            units=plan_judging_units(project, kind, units),
             plan=RoundPlan(rates=rates),
             name=name or f"{kind.title}: {len(units)} from {'photos' if from_photos else 'a file'}",
             by=by,
@@ -155,8 +155,8 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     )
 
 
-def _planned_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[PlannedUnit]:
-    """Return the units, each excluding the authors of the records that it shows."""
+def plan_judging_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[PlannedUnit]:
+    """Return units of a judging kind by their keys, each excluding the authors of the records that it shows."""
     spec = spec_of(kind.name)
     shown = [spec.shown_records(unit) for _, unit in units]
     authors = collected.authors_by_instance_id(project, sorted({key for keys in shown for key in keys}))

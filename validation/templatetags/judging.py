@@ -9,7 +9,7 @@ from django.urls import reverse
 from hits.navigation import page_url
 from validation.registry import decidable_kinds
 from validation.selectors.judging import has_or_may_collect_pairs
-from validation.selectors.work_review import collects_reviewable_work
+from validation.selectors.work_reviews import collects_reviewable_work
 
 register = template.Library()
 # (label, URL name, whether the page shows one kind at a time)

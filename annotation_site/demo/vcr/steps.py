@@ -30,7 +30,7 @@ from hits.services.launching.launch import PlannedUnit, launch_batch
 from hits.services.launching.launch_estimate import estimate_cost
 from hits.services.launching.terms import LaunchTerms
 from validation.services.rounds import launch_qualification_round
-from validation.services.work_review import launch_work_review, set_reviewer
+from validation.services.work_reviews import launch_work_review, set_reviewer
 
 KIND = "vcr_qar"
 LICENCE, ORIGIN = "CC0", "Drawn by the demo"

@@ -59,4 +59,8 @@ WORKER_MESSAGES = (
     _("Rate ten statements about a photo"),
     _("Judge one observation about a photo"),
     _("Say how interesting twenty photos are"),
+    _("Review another person's questions about a photo, and advise them"),
+    _("Choose the right one of four answers about a photo"),
+    # validation/kinds/vcr_choice
+    _("this task asks for one choice: leave the tick out"),
 )

@@ -22,9 +22,9 @@ from validation.domain.qualification.work_digest import window_bounds, window_nu
 from validation.domain.qualification.worker_rules import RuleSettings
 from validation.domain.qualification.worker_status import Measure, WorkerStatus
 from validation.models import RuleProposal, StatusChange
-from validation.selectors import work_digest, work_review
+from validation.selectors import work_digest, work_reviews
 from validation.selectors.worker_rules import measure_series
-from validation.services import work_review as services
+from validation.services import work_reviews as services
 from validation.services import worker_rules
 from validation.services.worker_status import change_worker_status
 
@@ -55,7 +55,7 @@ def review(
 
 def make_reviewer(work: Work, name: str) -> Worker:
     worker, _ = Worker.objects.get_or_create(environment="local", worker_id=name)
-    if worker not in work_review.reviewers(work.project):
+    if worker not in work_reviews.reviewers(work.project):
         services.set_reviewer(
             project=work.project, worker=worker, is_reviewer=True, reason="Clear questions.", by=None
         )
@@ -125,7 +125,7 @@ def test_tasks_are_for_reviewers_alone(work: Work, researcher: User) -> None:
     change_worker_status(
         project=work.project, worker=worker, status=WorkerStatus.DEQUALIFIED, reason="Copied.", by=researcher
     )
-    assert work_review.reviewers(work.project) == []
+    assert work_reviews.reviewers(work.project) == []
     newest = worker.decisions.filter(qualification__slug=Pool.WORK_REVIEWERS).latest("pk")
     assert newest.action == WorkerAction.REVOKE
 
@@ -184,9 +184,9 @@ def test_unlikely_answers_and_missing_tags_are_no_error(work: Work) -> None:
     submission = written(work, work.image(1), "AUTHOR")
     launch(work)
     review(work, submission, answer="unlikely", tags="missing", question="plain", rationale="story")
-    (found,) = work_review.reviewed_workers(work.project)
+    (found,) = work_reviews.reviewed_workers(work.project)
     assert (found.counted, len(found.parts), found.submissions) == (2, 2, 1)
-    answer, question = (work_review.submission_spec().dimension(name) for name in ("answer", "question"))
+    answer, question = (work_reviews.submission_spec().dimension(name) for name in ("answer", "question"))
     assert (found.count(answer), found.count(question)) == (2, 0)
     assert found.overall == {"keep_advice": 1}
 
@@ -202,7 +202,7 @@ def test_digest_has_figures_sample_and_a_text_that_is_sent_once(work: Work, rese
     assert len(digest.sample) == 3
     assert digest.sample[0].rows[0].label == "Why does person 1 look at person 2 like that?"
     assert ADVICE in digest.text
-    assert "4 submissions with 8 triplets" in digest.text
+    assert "4 submissions with 8 questions" in digest.text
     assert not digest.is_sent
     worker = digest.worker
     services.send_digest(project=work.project, worker=worker, window=window, text=digest.text, by=researcher)

@@ -12,19 +12,19 @@ from tests.support.judging.work import Work
 from tests.support.market import fund
 from tests.support.vcr.reviews import ADVICE, review_answer, written
 from validation.domain.qualification.work_digest import window_number
-from validation.services.work_review import launch_work_review, set_reviewer
+from validation.services.work_reviews import launch_work_review, set_reviewer
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User) -> Client:
+def console(client: Client, researcher: User) -> Client:
     client.force_login(researcher)
     return client
 
 
-def page(desk: Client, work: Work, name: str = "work-review", query: str = "") -> str:
-    reply = desk.get(reverse(name, args=[work.project.slug]) + query)
+def page(console: Client, work: Work, name: str = "work-review", query: str = "") -> str:
+    reply = console.get(reverse(name, args=[work.project.slug]) + query)
     assert reply.status_code == 200
     return re.sub(r"\s+", " ", reply.content.decode())
 
@@ -42,20 +42,20 @@ def reviewed(work: Work) -> Worker:
     return reviewer
 
 
-def test_round_is_launched_after_its_cost_is_confirmed(desk: Client, work: Work) -> None:
+def test_round_is_launched_after_its_cost_is_confirmed(console: Client, work: Work) -> None:
     fund()
     written(work, work.image(1), "AUTHOR")
-    assert "Nobody can take these tasks yet" in page(desk, work)
+    assert "Nobody can take these tasks yet" in page(console, work)
     address = reverse("work-review", args=[work.project.slug])
     data = {"name": "", "every": "1", "seed": "4", "assignments": "1", "reward": "0.40"}
-    shown = desk.post(address, data | {"step": "estimate"})
+    shown = console.post(address, data | {"step": "estimate"})
     assert shown.status_code == 200
     assert not Batch.objects.filter(kind="work_review").exists()
     key = re.search(r'name="idempotency_key" value="(\w+)"', shown.content.decode())
     assert key
     confirmed = data | {"step": "launch", "idempotency_key": key[1]}
     for _ in range(2):
-        assert desk.post(address, confirmed).status_code == 302
+        assert console.post(address, confirmed).status_code == 302
     batch = Batch.objects.get(kind="work_review")
     assert (batch.provenance["every"], batch.provenance["seed"]) == (1, 4)
     assert [row.qualification.slug for row in batch.requirements.all() if row.qualification] == [
@@ -64,17 +64,17 @@ def test_round_is_launched_after_its_cost_is_confirmed(desk: Client, work: Work)
     ]
 
 
-def test_sample_without_a_new_submission_is_refused_at_its_field(desk: Client, work: Work) -> None:
+def test_sample_without_a_new_submission_is_refused_at_its_field(console: Client, work: Work) -> None:
     written(work, work.image(1), "AUTHOR")
     data = {"every": "100000", "seed": "4", "assignments": "1", "reward": "0.40", "step": "estimate"}
-    reply = desk.post(reverse("work-review", args=[work.project.slug]), data)
+    reply = console.post(reverse("work-review", args=[work.project.slug]), data)
     assert reply.status_code == 400
     assert "None of 1 new submissions is in this sample." in reply.content.decode()
 
 
-def test_page_counts_what_reviews_found_by_author(desk: Client, work: Work) -> None:
+def test_page_counts_what_reviews_found_by_author(console: Client, work: Work) -> None:
     reviewed(work)
-    text = page(desk, work)
+    text = page(console, work)
     author = Worker.objects.get(worker_id="AUTHOR")
     row = re.search(rf"<b>{author}</b>.*?</tr>", text)
     assert row
@@ -91,30 +91,30 @@ def test_page_counts_what_reviews_found_by_author(desk: Client, work: Work) -> N
     assert "1 keep, with advice" in row[0]
 
 
-def test_worker_is_made_a_reviewer_and_loses_it_again(desk: Client, work: Work) -> None:
+def test_worker_is_made_a_reviewer_and_loses_it_again(console: Client, work: Work) -> None:
     written(work, work.image(1), "AUTHOR")
     author = Worker.objects.get(worker_id="AUTHOR")
     address = reverse("reviewer-set", args=[work.project.slug])
-    desk.post(address, {"worker": "W-99999", "reason": "Clear.", "on": "yes"})
-    assert "there is no worker" in page(desk, work)
-    desk.post(address, {"worker": str(author), "reason": "", "on": "yes"})
+    console.post(address, {"worker": "W-99999", "reason": "Clear.", "on": "yes"})
+    assert "there is no worker" in page(console, work)
+    console.post(address, {"worker": str(author), "reason": "", "on": "yes"})
     assert not WorkerDecision.objects.filter(worker=author).exists()
-    desk.post(address, {"worker": str(author), "reason": "Clear.", "on": "yes"})
-    assert f'value="{author}"' in page(desk, work)
-    desk.post(address, {"worker": str(author), "reason": "No time.", "on": "no"})
-    assert f'value="{author}"' not in page(desk, work)
+    console.post(address, {"worker": str(author), "reason": "Clear.", "on": "yes"})
+    assert f'value="{author}"' in page(console, work)
+    console.post(address, {"worker": str(author), "reason": "No time.", "on": "no"})
+    assert f'value="{author}"' not in page(console, work)
 
 
-def test_digest_is_read_changed_and_sent(desk: Client, work: Work) -> None:
+def test_digest_is_read_changed_and_sent(console: Client, work: Work) -> None:
     reviewed(work)
     window = window_number(work.clock)
-    text = page(desk, work, "work-digests", f"?window={window}")
+    text = page(console, work, "work-digests", f"?window={window}")
     author = Worker.objects.get(worker_id="AUTHOR")
     assert ADVICE in text
     assert "Why does person 1 look at person 2 like that?" in text
     assert "REVIEWER" not in text
     address = reverse("digest-send", args=[work.project.slug, author.pk, window])
-    desk.post(address, {"text": "Thank you. Please explain more."})
+    console.post(address, {"text": "Thank you. Please explain more."})
     assert OutgoingCall.objects.get(operation="notify").args["text"] == "Thank you. Please explain more."
-    assert "Sent" in page(desk, work, "work-digests", f"?window={window}")
-    assert "No work in these 48 hours" in page(desk, work, "work-digests", f"?window={window - 3}")
+    assert "Sent" in page(console, work, "work-digests", f"?window={window}")
+    assert "No work in these 48 hours" in page(console, work, "work-digests", f"?window={window - 3}")

@@ -29,9 +29,7 @@ class Measure(StrEnum):
     ACCEPTABLE_SHARE = "acceptable_share"  # of validated pairs: judged reasonable by most judges
     BOXES_SHARE = "boxes_share"  # of validated pairs: boxes judged appropriate by most judges
     APPROVED_SHARE = "approved_share"  # of decided submissions
-    REVIEWED_SHARE = (
-        "reviewed_share"  # of records in reviewed submissions: without an error that reviewers found
-    )
+    REVIEWED_SHARE = "reviewed_share"  # of reviewed records: without an error that other workers found
     CENTS_PER_HOUR = "cents_per_hour"  # median; the limit is a maximum, against rushing
     GOLD_SHARE = "gold_share"  # of answers to gold items: as expected
     ATTENTION_SHARE = "attention_share"  # of answers to attention checks: as expected

@@ -44,7 +44,7 @@ ANSWER = _dimension(
     "Is the answer reasonable?",
     scales.ANSWER_TEXTS,
     {scales.AnswerVerdict.REASONABLE, scales.AnswerVerdict.UNLIKELY},
-    share_heading=("Answers that are not wrong", "Reasonable or unlikely to most reviewers"),
+    share_heading=("Sound answers", "Reasonable or unlikely to most reviewers"),
     measure=REVIEWED_SHARE,
 )
 RATIONALE = _dimension(
@@ -53,7 +53,7 @@ RATIONALE = _dimension(
     "Does the reason explain the answer?",
     scales.RATIONALE_TEXTS,
     {scales.RationaleVerdict.EXPLAINS},
-    share_heading=("Reasons that explain", "Explains the answer to most reviewers"),
+    share_heading=("Clear reasons", "Explains the answer to most reviewers"),
 )
 TAGS = _dimension(
     "tags",
@@ -61,7 +61,7 @@ TAGS = _dimension(
     "Are the right objects mentioned?",
     scales.TAGS_TEXTS,
     {scales.TagsVerdict.RIGHT, scales.TagsVerdict.MISSING},
-    share_heading=("No wrong object", "Right or missing to most reviewers"),
+    share_heading=("No wrong objects", "Right or missing to most reviewers"),
     measure=REVIEWED_SHARE,
 )
 OVERALL = _dimension(

@@ -9,8 +9,8 @@ from hits.management.lookups import find_project
 from hits.management.publishing import available_balance_cents, print_live_hit_count, publish_launched_batch
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.judging.work_samples import DEFAULT_EVERY
-from validation.selectors.work_review import reviewers
-from validation.services.work_review import WorkReviewLaunch, launch_work_review
+from validation.selectors.work_reviews import reviewers
+from validation.services.work_reviews import WorkReviewLaunch, launch_work_review
 
 
 class Command(DeerstalkerCommand):

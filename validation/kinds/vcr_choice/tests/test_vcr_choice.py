@@ -43,7 +43,7 @@ def test_page_gets_neither_the_label_nor_the_records() -> None:
     assert relabelled == page, "nothing on the page depends on the label"
 
 
-def test_tick_is_kept_in_a_pilot_and_refused_elsewhere() -> None:
+def test_tick_is_kept_in_a_pilot_and_refused_in_other_rounds() -> None:
     assert KIND.parse_answer(PILOT, IMAGES, {"choice": 2, "several": True}) == {"choice": 2, "several": True}
     assert KIND.parse_answer(UNIT, IMAGES, {"choice": 2}) == {"choice": 2}
     with pytest.raises(InvalidAnswer, match="several: this task asks for one choice"):

@@ -23,12 +23,12 @@ from hits.views.costs import add_balance_to_terms, launch_if_confirmed
 from hits.views.pages import action_messages, get_or_404, get_page, section_context
 from hits.views.users import signed_in_user
 from validation.domain.judging.sampling import MAX_SEED
-from validation.domain.judging.spec import Scale
+from validation.domain.judging.spec import Dimension, Scale
 from validation.domain.judging.work_samples import DEFAULT_EVERY, MAX_EVERY
 from validation.domain.qualification.work_digest import window_bounds, window_number
 from validation.selectors import work_digest, workers
-from validation.selectors import work_review as selectors
-from validation.services import work_review as services
+from validation.selectors import work_reviews as selectors
+from validation.services import work_reviews as services
 from validation.views.judging_forms import RoundTermsForm
 
 PER_PAGE = 10
@@ -49,7 +49,7 @@ class WorkReviewForm(RoundTermsForm):
         min_value=0,
         max_value=MAX_SEED,
         label="Seed",
-        help_text="Whoever knows it can tell which HITs are reviewed. Keep it for the whole project.",
+        help_text="It decides which HITs are reviewed, so workers must not know it. Keep it for the whole project.",
     )
 
     def __init__(self, project: Project, *args: Any, **kwargs: Any) -> None:
@@ -145,17 +145,21 @@ def _people_context(request: HttpRequest, project: Project) -> dict[str, Any]:
     return {
         "reviewers": [(worker, counts.get(worker.pk, 0)) for worker in selectors.reviewers(project)],
         "reviewed": sum(row.submissions for row in found),
-        "headings": [row.title for row in part_dimensions],
+        "headings": [_heading(row) for row in part_dimensions],
         "page": page,
         "authors": [
             {
                 "row": row,
-                "cells": [(dimension.title, row.count(dimension)) for dimension in part_dimensions],
+                "cells": [(_heading(dimension), row.count(dimension)) for dimension in part_dimensions],
                 "overall": [(whole.label_text(label), n) for label, n in sorted(row.overall.items())],
             }
             for row in page
         ],
     }
+
+
+def _heading(dimension: Dimension) -> str:
+    return dimension.share_heading[0] if dimension.share_heading else dimension.title
 
 
 @require_POST

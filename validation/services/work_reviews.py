@@ -26,7 +26,7 @@ from validation.domain.judging.round_material import RecordToJudge, SubmissionTo
 from validation.domain.judging.sampling import MAX_SEED
 from validation.domain.judging.work_samples import DEFAULT_EVERY, MAX_EVERY, is_sampled
 from validation.selectors import work_digest
-from validation.selectors import work_review as selectors
+from validation.selectors import work_reviews as selectors
 from validation.services import notices
 from validation.services.judging import RoundPlan, launch_judging_units
 

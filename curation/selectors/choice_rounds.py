@@ -1,0 +1,117 @@
+"""Read choice rounds: which questions can be launched, what is known of them before, and how far a round is."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from django.db.models import Count, QuerySet
+
+from curation.evaluation.choice_checks import near_copies
+from curation.evaluation.choice_items import Stage as ItemStage
+from curation.evaluation.choice_items import stage_questions
+from curation.models import ChoiceRound, Question, QuestionSet, Stage
+from curation.selectors.choice_items import built_questions, iterate_items
+from curation.selectors.questions import set_triplets
+from hits.models import Project
+from validation.domain.judging.spec import JudgingSpec, Material
+from validation.registry import spec_for_material
+from validation.selectors.ratings import counted_assignment_filter
+
+
+def question_spec() -> JudgingSpec:
+    """Return the spec of the kind that answers multiple-choice questions."""
+    return spec_for_material(Material.QUESTIONS)
+
+
+def item_id(question: Question) -> str:
+    """Return the id of a question's unit, such as ``12-val-17-answer``: unique over sets and stages."""
+    return f"{question.question_set_id}-{question.annot_id}-{question.stage}"
+
+
+def annot_id_of_item(item: str) -> str:
+    """Return the published id of a question from the id of its unit."""
+    return item.split("-", 1)[1].rsplit("-", 1)[0]
+
+
+class LaunchableQuestion(NamedTuple):
+    """A question that can be launched, with the published id of its triplet."""
+
+    pk: int
+    instance_id: str
+
+
+def launchable_questions(
+    question_set: QuestionSet, stage: Stage, split: str = ""
+) -> list[LaunchableQuestion]:
+    """Return the questions that no round of the stage has launched.
+
+    They have choices in both stages, so that the figures of both can be combined. Their triplet is still approved,
+    and its photo was not taken down.
+    """
+    rows = built_questions(question_set, split)
+    complete = rows.values("triplet").annotate(stages=Count("pk")).filter(stages=len(Stage)).values("triplet")
+    usable = set_triplets(question_set.project).order_by().values("pk")
+    rows = rows.filter(stage=stage.value, label__isnull=False, triplet__in=complete)
+    rows = rows.filter(triplet__in=usable)
+    launched = _launched_items(question_set, stage)
+    found = rows.order_by("fold", "match_index").values_list("pk", "triplet__instance_id", "annot_id")
+    return [
+        LaunchableQuestion(pk, instance_id)
+        for pk, instance_id, annot_id in found
+        if f"{question_set.pk}-{annot_id}-{stage.value}" not in launched
+    ]
+
+
+def _launched_items(question_set: QuestionSet, stage: Stage) -> set[str]:
+    rounds = ChoiceRound.objects.filter(question_set=question_set, stage=stage.value)
+    return set(rounds.values_list("batch__units__key", flat=True)) - {None}
+
+
+def triplet_ids_by_match_index(
+    question_set: QuestionSet, stage: Stage, questions: Sequence[Question]
+) -> dict[tuple[str, int], str]:
+    """Return the published ids of the triplets that responses come from, by fold and match index; one query."""
+    folds = sorted({row.fold for row in questions})
+    rows = Question.objects.filter(question_set=question_set, stage=stage.value, fold__in=folds)
+    found = rows.values_list("fold", "match_index", "triplet__instance_id")
+    return {(fold, index): instance_id for fold, index, instance_id in found}
+
+
+def count_relevance_right(questions: Sequence[Question]) -> list[int]:
+    """Return in how many questions P_rel scores the right choice highest, and how many it scored; ties are wrong."""
+    right = scored = 0
+    for row in questions:
+        scores = [choice.get("relevance") for choice in row.choices]
+        if row.label is None or any(score is None for score in scores):
+            continue
+        scored += 1
+        right += all(score < scores[row.label] for n, score in enumerate(scores) if n != row.label)
+    return [right, scored]
+
+
+def count_copies(question_set: QuestionSet, stage: Stage, questions: Sequence[Question]) -> dict[str, int]:
+    """Return how many questions have a wrong choice that is a near copy, or the same words, as the right one."""
+    rows = Question.objects.filter(pk__in=[row.pk for row in questions])
+    listing = near_copies(stage_questions(iterate_items(rows), ItemStage(stage.value)))
+    near = {case["annot_id"] for case in listing.cases}
+    verbatim = {case["annot_id"] for case in listing.cases if case["jaccard"] == 1}
+    return {"near": len(near), "verbatim": len(verbatim)}
+
+
+def choice_rounds(project: Project) -> "QuerySet[ChoiceRound]":
+    """Return the project's choice rounds, newest first."""
+    rows = ChoiceRound.objects.filter(question_set__project=project)
+    return rows.select_related("question_set", "batch").order_by("-pk")
+
+
+def round_progress(rounds: Sequence[ChoiceRound]) -> dict[int, tuple[int, int]]:
+    """Return by round the received answers, and the required ones; one query."""
+    rows = ChoiceRound.objects.filter(pk__in=[row.pk for row in rounds]).annotate(
+        units=Count("batch__units", distinct=True),
+        received=Count(
+            "batch__units__hits__assignments",
+            filter=counted_assignment_filter("batch__units__hits__assignments__"),
+            distinct=True,
+        ),
+    )
+    found = rows.values_list("pk", "received", "units", "batch__redundancy")
+    return {pk: (received, units * redundancy) for pk, received, units, redundancy in found}
