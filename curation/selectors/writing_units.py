@@ -36,7 +36,7 @@ MODEL = PlannerOption(
 RULE_OPTIONS = (
     PlannerOption(
         name="min_objects",
-        label="Minimum number of objects",
+        label="Objects, at least",
         help=f"only photos with this many objects; default: {MIN_OBJECTS}",
         is_whole=True,
         default=MIN_OBJECTS,
@@ -45,7 +45,7 @@ RULE_OPTIONS = (
     ),
     PlannerOption(
         name="min_people",
-        label="Minimum number of people",
+        label="People, at least",
         help=f"only photos with this many people; default: {MIN_PEOPLE}",
         is_whole=True,
         default=MIN_PEOPLE,
@@ -54,7 +54,7 @@ RULE_OPTIONS = (
     ),
     PlannerOption(
         name="min_score",
-        label="Minimum score of an object",
+        label="Score of an object, at least",
         help=f"objects with a lower score of the detector do not count, 0 to 1; default: {MIN_SCORE}",
         is_whole=False,
         default=MIN_SCORE,

@@ -18,6 +18,7 @@ from curation.models import InterestModel, InterestModelKind
 from curation.selectors import interest as selectors
 from curation.selectors import interest_models as models
 from curation.selectors.jobs import TRAIN_INTEREST, latest_job
+from curation.selectors.writing_units import PLANNER
 from curation.services import interest as services
 from curation.views.features import ENCODER_LABELS
 from curation.views.interest_charts import precision_recall_chart
@@ -27,8 +28,10 @@ from hits.domain.answers.text import parse_digits
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Image, Project
 from hits.selectors.images.images import image_facts, usable_images
+from hits.selectors.unit_planners import planner_of
 from hits.services.errors import Refused
 from hits.views.access import project_page
+from hits.views.batches.launch import photo_kinds
 from hits.views.pages import get_or_404, get_page, job_if_failed, job_if_open
 from hits.views.users import signed_in_user
 
@@ -136,9 +139,15 @@ def _model_context(request: HttpRequest, model: InterestModel, form: RulesForm) 
         "page": page,
         "photos": _scored_photos(model, page),
         "selected": models.count_selected(model),
+        "writing_kind": _writing_kind(),
         "orders": [(name, ORDER_LABELS[name]) for name in models.ORDERS],
         "order": order,
     }
+
+
+def _writing_kind() -> str:
+    """Return the name of the first kind whose units the writing planner plans; empty without one."""
+    return next((kind.name for kind in photo_kinds() if planner_of(kind) is PLANNER), "")
 
 
 def _weight_rows(model: InterestModel) -> list[tuple[str, float]]:

@@ -43,7 +43,9 @@ def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     planner = _planner(kind)
     photos = _photo_options(project, kind, planner)
     versions = list(kind_versions(project, kind.name).defer("body", "examples"))
-    initial_values = {"again": "again" in request.GET}
+    initial_values = {"again": "again" in request.GET} | {
+        option.name: request.GET[option.name] for option in planner.options if option.name in request.GET
+    }
     form = LaunchForm(kind, photos, versions, request.POST or None, initial=initial_values)
     suggest_reward(form, project=project, kind=kind)
     context |= {

@@ -199,7 +199,7 @@ def test_launch_page_shows_limits_and_launches_within_them(
     assert 'name="min_people"' in page
     values = {"min_objects": "2", "min_people": "1", "min_score": "0.7"}
     confirm = client.post(address, FORM | values | {"step": "estimate"}).content.decode()
-    assert "minimum number of people 1" in confirm
+    assert "people, at least 1" in confirm
     assert client.post(address, FORM | values).status_code == 302
     batch = Batch.objects.get()
     assert [unit.payload["image"] for unit in batch.units.order_by("pk")] == ids(*images[:4])

@@ -197,6 +197,9 @@ def test_model_page_shows_curve_figures_and_photos_by_score(
     address = reverse("interest-model", args=[project.slug, model.pk])
     page = client.get(address)
     text = squeezed(page)
+    launch = f"{reverse('batch-new', args=[project.slug])}?kind=vcr_qar&model={model.pk}"
+    assert launch.replace("&", "&amp;") in page.content.decode()
+    assert f'name="model" value="{model.pk}"' in client.get(launch).content.decode()
     assert "95% interval 64.5% to 83.2%" in text
     assert "Precision by recall. Threshold at score 0.600" in text
     assert [photo.score for photo in page.context["photos"]] == [0.95, 0.6]

@@ -66,7 +66,6 @@ class ImageInterest(HitKind):
     Answer: ClassVar[type[Schema]] = Answer
     examples: ClassVar[tuple[Mapping[str, str], ...]] = (
         {
-            "weak": "boring",
             "good": "interesting",
             "why": "somebody holds out a parcel, and the other person steps back. What is in it, why does she not "
             "take it, what will he do now? The picture gives reasons for an answer.",
@@ -75,7 +74,6 @@ class ImageInterest(HitKind):
             "child watches from behind the stairs.",
         },
         {
-            "weak": "interesting",
             "good": "boring",
             "why": "two people are in the picture, but nothing happens. Every question about them would be a guess.",
             "picture": "image_interest/boring.svg",
