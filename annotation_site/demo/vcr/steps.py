@@ -103,12 +103,12 @@ def _metadata(objects: tuple[DetectedObject, ...]) -> dict[str, Any]:
 
 
 def launch_exam(users: DemoUsers) -> Batch:
-    """Launch the exam for one applicant."""
-    images = [[image.pk] for image in list_usable_images(users.project)[:1]]
+    """Launch the exam for the writer and the reviewer."""
+    images = [[image.pk] for image in list_usable_images(users.project)[:2]]
     found, job = launch_qualification_round(
         project=users.project,
         image_sets=images,
-        applicants=1,
+        applicants=2,
         by=users.researcher,
         name=f"{users.project.name}: exam",
     )
