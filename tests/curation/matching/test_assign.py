@@ -55,7 +55,7 @@ def random_weights(seed: int) -> Matrix:
 def check_violator(weights: Matrix, violator: HallViolator) -> None:
     """Assert that a violator proves that no assignment exists."""
     allowed = weights > -np.inf
-    rows, columns = list(violator.rows), list(violator.columns)
+    rows, columns = np.array(violator.rows, np.int64), np.array(violator.columns, np.int64)
     outside_rows = np.setdiff1d(np.arange(len(weights)), rows)
     outside_columns = np.setdiff1d(np.arange(len(weights)), columns)
     if violator.by_rows:

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from curation.matching.match import BucketMatches, match_buckets
 from curation.matching.options import MatchOptions, SameImageRule, ShortlistBy, ShortlistOptions
+from curation.matching.rounds import DenseWeights, PairRules, match_rounds
 from curation.matching.weights import symmetric_similarity
 from hits.domain.tagged_text import copy_key
+from tests.support.paths import CASES as CASE_FILES
 from tests.support.vcr.matching import MatchCase, read_cases, save_case
 
 CASES = read_cases()
@@ -121,14 +123,23 @@ def test_command_result_is_the_same_by_id_in_twenty_orders(name: str, tmp_path: 
         assert _by_id(_run(case, order, tmp_path)["choices"], order) == expected
 
 
-def test_similarity_of_gold_alone_gives_the_documented_wrong_result() -> None:
-    """The case separates the two readings: the greatest similarity to all held responses, or to the right one."""
+class _GoldAlone(DenseWeights):
+    """The other reading: similarity to the right response alone."""
+
+    def hold(self, columns: NDArray[np.int64]) -> None:
+        self.rules.forbid_held(self.values, columns)
+
+
+def test_similarity_to_gold_alone_gives_the_documented_wrong_result() -> None:
     case = next(case for case in CASES if case.name == "max_over_assigned")
-    raw = json.loads((Path(__file__).parents[2] / "cases" / "vcr_matching.json").read_text())
+    raw = json.loads((CASE_FILES / "vcr_matching.json").read_text())
     wrong = next(item for item in raw["matching"] if item["name"] == case.name)["wrong_if_gold_only"]
-    right = [item["assignment"] for item in case.expected["all"]]
-    assert right[0] == wrong[0]
-    assert right[1:] != wrong[1:]
+    n = len(case.relevance)
+    options = MatchOptions(similarity_weight=case.weight)
+    similarity = symmetric_similarity(case.nli)
+    weights = _GoldAlone(case.relevance, similarity, options, PairRules.make(n, options))
+    assert match_rounds(weights, n, case.rounds).columns.T.tolist() == wrong
+    assert wrong != [item["assignment"] for item in case.expected["all"]]
 
 
 def test_reason_names_the_copies_that_need_a_larger_bucket() -> None:
