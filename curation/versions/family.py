@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from curation.models import DatasetVersion, VersionRow
+from curation.versions.board import BoardScoring, BoardTexts
 from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan, PlannedRow
 from curation.versions.selection import REASON_LABELS
@@ -86,7 +87,8 @@ class Family(RefusesOldNames, ABC):
         compared by the rows of all parts made of records. exclusion_labels: labels of the family's own exclusion
         reasons.
         has_regions: whether exports can include pictures of regions. has_photos: whether exports can include the
-        photos themselves. can_evaluate: whether its versions can train scorers, be evaluated and have leaderboards.
+        photos themselves. can_evaluate: whether its versions can train and evaluate scorers. board: what pages say
+        about leaderboards of its versions, which ``load_board`` writes and scores; None without leaderboards.
         public_folder, private_folder: the folders of an export with the files that are published, and with those
         that never are, if versions hold answers that a leaderboard keeps. The manifest and the checksums are private
         then: from the hash of a row, anybody could find out its answer by trying all of them.
@@ -109,6 +111,7 @@ class Family(RefusesOldNames, ABC):
     public_folder: ClassVar[str] = ""
     private_folder: ClassVar[str] = ""
     can_evaluate: ClassVar[bool] = False
+    board: ClassVar[BoardTexts | None] = None
 
     @property
     def main_part(self) -> Part:
@@ -144,6 +147,14 @@ class Family(RefusesOldNames, ABC):
             UnknownSplit: an image's split is unknown.
             InvalidInput: the selection names something the project does not have.
         """
+
+    def load_board(self) -> BoardScoring:
+        """Return what writes and scores leaderboards of this family's versions.
+
+        Raises:
+            NotImplementedError: the family has no leaderboards.
+        """
+        raise NotImplementedError(f"family {self.name} has no leaderboards")
 
     def count_candidates(self, version: DatasetVersion) -> int:
         """Return the number of approved records that a version can select from."""

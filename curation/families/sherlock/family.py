@@ -4,12 +4,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from curation.families.sherlock.board_texts import BOARD_TEXTS
 from curation.families.sherlock.export import regions_left_out, sherlock_files
 from curation.families.sherlock.read import check_export
 from curation.families.sherlock.rows import SET_LOST_A_PAIR, plan_rows
 from curation.families.sherlock.stats import CorpusCounter
 from curation.models import DatasetVersion, Pair
 from curation.models import Part as PartName
+from curation.versions.board import BoardScoring, BoardTexts
 from curation.versions.family import Accumulator, Family, Files, Part
 from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan, PlannedRow
@@ -48,6 +50,7 @@ class SherlockFamily(Family):
     title: ClassVar[str] = "Sherlock"
     has_regions: ClassVar[bool] = True
     can_evaluate: ClassVar[bool] = True
+    board: ClassVar[BoardTexts | None] = BOARD_TEXTS
     parts: ClassVar[tuple[Part, ...]] = (
         Part(PartName.OBSERVATION, ("pair", "pairs"), record_type=Pair.TYPE),
         Part(PartName.COMPARISON, ("comparison set", "comparison sets"), authors=("annot1", "annot2")),
@@ -63,6 +66,12 @@ class SherlockFamily(Family):
         "comparison/instance_ids.json": "Leaderboard ids, sorted",
         "": "Sherlock JSON",
     }
+
+    def load_board(self) -> BoardScoring:
+        """Return what writes and scores leaderboards."""
+        from curation.families.sherlock.board import BOARD  # noqa: PLC0415 - loads numerical libraries
+
+        return BOARD
 
     def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
         """Add pairs and comparison sets."""

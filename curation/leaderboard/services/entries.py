@@ -16,7 +16,7 @@ from django.core.validators import URLValidator
 from django.db import transaction
 from django.utils import timezone
 
-from curation.evaluation.submission import ZIP_NAME, is_zip_name
+from curation.evaluation.submission_zip import ZIP_NAME, is_zip_name
 from curation.files import sync_to_disk
 from curation.leaderboard import models
 from curation.leaderboard.selectors.boards import ENTRIES, SCORE_ENTRY, board_folder, team_usage

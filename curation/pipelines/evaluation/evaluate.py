@@ -14,7 +14,8 @@ from curation.evaluation.answer_keys import COMPARISON, LOCALIZATION, RETRIEVAL,
 from curation.evaluation.inputs import order_scores, parse_json, parse_scores_by_id
 from curation.evaluation.npy_scores import read_npy_scores
 from curation.evaluation.shortcuts import Shortcut
-from curation.evaluation.submission import ZIP_NAME, read_submission
+from curation.evaluation.submission import read_submission
+from curation.evaluation.submission_zip import ZIP_NAME
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets, plan_sets, resolve_proposal_run
 from curation.features.encoder import Encoder
 from curation.features.prompted import PromptedEncoder

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.evaluation.answer_keys import COMPARISON, sort_file_names
-from curation.evaluation.submission import FOLDER, ZIP_NAME, read_submission, score_submission
+from curation.evaluation.submission import read_submission, score_submission
+from curation.evaluation.submission_zip import FOLDER, ZIP_NAME
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.families.sherlock.evaluation_sets import proposals_json
 from curation.files import file_sha256, partial_folder, rename_folder_durably

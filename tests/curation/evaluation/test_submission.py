@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from curation.evaluation.submission import (
-    ZIP_NAME,
     Submission,
     max_submission_bytes,
     read_submission,
     score_submission,
 )
+from curation.evaluation.submission_zip import ZIP_NAME
 from curation.records import InvalidInput
 
 FOLDER = "test_set_predictions"

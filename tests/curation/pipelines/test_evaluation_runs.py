@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from PIL import Image as Pillow
 
 from curation.evaluation.answer_keys import AnswerKeyFolder
-from curation.evaluation.submission import ZIP_NAME, read_submission, score_submission
+from curation.evaluation.submission import read_submission, score_submission
+from curation.evaluation.submission_zip import ZIP_NAME
 from curation.families.sherlock.evaluation_plan import EvaluationSetOptions
 from curation.families.sherlock.evaluation_sets import write_evaluation_sets
 from curation.models import Evaluation, Scorer
