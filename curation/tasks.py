@@ -192,6 +192,14 @@ def train_scorer(progress: Progress) -> None:
     jobs.set_result(job=progress.job, **train_scorer.train_scorer(progress))
 
 
+@job_task(tasks.TRAIN_CHOOSER)
+def train_chooser(progress: Progress) -> None:
+    """Train a chooser on a question set or a folder."""
+    from curation.pipelines.training import train_chooser
+
+    jobs.set_result(job=progress.job, **train_chooser.train_chooser(progress))
+
+
 @job_task(tasks.IMPORT_SCORER)
 def import_scorer(progress: Progress) -> None:
     """Import a scorer's folder."""

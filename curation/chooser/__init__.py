@@ -8,8 +8,9 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "chooser": ["Chooser", "open_chooser", "predict_choices", "write_predictions"],
+        "chooser": ["open_chooser", "predict_choices", "write_predictions"],
         "config": ["ChooserConfig"],
+        "interface": ["Chooser"],
         "questions": ["ChoiceQuestion", "read_questions"],
         "recipes": ["make_config"],
         "training.inputs": ["write_run"],

@@ -1,32 +1,25 @@
 """Choosers at inference: scores of questions, and predictions for a file of questions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.chooser.interface import Chooser
 from curation.chooser.model.build import InputSources, LoadedChooser, load_chooser, zero_shot_clip
-from curation.chooser.questions import ChoiceQuestion, read_questions
+from curation.chooser.questions import ChoiceQuestion, ImageItem
+from curation.chooser.token_losses import ChooserTokenLosses
 from curation.chooser.training.validate import score_questions
 from curation.evaluation.choice_files import format_predictions_csv
-from curation.evaluation.choice_items import CHOICES, Stage
+from curation.evaluation.choice_items import CHOICES, Stage, stage_question
 from curation.evaluation.choices import ChoicePredictions
+from curation.evaluation.perturb import mask_items, parse_masking, perturb_items
 from curation.features.clip import choose_device
 from curation.files import write_text
 
 ZERO_SHOT_PREFIX = "zero-shot:"
-
-
-class Chooser(Protocol):
-    """Scores the four responses of each question."""
-
-    name: str
-
-    def score(self, questions: Sequence[ChoiceQuestion]) -> NDArray[np.float64]:
-        """Return (n, 4) logits: the higher, the better; their softmax over the four are probabilities."""
-        ...
 
 
 class ModelChooser:
@@ -58,21 +51,51 @@ def open_chooser(source: str, sources: InputSources, *, name: str = "", device: 
     return ModelChooser(load_chooser(Path(source), sources, device=device), name=name, device=device)
 
 
-def predict_choices(answers: Chooser, rationales: Chooser, path: Path) -> tuple[list[str], ChoicePredictions]:
-    """Return the ids of a file's questions, and the predictions of both stages.
+def predict_choices(
+    answers: Chooser, rationales: Chooser, items: Sequence[ImageItem]
+) -> tuple[list[str], ChoicePredictions]:
+    """Return the ids of n questions, and the predictions of both stages.
 
     Rationales are scored given each of the four answers, so labels are not needed.
 
     Raises:
-        InvalidInput: a line is not a question, or an image is missing.
+        InvalidInput: a question lacks a stage, or an image is missing.
     """
-    questions = read_questions(path, Stage.ANSWER)
+    ids = [found.item.annot_id for found in items]
     blocks = [
-        rationales.score(read_questions(path, Stage.RATIONALE, conditioned_on=answer))
+        rationales.score([found.question(Stage.RATIONALE, conditioned_on=answer) for found in items])
         for answer in range(CHOICES)
     ]
-    ids = [question.annot_id for question in questions]
-    return ids, ChoicePredictions(answers.score(questions), np.stack(blocks, axis=1))
+    scores = answers.score([found.question(Stage.ANSWER) for found in items])
+    return ids, ChoicePredictions(scores, np.stack(blocks, axis=1))
+
+
+def perturb_with_choosers(
+    answers: Chooser, rationales: Chooser, items: Sequence[ImageItem], name: str
+) -> list[ImageItem]:
+    """Return changed copies of the questions to which a perturbation applies; they keep their ids and images.
+
+    Args:
+        name: ``singular``, ``plural``, or ``mask-top1`` or ``keep-top3`` and the like, for which the choosers tell
+            which words matter (``token_losses``).
+
+    Raises:
+        InvalidInput: the name is not known.
+    """
+    masking = parse_masking(name)
+    plain = [found.item for found in items]
+    if masking is None:
+        changed = perturb_items(plain, name)
+    else:
+        labelled = [
+            found.question(stage)
+            for found in items
+            for stage in Stage
+            if stage_question(found.item, stage) is not None
+        ]
+        changed = mask_items(plain, ChooserTokenLosses(answers, rationales, labelled), masking)
+    sources = {found.item.annot_id: found for found in items}
+    return [replace(sources[item.annot_id], item=item) for item in changed]
 
 
 def write_predictions(path: Path, ids: Sequence[str], predictions: ChoicePredictions) -> None:

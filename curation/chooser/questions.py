@@ -48,6 +48,66 @@ def to_segments(text: Text) -> list[Segment]:
     return segments_of_tokens([token if isinstance(token, str) else list(token) for token in text])
 
 
+@dataclass(frozen=True, slots=True)
+class ImageItem:
+    """A question with both stages and the paths of its image. location: where it was read, for messages."""
+
+    item: ChoiceItem
+    image: str
+    metadata: str
+    location: str
+
+    def question(self, stage: Stage, *, conditioned_on: int | None = None) -> ChoiceQuestion:
+        """Return one stage; see ``read_questions``.
+
+        Raises:
+            InvalidInput: the item lacks the stage, or the right answer is needed and held.
+        """
+        choices = self.item.stages.get(stage)
+        if choices is None:
+            raise InvalidInput(f"{self.location}: has no {stage}_choices; export it again")
+        return ChoiceQuestion(
+            annot_id=self.item.annot_id,
+            stage=stage,
+            query=self.item.question + _condition(self.item, stage, self.location, conditioned_on),
+            responses=choices.responses,
+            label=choices.label,
+            objects=self.item.objects,
+            image=self.image,
+            metadata=self.metadata,
+        )
+
+
+def read_image_items(path: Path) -> list[ImageItem]:
+    """Return the questions of a file in the published layout.
+
+    Raises:
+        InvalidInput: a line is not a question, or an id occurs twice; the message names file and line.
+    """
+    items: list[ImageItem] = []
+    lines: dict[str, str] = {}
+    for location, record in iterate_json_lines(path):
+        found = parse_image_item(record, location)
+        name = found.item.annot_id
+        if name in lines:
+            raise InvalidInput(
+                f"{location}: annot_id {name} is that of {lines[name]}; give each question its own"
+            )
+        lines[name] = location.rpartition(": ")[2]
+        items.append(found)
+    return items
+
+
+def parse_image_item(record: Mapping[str, Any], location: str) -> ImageItem:
+    """Return a line of the published files; see ``read_image_items``."""
+    return ImageItem(
+        item=parse_item(record, location),
+        image=_relative_path(record, "img_fn", location),
+        metadata=_relative_path(record, "metadata_fn", location) if record.get("metadata_fn") else "",
+        location=location,
+    )
+
+
 def read_questions(path: Path, stage: Stage, *, conditioned_on: int | None = None) -> list[ChoiceQuestion]:
     """Return one stage of all questions of a file in the published layout.
 
@@ -55,41 +115,9 @@ def read_questions(path: Path, stage: Stage, *, conditioned_on: int | None = Non
         conditioned_on: for rationales, the answer choice that follows the question; None is the right answer.
 
     Raises:
-        InvalidInput: a line is not a question, lacks the stage, or an id occurs twice; or the right answer is
-            needed and held. The message names file and line.
+        InvalidInput: as ``read_image_items``; or a question lacks the stage, or the right answer is needed and held.
     """
-    questions: list[ChoiceQuestion] = []
-    lines: dict[str, str] = {}
-    for location, record in iterate_json_lines(path):
-        question = parse_question(record, stage, location, conditioned_on=conditioned_on)
-        if question.annot_id in lines:
-            raise InvalidInput(
-                f"{location}: annot_id {question.annot_id} is that of {lines[question.annot_id]}; "
-                "give each question its own"
-            )
-        lines[question.annot_id] = location.rpartition(": ")[2]
-        questions.append(question)
-    return questions
-
-
-def parse_question(
-    record: Mapping[str, Any], stage: Stage, location: str, *, conditioned_on: int | None = None
-) -> ChoiceQuestion:
-    """Return one stage of a line of the published files; see ``read_questions``."""
-    item = parse_item(record, location)
-    choices = item.stages.get(stage)
-    if choices is None:
-        raise InvalidInput(f"{location}: has no {stage}_choices; export it again")
-    return ChoiceQuestion(
-        annot_id=item.annot_id,
-        stage=stage,
-        query=item.question + _condition(item, stage, location, conditioned_on),
-        responses=choices.responses,
-        label=choices.label,
-        objects=item.objects,
-        image=_relative_path(record, "img_fn", location),
-        metadata=_relative_path(record, "metadata_fn", location) if record.get("metadata_fn") else "",
-    )
+    return [found.question(stage, conditioned_on=conditioned_on) for found in read_image_items(path)]
 
 
 def _condition(item: ChoiceItem, stage: Stage, location: str, conditioned_on: int | None) -> Text:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from curation.chooser.chooser import Chooser
+from curation.chooser.interface import Chooser
 from curation.chooser.questions import ChoiceQuestion
 from curation.evaluation.choice_items import Stage, StageQuestion, Text
 from curation.evaluation.perturb import MASK

@@ -1,6 +1,7 @@
 """Curation's models. They refer to records and images of ``hits``, and never change them."""
 
 from curation.models.audits import Audit, AuditItem, AuditLabel, AuditState
+from curation.models.choosers import Chooser
 from curation.models.duplicates import DuplicateRun, DuplicateRunState
 from curation.models.features import FeatureSet, Subject
 from curation.models.frames import Clip, Frame
@@ -32,6 +33,7 @@ __all__ = [
     "AuditWaiver",
     "ChoiceEvaluation",
     "ChoiceRound",
+    "Chooser",
     "Clip",
     "ComparisonRound",
     "ComparisonSet",

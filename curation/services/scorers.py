@@ -18,6 +18,7 @@ from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
 from curation.selectors.scorers import SCORER_PREFIX
 from curation.services.scorer_splits import VAL_SHARE, check_batch_size, choose_splits
 from curation.services.splits import check_sealed, check_version_in_project
+from curation.services.trained_models import first_free_name, mark_ready, merge_facts, validate_name
 from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import Refused
@@ -25,7 +26,6 @@ from hits.services.jobs import jobs
 
 CLIP_PREFIX = "clip:"
 PUBLISHED_MODEL = "clip:openai/clip-vit-base-patch16"
-_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 
 
 def request_training(  # noqa: PLR0913 - the columns of one row, by keyword
@@ -134,27 +134,9 @@ def resolve_encoder(project: Project, name: str) -> str:
     return get_ready_scorer(project, name, field="encoder").encoder_name
 
 
-def validate_name(name: str) -> str:
-    """Return a scorer's name, stripped.
-
-    Raises:
-        Refused: it has characters that are not allowed, or looks like a scorer's number.
-    """
-    plain = name.strip()
-    if not _NAME_PATTERN.fullmatch(plain) or plain.isdecimal():
-        raise Refused(
-            f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, for instance v1.0 ViT-B-16"
-        )
-    return plain
-
-
 def next_free_name(project: Project, base: str) -> str:
     """Return the first of ``base 1``, ``base 2`` … that no scorer of the project has."""
-    taken = set(scorer_selectors.scorers(project).values_list("name", flat=True))
-    number = 1
-    while f"{base} {number}" in taken:
-        number += 1
-    return f"{base} {number}"
+    return first_free_name(base, scorer_selectors.scorers(project).values_list("name", flat=True))
 
 
 def short_model_name(model: str) -> str:
@@ -249,21 +231,14 @@ def request_scorer_import(
     )
 
 
-@transaction.atomic
 def merge_scorer_facts(*, scorer: Scorer, **changes: Any) -> None:
     """Merge values into a scorer's ``figures``, ``splits`` or ``environment``."""
-    row = Scorer.objects.select_for_update().get(pk=scorer.pk)
-    for name, facts in changes.items():
-        setattr(row, name, getattr(row, name) | facts)
-        setattr(scorer, name, getattr(row, name))
-    row.save(update_fields=list(changes))
+    merge_facts(scorer, **changes)
 
 
 def mark_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
     """Mark a scorer as ready. Idempotent."""
-    merge_scorer_facts(scorer=scorer, figures=dict(figures))
-    Scorer.objects.filter(pk=scorer.pk).update(weights_sha256=weights_sha256, is_ready=True)
-    scorer.refresh_from_db()
+    mark_ready(scorer, figures=figures, weights_sha256=weights_sha256)
 
 
 def store_imported_scorer(

@@ -4,7 +4,7 @@ R2C as published encodes objects by RoIAlign on a ResNet-50 (``detector``). With
 platform encodes each object's crop instead, before the training.
 
 A folder of stored vectors is a sealed folder of shards (``curation.features.shards``). Item ids are ``IMAGE`` for a
-whole image and ``IMAGE#3`` for its object 3, counted from 0; IMAGE is the published ``img_fn``.
+whole image and ``METADATA#3`` for its object 3, counted from 0: the published ``img_fn`` and ``metadata_fn``.
 """
 
 import hashlib
@@ -117,7 +117,7 @@ class StoredVectors:
         Raises:
             InvalidInput: the folder lacks one; the message names it.
         """
-        ids = [object_id(question.image, index) for index in (None, *objects)]
+        ids = [object_id(question, index) for index in (None, *objects)]
         missing = next((name for name in ids if name not in self._rows), None)
         if missing is not None:
             raise InvalidInput(
@@ -180,9 +180,9 @@ def crop_edges(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int]:
     return left, top, right, bottom
 
 
-def object_id(image: str, index: int | None) -> str:
+def object_id(question: ChoiceQuestion, index: int | None) -> str:
     """Return the id of an object's vector; that of the whole image without an index."""
-    return image if index is None else f"{image}#{index}"
+    return question.image if index is None else f"{question.metadata}#{index}"
 
 
 def store_object_vectors(
@@ -230,5 +230,5 @@ def _distinct_subjects(
     subjects: dict[str, tuple[ChoiceQuestion, int | None]] = {}
     for question in questions:
         for index in (None, *mentioned_objects(question)):
-            subjects.setdefault(object_id(question.image, index), (question, index))
+            subjects.setdefault(object_id(question, index), (question, index))
     return subjects

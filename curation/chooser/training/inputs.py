@@ -107,6 +107,15 @@ def read_config(run: Path) -> ChooserConfig:
     return ChooserConfig.from_json(_read_settings(run)["config"])
 
 
+def read_image_folder(run: Path) -> Path:
+    """Return the folder of a run's images.
+
+    Raises:
+        InvalidInput: the settings are missing or broken.
+    """
+    return Path(_read_settings(run)["images"])
+
+
 def read_inputs(run: Path, stage: Stage) -> StageInputs:
     """Read one stage of a run's folder.
 

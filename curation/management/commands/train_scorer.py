@@ -1,12 +1,10 @@
 """``manage.py train_scorer --project P --version V [--model clip:…|scorer:NAME|tiny] [the settings …]``."""
 
-from argparse import ArgumentParser, BooleanOptionalAction
-from collections.abc import Callable
-from dataclasses import fields
+from argparse import ArgumentParser
 from typing import Any
 
-from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.lookups import get_version
+from curation.management.setting_options import add_setting_options, given_settings
 from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import default_model, get_recipe, trainable_names
@@ -19,7 +17,6 @@ from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project
 from hits.models import Job
 
-SETTINGS = {field.name: field for field in fields(TrainingConfig)}
 HELP = {
     "model": f"the model to start from: clip:<hub id or folder>, {SCORER_PREFIX}<name of a ready scorer>, or tiny",
     "region_mode": "how a region is drawn: highlight, hide, only_region, position_only or none",
@@ -67,9 +64,7 @@ class Command(JobCommand):
             f"use the settings of a row of the tables of Hessel et al. 2022: {', '.join(trainable_names())}"
         )
         add("--recipe", default="", help=rows)
-        settings = parser.add_argument_group("settings")
-        for name in HELP:
-            _add_setting_option(settings, name)
+        add_setting_options(parser, TrainingConfig, HELP, model_default=default_model())
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the scorer and the job that trains it."""
@@ -93,21 +88,8 @@ class Command(JobCommand):
         return scorer.job
 
 
-def _add_setting_option(group: Any, name: str) -> None:
-    """Add the option of a setting; without the option, the recipe or the default applies."""
-    flag, default = f"--{name.replace('_', '-')}", SETTINGS[name].default
-    if isinstance(default, bool):
-        group.add_argument(flag, action=BooleanOptionalAction, default=None, help=HELP[name])
-        return
-    kind: Callable[[str], Any] = type(default) if isinstance(default, int | float) else str
-    if name == "model":
-        kind = make_encoder_path_absolute
-    shown = default_model() if name == "model" else str(default) or "none"
-    group.add_argument(flag, type=kind, default=None, help=f"{HELP[name]}; default {shown}")
-
-
 def _read_config(options: dict[str, Any]) -> TrainingConfig:
-    given = {name: options[name] for name in HELP if options[name] is not None}
+    given = given_settings(options, HELP)
     try:
         if options["recipe"]:
             return get_recipe(options["recipe"]).to_config(**given)

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +22,10 @@ _MAX_EXCERPT_LENGTH = 300  # characters of the log in a failed job's message
 ProgressCallback = Callable[[int, int], None]
 
 
-def build_command(run: Path, processes: int) -> list[str]:
+SCORER_MODULE = "curation.scorer.train"
+
+
+def build_command(run: Path, processes: int, module: str = SCORER_MODULE) -> list[str]:
     """Return the command that trains a run with several processes on this machine."""
     return [
         sys.executable,
@@ -32,23 +35,32 @@ def build_command(run: Path, processes: int) -> list[str]:
         "--nproc-per-node",
         str(processes),
         "-m",
-        "curation.scorer.train",
+        module,
         str(run),
     ]
 
 
-def train_in_processes(run: Path, processes: int, *, total: int, report_progress: ProgressCallback) -> None:
+def train_in_processes(
+    run: Path,
+    processes: int,
+    *,
+    total: int,
+    report_progress: ProgressCallback,
+    module: str = SCORER_MODULE,
+    journals: Sequence[str] = ("",),
+) -> None:
     """Train a run to its end.
 
     Args:
         total: steps of the run. report_progress: called at each new step; if it raises, all processes are stopped.
+        module: trains the run. journals: the subfolders of the run whose ``losses.csv`` count together.
 
     Raises:
         Refused: a process failed; the message quotes the end of its log.
     """
     with (run / LOG_FILE).open("ab") as log:
         child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            build_command(run, processes),
+            build_command(run, processes, module),
             cwd=settings.BASE_DIR,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -57,7 +69,7 @@ def train_in_processes(run: Path, processes: int, *, total: int, report_progress
             preexec_fn=lambda: platforms.set_pdeathsig("SIGTERM"),  # type: ignore[attr-defined]  # noqa: PLW1509
         )
         try:
-            _report_until_exit(child, run, total, report_progress)
+            _report_until_exit(child, [run / name for name in journals], total, report_progress)
         finally:
             _stop(child)
     if child.returncode:
@@ -75,10 +87,13 @@ def read_last_step(run: Path) -> int:
 
 
 def _report_until_exit(
-    child: "subprocess.Popen[bytes]", run: Path, total: int, report_progress: ProgressCallback
+    child: "subprocess.Popen[bytes]",
+    folders: Sequence[Path],
+    total: int,
+    report_progress: ProgressCallback,
 ) -> None:
     while child.poll() is None:
-        report_progress(read_last_step(run), total)
+        report_progress(sum(map(read_last_step, folders)), total)
         with suppress(subprocess.TimeoutExpired):
             child.wait(POLL_SECONDS)
 

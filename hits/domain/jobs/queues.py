@@ -87,6 +87,7 @@ TASK_QUEUES: dict[str, Queue] = {
     "curation.train_interest": Queue.CPU,
     "curation.select_interesting": Queue.CPU,
     "curation.train_scorer": Queue.CPU,
+    "curation.train_chooser": Queue.CPU,
 }
 
 INTERVAL_SECONDS: dict[str, float] = {

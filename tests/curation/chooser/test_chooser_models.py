@@ -13,6 +13,7 @@ from PIL import Image as Pillow
 from curation.chooser.chooser import (
     ModelChooser,
     open_chooser,
+    perturb_with_choosers,
     predict_choices,
     write_predictions,
 )
@@ -24,7 +25,12 @@ from curation.chooser.model.build import (
 )
 from curation.chooser.model.clip_choice import response_texts, whole_pixels
 from curation.chooser.model.pair_tokens import MAX_TOKENS, HashedWordTokenizer
-from curation.chooser.questions import ChoiceQuestion, add_detections, read_questions
+from curation.chooser.questions import (
+    ChoiceQuestion,
+    add_detections,
+    read_image_items,
+    read_questions,
+)
 from curation.chooser.token_losses import ChooserTokenLosses, token_losses
 from curation.chooser.train import train
 from curation.evaluation.choice_files import read_predictions_csv
@@ -244,7 +250,7 @@ def test_predictions_have_all_four_conditioned_blocks(pictures: tuple[Path, Path
         del line["answer_label"], line["rationale_label"]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     rationales = Planted()
-    ids, predictions = predict_choices(Planted(), rationales, path)
+    ids, predictions = predict_choices(Planted(), rationales, read_image_items(path))
     assert predictions.answers.shape == (4, 4)
     assert predictions.rationales.shape == (4, 4, 4)
     assert predictions.rationales.argmax(axis=2).tolist() == [[number] * 4 for number in range(4)]
@@ -296,9 +302,10 @@ def test_perturbed_sets_mask_or_keep_a_choosers_words(pictures: tuple[Path, Path
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     questions = [question for stage in Stage for question in read_questions(path, stage)]
     losses = ChooserTokenLosses(Planted(), Planted(), questions)
-    items = read_items(path)
-    for keep in (False, True):
-        masked = mask_items(items, losses, Masking(1, keep=keep))
+    found, items = read_image_items(path), read_items(path)
+    for name, keep in (("mask-top1", False), ("keep-top1", True)):
+        masked = [changed.item for changed in perturb_with_choosers(Planted(), Planted(), found, name)]
+        assert masked == mask_items(items, losses, Masking(1, keep=keep))
         for item in masked:
             answers = item.stages[Stage.ANSWER]
             assert answers.label is not None
@@ -309,6 +316,9 @@ def test_perturbed_sets_mask_or_keep_a_choosers_words(pictures: tuple[Path, Path
     assert stranger is not None
     with pytest.raises(InvalidInput, match="question val-99: its answer stage was not given"):
         losses(stranger)
+    assert perturb_with_choosers(Planted(), Planted(), found, "singular") == []
+    with pytest.raises(InvalidInput, match="perturb: 'keep-most' is not known"):
+        perturb_with_choosers(Planted(), Planted(), found, "keep-most")
 
 
 def test_broken_chooser_folders_are_refused_in_one_line(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from curation.chooser.model.frames import HEIGHT, WIDTH, make_frame, object_mask
 from curation.chooser.model.object_vectors import GridEncoder, crop_edges
 from curation.chooser.model.r2c import R2C, PaddedTexts, R2cBatch, R2cSizes
 from curation.chooser.model.recurrent import BidirectionalLSTM, SharedDropout
-from curation.chooser.questions import Stage, parse_question
+from curation.chooser.questions import Stage, parse_image_item
 from tests.support.curation._chooser_runs import draw_pictures, planted_questions, tiny_network
 
 TINY = R2cSizes(words=6, visual=5, classes=7, class_size=3, objects=8, hidden=4, pool=9)
@@ -255,7 +255,7 @@ def test_regions_fine_tune_the_last_stage_alone_with_fixed_statistics() -> None:
 def test_frames_keep_boxes_on_their_objects(tmp_path: Path) -> None:
     planted = planted_questions(1, split="val")
     images = draw_pictures(tmp_path, planted)
-    question = parse_question(planted[0].line, Stage.ANSWER, "here")
+    question = parse_image_item(planted[0].line, "here").question(Stage.ANSWER)
     for shares in ((0.5, 0.5), (0.0, 1.0), (1.0, 0.0)):
         frame = make_frame(question, images, (0, 3), shares=shares)
         assert frame.pixels.shape == (HEIGHT, WIDTH, 3)

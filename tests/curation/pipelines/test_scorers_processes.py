@@ -27,7 +27,7 @@ def plays(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that puts a program in torchrun's place."""
 
     def put(program: str) -> None:
-        played = lambda run, processes: [sys.executable, "-c", program, str(run)]  # noqa: E731
+        played = lambda run, *_: [sys.executable, "-c", program, str(run)]  # noqa: E731
         monkeypatch.setattr(training_processes, "build_command", played)
 
     monkeypatch.setattr(training_processes, "POLL_SECONDS", 0.05)

@@ -89,7 +89,7 @@ def planted_vectors(questions: Sequence[PlantedQuestion], *, blank: bool = False
 def store_vectors(folder: Path, lines: Sequence[Line], vectors: Vectors) -> Path:
     """Write vectors as a sealed folder, in which R2C finds those of its objects."""
     ids = [
-        line["img_fn"] + (f"#{index - 1}" if index else "")
+        line["metadata_fn"] + f"#{index - 1}" if index else line["img_fn"]
         for line in lines
         for index in range(vectors.shape[1])
     ]

@@ -1,0 +1,187 @@
+"""Train a chooser: write a run's folder, run the training loop, predict, and store the result in the row.
+
+The loop (``curation.chooser.train``) works on files only. It saves its exact state there, so that a cancelled or
+killed job resumes where it stopped.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from curation.chooser.config import ChooserConfig, ModelKind, StageSelection
+from curation.chooser.training.inputs import FEATURES_FOLDER, read_image_folder
+from curation.chooser.training.journal import ChoiceValidationRow, read_validations
+from curation.evaluation.choice_items import Stage
+from curation.models import Chooser
+from curation.pipelines.training.chooser_files import ChooserRun, load_or_write_chooser_run
+from curation.pipelines.training.training_processes import ProgressCallback, train_in_processes
+from curation.scorer.training.inputs import VAL_FILE
+from curation.scorer.training.journal import ENVIRONMENT_FILE
+from curation.selectors.choosers import BEST_FOLDER
+from curation.services.refusals import refuse_invalid_input
+from curation.services.trained_models import mark_ready, merge_facts
+from hits.domain.hashing import content_sha256
+from hits.services.jobs.jobs import Progress
+
+MODULE = "curation.chooser.train"
+PREDICTIONS_FILE = "predictions-val.csv"
+PROGRESS_INTERVAL_SECONDS = 1.0  # between two progress updates
+
+
+def train_chooser(progress: Progress) -> dict[str, Any]:
+    """Run a job: train a chooser to the end, and return the result for the job's page.
+
+    Raises:
+        Refused: see ``load_or_write_chooser_run``, or the training loop could not start or continue.
+        Cancelled: the job was cancelled; a later run resumes at the last checkpoint.
+    """
+    args = progress.job.args
+    chooser = Chooser.objects.select_related("project", "question_set").get(pk=args["chooser"])
+    if chooser.is_ready:
+        return summarise_chooser(chooser)
+    run = load_or_write_chooser_run(chooser, args["data"])
+    merge_facts(chooser, splits=run.counts)
+    progress.log(_describe_start(run.counts))
+    with refuse_invalid_input():
+        _train(run, ChooserProgress(chooser, run, progress))
+        _write_predictions(run)
+    environment = {
+        stage.value: _read_json(run.folder / stage / ENVIRONMENT_FILE) for stage in run.config.stage.stages
+    }
+    merge_facts(chooser, environment=environment)
+    figures = stage_figures(run)
+    hashes = {stage: found["weights_sha256"] for stage, found in figures.items()}
+    mark_ready(chooser, figures=figures, weights_sha256=content_sha256(hashes))
+    return summarise_chooser(chooser)
+
+
+def _train(run: ChooserRun, report_progress: ProgressCallback) -> None:
+    if run.config.processes > 1:
+        stages = run.config.stage.stages
+        total = _count_steps(run.config, run.counts["train_questions"]) * len(stages)
+        train_in_processes(
+            run.folder,
+            run.config.processes,
+            total=total,
+            report_progress=report_progress,
+            module=MODULE,
+            journals=[stage.value for stage in stages],
+        )
+        return
+    from curation.chooser.train import train  # not at the top: with several processes, only they need torch
+
+    train(run.folder, report_progress=report_progress)
+
+
+def _count_steps(config: ChooserConfig, questions: int) -> int:
+    steps = config.epochs * (questions // config.batch_size)
+    return min(steps, config.max_steps) if config.max_steps else steps
+
+
+def _write_predictions(run: ChooserRun) -> None:
+    """Predict the validation questions, if both stages were trained."""
+    if run.config.stage is not StageSelection.BOTH or (run.folder / PREDICTIONS_FILE).is_file():
+        return
+    from curation.chooser.chooser import open_chooser, predict_choices, write_predictions
+    from curation.chooser.model.build import InputSources
+    from curation.chooser.questions import read_image_items
+
+    text = run.config.text if run.config.kind is ModelKind.R2C else ""
+    sources = InputSources(read_image_folder(run.folder), run.folder / FEATURES_FOLDER, text)
+    answers, rationales = (
+        open_chooser(str(run.folder / stage / BEST_FOLDER), sources, device=run.config.device)
+        for stage in Stage
+    )
+    items = read_image_items(run.folder / VAL_FILE)
+    write_predictions(run.folder / PREDICTIONS_FILE, *predict_choices(answers, rationales, items))
+
+
+class ChooserProgress:
+    """Stores a run's progress, at most once per second, and its validation results."""
+
+    def __init__(
+        self,
+        chooser: Chooser,
+        run: ChooserRun,
+        progress: Progress,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._chooser, self._run, self._progress, self._clock = chooser, run, progress, clock
+        self._next = -1.0
+        self._logged = {stage: len(read_validations(run.folder / stage)) for stage in run.config.stage.stages}
+
+    def __call__(self, done: int, total: int) -> None:
+        """Report a step.
+
+        Raises:
+            Cancelled: the job was cancelled.
+        """
+        now = self._clock()
+        if now < self._next and done < total:
+            return
+        self._next = now + PROGRESS_INTERVAL_SECONDS
+        self._progress.advance(done, total)
+        for stage, logged in self._logged.items():
+            rows = read_validations(self._run.folder / stage)
+            if len(rows) > logged:
+                self._logged[stage] = len(rows)
+                merge_facts(self._chooser, figures=stage_figures(self._run))
+            for row in rows[logged:]:
+                self._progress.log(_describe_validation(stage, row))
+
+
+def stage_figures(run: ChooserRun) -> dict[str, Any]:
+    """Return the best validation's figures and the progress of each stage that has begun."""
+    figures = {}
+    for stage in run.config.stage.stages:
+        rows = read_validations(run.folder / stage)
+        best = next((row for row in reversed(rows) if row["kept"]), None)
+        if best is not None:
+            figures[stage.value] = {
+                "best_step": best["step"],
+                "loss": best["loss"],
+                "accuracy": best["accuracy"],
+                "steps": rows[-1]["step"],
+                "validations": len(rows),
+                **_result_facts(run.folder / stage),
+            }
+    return figures
+
+
+def _result_facts(folder: Path) -> dict[str, Any]:
+    """Return a finished stage's hash, how many texts it read, and how many were too long and were cut."""
+    result = _read_json(folder / "done.json")
+    return {name: result[name] for name in ("texts", "cut_texts", "weights_sha256") if name in result}
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def summarise_chooser(chooser: Chooser) -> dict[str, Any]:
+    """Return a trained chooser's result for the job's page. Accuracies are percentages on validation questions."""
+    facts: dict[str, Any] = {"chooser": chooser.pk, "name": chooser.name}
+    for stage, figures in chooser.figures.items():
+        facts |= {f"{stage}_accuracy": figures["accuracy"], f"{stage}_steps": figures["steps"]}
+        facts |= {f"{stage}_cut_texts": figures["cut_texts"]} if figures.get("cut_texts") else {}
+    return facts | {"folder": chooser.path, "weights_sha256": chooser.weights_sha256}
+
+
+def _describe_start(counts: dict[str, int]) -> str:
+    message = f"Training on {counts['train_questions']} questions, validating with {counts['val_questions']}"
+    left_out = counts.get("left_out_questions", 0)
+    reason = "since their photos were taken down or a stage was set aside"
+    return f"{message}; {left_out} questions omitted, {reason}" if left_out else message
+
+
+def _describe_validation(stage: Stage, row: ChoiceValidationRow) -> str:
+    suffix = ", the best so far" if row["kept"] else ""
+    loss = "–" if row["loss"] is None else f"{row['loss']:.4f}"
+    accuracy = "–" if row["accuracy"] is None else f"{row['accuracy']:.1f} %"
+    return f"{stage.value.capitalize()}s, step {row['step']}: validation loss {loss}, accuracy {accuracy}{suffix}"
