@@ -2,10 +2,13 @@
 
 import re
 import secrets
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
@@ -198,7 +201,7 @@ def reject_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
 
 @transaction.atomic
 def delete_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | None) -> None:
-    """Delete a set that nothing depends on, with its questions. Its files stay in the media folder.
+    """Delete a set that nothing depends on, with its questions and files.
 
     Raises:
         Conflict: it is accepted, is being built, or was launched, evaluated or waived.
@@ -216,6 +219,13 @@ def delete_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
         raise Conflict(
             f"set {row.name}: people or models have used it; it stays as their evidence"
         ) from error
+    _delete_files_on_commit(question_set)
+
+
+def _delete_files_on_commit(question_set: QuestionSet) -> None:
+    if question_set.path:
+        folder = Path(settings.MEDIA_ROOT) / question_set.path
+        transaction.on_commit(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def _locked(question_set: QuestionSet) -> QuestionSet:
@@ -260,4 +270,5 @@ def finish_question_set(*, question_set: QuestionSet) -> None:
 
 def discard_refused_set(*, question_set: QuestionSet) -> None:
     """Delete a set whose build was refused before any work, so that its name is free again."""
-    QuestionSet.objects.filter(pk=question_set.pk, state=QuestionSetState.BUILDING).delete()
+    if QuestionSet.objects.filter(pk=question_set.pk, state=QuestionSetState.BUILDING).delete()[0]:
+        _delete_files_on_commit(question_set)
