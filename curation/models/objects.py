@@ -47,7 +47,11 @@ class ObjectSet(AppendOnly):
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
         constraints = [models.UniqueConstraint(fields=["run", "image"], name="object_set_once_per_image")]
-        indexes = [models.Index(fields=["sha256"], name="object_set_by_hash")]
+        indexes = [
+            models.Index(fields=["sha256"], name="object_set_by_hash"),
+            # Pages list and count a run's photos by their objects; the lists themselves are long.
+            models.Index(fields=["run", "people", "others", "image"], name="object_set_by_counts"),
+        ]
 
     def __str__(self) -> str:
         return f"{len(self.detections)} objects of image {self.image_id}"

@@ -36,7 +36,7 @@ def images_with_objects(image_ids: Collection[int]) -> set[int]:
 def object_sets_of_run(run: DetectionRun) -> "QuerySet[ObjectSet]":
     """Return a run's object lists with their available images, most people first."""
     rows = ObjectSet.objects.filter(run=run, image__taken_down_at__isnull=True).select_related("image")
-    return rows.order_by("-people", "-others", "pk")
+    return rows.order_by("-people", "-others", "-image")
 
 
 def object_sets_of_image(project: Project, image_id: int) -> "QuerySet[ObjectSet]":

@@ -64,8 +64,11 @@ def clip_list(request: HttpRequest, project: Project) -> HttpResponse:
     movie = request.GET.get("film", "")
     job = selectors.newest_extraction(project)
     seconds = selectors.shot_seconds(project)
+    page = get_page(request, selectors.clips_of_project(project, movie), CLIPS_PER_PAGE)
+    counts = selectors.frame_counts(list(page))
     context = tab_context(project, "sources") | {
-        "page": get_page(request, selectors.clips_of_project(project, movie), CLIPS_PER_PAGE),
+        "page": page,
+        "rows": [(clip, counts[clip.pk]) for clip in page],
         "movies": movies,
         "movie": movie if movie in movies else "",
         "form": form,
@@ -74,6 +77,7 @@ def clip_list(request: HttpRequest, project: Project) -> HttpResponse:
         "failed": job_if_failed(job),
         "plot": _shot_chart(seconds),
         "shots": len(seconds),
+        "is_cut": len(seconds) == selectors.MAX_SHOTS,
         "command": f"manage.py extract_frames CLIP_OR_FOLDER --project {project.slug} --licence LICENCE "
         "--source SOURCE --movie FILM",
     }
@@ -90,6 +94,7 @@ def clip_detail(request: HttpRequest, project: Project, clip_id: int) -> HttpRes
     frames = list(selectors.frames_of_clip(clip)[:MAX_SHOTS_DRAWN])
     context = tab_context(project, "sources") | {
         "clip": clip,
+        "counts": selectors.frame_counts([clip])[clip.pk],
         "page": page,
         "frames": [_shown_frame(frame) for frame in page],
         "timeline": _timeline(clip, frames),
