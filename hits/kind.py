@@ -8,7 +8,7 @@ import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from hits.domain.answers.storable_json import find_unstorable
 from hits.domain.hashing import content_sha256
 from hits.domain.images.image_facts import IMAGE_TEXTS, ImageFacts, hide_image_texts
 from hits.domain.renamed import RefusesOldNames
-from hits.domain.schema import Schema, UnitBox
+from hits.domain.schema import FieldError, Schema, UnitBox
 from hits.domain.states import Purpose
 from hits.hints.card import Card, Hint, HintRule
 
@@ -30,14 +30,6 @@ MAX_RECORD_INDEX = 32_767  # every database stores it in a small integer
 MAX_RECORD_TYPE = 40
 Payload = Mapping[str, Any]  # a unit or an answer, as JSON has it
 ImagesById = Mapping[int, ImageFacts]
-
-
-@dataclass(frozen=True, slots=True)
-class FieldError:
-    """One problem of an input: the path of its field (``observations[1].clue``) and what to do."""
-
-    field: str
-    message: str
 
 
 class InvalidInput(ValueError):
@@ -76,9 +68,11 @@ class HitKind(RefusesOldNames, ABC):
         scope_field: the field of a unit that stands for its key where a worker does a unit once in the project: units
             with one value of it, such as two questions about one text, exclude one another. Empty: the unit's key.
         unit_word: singular and plural of a unit on console pages.
-        record_word: singular and plural of a record on console pages.
+        record_word: singular and plural of a record on console pages; ``counted_types`` are the types of records that
+            it counts, all if empty.
         launches_from_units: whether researchers may launch it from a file of units. False for kinds with their own
             launch service, such as those that pay or qualify workers.
+        unit_planner: the planner of its units in the setting ``UNIT_PLANNERS``, if they need more than photos.
         page_facts: the texts of an image that a page may show. Alternative text and credit can reveal the right
             answer; a kind without them shows "Image 1", "Image 2".
         record_types: the schema of the fields of each type of record in an answer.
@@ -124,7 +118,9 @@ class HitKind(RefusesOldNames, ABC):
     scope_field: ClassVar[str] = ""
     unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
     record_word: ClassVar[tuple[str, str]] = ("record", "records")
+    counted_types: ClassVar[frozenset[str]] = frozenset()
     launches_from_units: ClassVar[bool] = False
+    unit_planner: ClassVar[str] = ""
     page_facts: ClassVar[frozenset[str]] = IMAGE_TEXTS
     Unit: ClassVar[type[Schema]]
     Answer: ClassVar[type[Schema]]

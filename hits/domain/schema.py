@@ -1,6 +1,16 @@
-"""The base of all schemas of units, answers and records, and the box that they share."""
+"""The base of all schemas of units, answers and records, the box that they share, and problems of their fields."""
+
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One problem of an input: the path of its field (``observations[1].clue``) and what to do."""
+
+    field: str
+    message: str
 
 
 class Schema(BaseModel):

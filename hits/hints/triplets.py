@@ -40,7 +40,7 @@ _PEOPLE_WORDS = "|".join(
 _REFERRING_PATTERN = re.compile(
     rf"\b(?:the|that|this) (?:\w+ )?(?:{_PEOPLE_WORDS}) "
     r"(?:(?:who|that) (?:is|are) )?(?:on|in|at|with|behind|beside|near|by|to|next|holding|wearing|sitting|standing)\b"
-    r"(?: (?:the|a|an|to|of|his|her|their|left|right|front|back))* ?\w*",
+    r"(?: (?:the|a|an|to|of|his|her|their))* ?\w*",
     re.IGNORECASE,
 )
 

@@ -192,16 +192,20 @@ def _build_review(row: Assignment, top_up_cents: int) -> AssignmentReview:
         expected_seconds=batch_listing(unit.batch).expected_seconds,
     )
     rate = cents_per_hour(cents, submission.active_seconds)
-    return AssignmentReview(row, images, _read_records(kind, row), items, rate, checks, review_state(row))
+    return AssignmentReview(row, images, _counted_records(kind, row), items, rate, checks, review_state(row))
 
 
-def _read_records(kind: HitKind, row: Assignment) -> list[Record]:
-    """Return the records of an answer; empty if they cannot be read, which the batch's page reports."""
+def _counted_records(kind: HitKind, row: Assignment) -> list[Record]:
+    """Return the records of an answer that ``record_word`` counts.
+
+    The list is empty if they cannot be read, which the batch's page reports.
+    """
     assert row.submission is not None
     try:
-        return kind.read_records(row.hit.unit.payload, row.submission.answer)
+        records = kind.read_records(row.hit.unit.payload, row.submission.answer)
     except RecordError:
         return []
+    return [record for record in records if not kind.counted_types or record.type in kind.counted_types]
 
 
 def review_state(row: Assignment) -> str:

@@ -1,7 +1,7 @@
 """Planners: which photos of a project a kind can use, and the units for some of them.
 
 If photos are enough, the kind plans its units itself. Units that need more, such as the objects of a photo, come from
-an app above: the setting ``UNIT_PLANNERS`` names a planner for the kind.
+an app above: the setting ``UNIT_PLANNERS`` has the planner that the kind declares.
 """
 
 from collections.abc import Mapping, Sequence
@@ -62,9 +62,8 @@ class PhotoPlanner:
 
 def planner_of(kind: HitKind) -> UnitPlanner | None:
     """Return the planner of a kind; ``None`` if its units cannot be planned from photos."""
-    path = settings.UNIT_PLANNERS.get(kind.name)
-    if path is not None:
-        planner: UnitPlanner = import_string(path)
+    if kind.unit_planner:
+        planner: UnitPlanner = import_string(settings.UNIT_PLANNERS[kind.unit_planner])
         return planner
     return PhotoPlanner(kind) if kind.takes_photos else None
 

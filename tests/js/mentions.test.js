@@ -125,7 +125,7 @@ test('words and tags are kept apart by a space', () => {
   const model = modelOf(['ask']);
   model.insertTag([0]);
   assert.deepEqual(model.segments, ['ask ', tag(0)]);
-  model.adopt(['ask ', tag(0), 'now'], 8, 'typing');
+  model.replaceAll(['ask ', tag(0), 'now'], 8, 'typing');
   model.spaceWord(5);
   assert.deepEqual(model.segments, ['ask ', tag(0), ' now']);
   assert.equal(model.focus, 9);
@@ -145,7 +145,7 @@ test('random edits: undo restores every state, redo every later one, and texts s
       if (act === 0) model.insert([random.pick(['a', ' and ', 'why?', ''])]);
       else if (act === 1) model.insertTag([random.int(0, 4)]);
       else if (act === 2) model.remove(random.pick([-1, 1]));
-      else model.adopt(random.pick([[...model.segments, 'x'], model.segments]), 0);
+      else model.replaceAll(random.pick([[...model.segments, 'x'], model.segments]), 0);
       if (JSON.stringify(model.segments) !== before) states.push(before);
       assert.deepEqual([...model.segments], joined(model.segments));
       assert.ok(model.from >= 0 && model.to <= model.length);

@@ -21,21 +21,21 @@ from tests.support.pages import wait_until_seen
 SIZE = (640, 400)
 SHA256 = "ab" * 32
 # Name, left, top, width, height: the second person overlaps the first, and the cup is on the table.
-THINGS = [
+SCENE_OBJECTS = [
     ("person", 40, 60, 160, 320),
     ("person", 150, 80, 150, 300),
     ("dog", 330, 240, 120, 120),
     ("dining table", 420, 200, 200, 180),
     ("cup", 480, 190, 40, 50),
 ]
-NAMES = [name for name, *_ in THINGS]
+NAMES = [name for name, *_ in SCENE_OBJECTS]
 COLOURS = ("#3b5b7a", "#7a3b4a", "#8c6b4d", "#c79660", "#f4efe4")
 
 
 def objects() -> list[dict[str, Any]]:
     """Return the objects of the unit; the first has an outline, the others have boxes alone."""
     rows = []
-    for number, (name, left, top, width, height) in enumerate(THINGS):
+    for number, (name, left, top, width, height) in enumerate(SCENE_OBJECTS):
         right, bottom = left + width, top + height
         outline = [[left + width // 2, top], [right, bottom], [left, bottom]]
         rows.append(
@@ -53,7 +53,7 @@ def scene() -> bytes:
     image = Pillow.new("RGB", SIZE, "#9fb0b8")
     draw = ImageDraw.Draw(image)
     draw.rectangle((0, 330, *SIZE), fill="#6b5340")
-    for (_, left, top, width, height), colour in zip(THINGS, COLOURS, strict=True):
+    for (_, left, top, width, height), colour in zip(SCENE_OBJECTS, COLOURS, strict=True):
         draw.rounded_rectangle((left, top, left + width, top + height), radius=24, fill=colour)
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=80)
@@ -122,7 +122,7 @@ class QuestionPage:
 
     def text(self, name: str, card: int = 1) -> str:
         """Return a field's text as a screen reader gets it, without what is invisible."""
-        return re.sub("\u200b", "", self.field(name, card).inner_text())
+        return str(self.field(name, card).text_content()).replace("\u200b", "")
 
     def chips(self, name: str, card: int = 1) -> list[str]:
         """Return the names of a field's mentions."""
@@ -136,7 +136,7 @@ class QuestionPage:
     def at(self, number: int, *, x: float = 0.5, y: float = 0.8) -> tuple[float, float]:
         """Return where a place of an object is in the window; ``x`` and ``y`` are shares of its box."""
         rect = self.page.locator("#photo").bounding_box()
-        _, left, top, width, height = THINGS[number - 1]
+        _, left, top, width, height = SCENE_OBJECTS[number - 1]
         scale = rect["width"] / SIZE[0]
         return rect["x"] + (left + x * width) * scale, rect["y"] + (top + y * height) * scale
 

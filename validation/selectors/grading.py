@@ -66,7 +66,6 @@ class PairCard:
     photo_number: int
     photo_count: int
     pair: GradableItem
-    description: str
     own_grade: GivenGrade | None
     other_grades: Sequence[GivenGrade]
     is_waiting: bool
@@ -80,9 +79,10 @@ class PairCard:
             "photo": self.photo_number,
             "photos": self.photo_count,
             "number": self.pair.number,
-            "description": self.description,
+            "caption": self.pair.caption[1],
             **{f"text-{number}": text for number, (_, text) in enumerate(self.pair.texts, start=1)},
             "note": self.pair.note,
+            "marks": list(self.pair.marks),
             "mine": _grade_as_page_dict(self.own_grade) if self.own_grade else None,
             "others": [_grade_as_page_dict(grade) for grade in self.other_grades],
             "waits": self.is_waiting,
@@ -267,7 +267,6 @@ def _build_card(  # noqa: PLR0917 - private
     grader: AbstractBaseUser,
     is_waiting: bool,
 ) -> PairCard:
-    assert row.submission is not None
     pair = pairs[key.item]
     photos = list(dict.fromkeys(other.image for other in pairs))
     by_grader = latest_grades_by_grader(grades)
@@ -279,15 +278,10 @@ def _build_card(  # noqa: PLR0917 - private
         photo_number=photos.index(pair.image) + 1,
         photo_count=len(photos),
         pair=pair,
-        description=_image_description(row.submission.answer, pair.image),
         own_grade=own_grade,
         other_grades=tuple(by_grader.values()) if own_grade is not None else (),
         is_waiting=is_waiting,
     )
-
-
-def _image_description(answer: Mapping[str, Any], image: int) -> str:
-    return next((str(part["description"]) for part in answer["images"] if part["image"] == image), "")
 
 
 def _grade_as_page_dict(grade: GivenGrade) -> dict[str, Any]:

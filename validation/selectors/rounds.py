@@ -11,7 +11,10 @@ from hits import registry
 from hits.domain.answers.exam import GradableItem
 from hits.domain.money.pay import cents_per_hour
 from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
-from hits.models import Assignment, Batch, Project, Unit
+from hits.kind import HitKind
+from hits.models import Assignment, Batch, Image, Project, Unit
+from hits.selectors.images.images import list_usable_images
+from hits.selectors.unit_planners import planner_of
 from validation.domain.agreement.cohen import GraderAgreement, grader_agreement
 from validation.domain.qualification.outcome import (
     PassRule,
@@ -32,14 +35,33 @@ from validation.selectors.grading import (
 )
 
 
-def qualification_kind() -> str:
-    """Return the name of the first kind for qualification."""
-    return registry.kinds_with_purpose(Purpose.QUALIFYING)[0]
+def qualification_kind(project: Project) -> str:
+    """Return the name of the kind that qualifies workers for a project's dataset family."""
+    return _preparing_kinds(project, Purpose.QUALIFYING)[0]
 
 
-def training_kind() -> str:
-    """Return the name of the first kind for training."""
-    return registry.kinds_with_purpose(Purpose.TRAINING)[0]
+def training_kind(project: Project) -> str | None:
+    """Return the name of the kind that trains workers for a project's family; ``None`` if it needs no training."""
+    return next(iter(_preparing_kinds(project, Purpose.TRAINING)), None)
+
+
+def _preparing_kinds(project: Project, purpose: Purpose) -> list[str]:
+    """Return the kinds that declare the project's family; if no kind declares it, those that declare no family."""
+    preparing = registry.kinds_with_purpose(Purpose.QUALIFYING, Purpose.TRAINING)
+    declares = any(project.family in registry.get_kind(name).families for name in preparing)
+    required = {project.family} if declares else set()
+    return [
+        name
+        for name in registry.kinds_with_purpose(purpose)
+        if registry.get_kind(name).families >= required and bool(registry.get_kind(name).families) == declares
+    ]
+
+
+def images_for_kind(project: Project, kind: HitKind) -> list[Image]:
+    """Return the usable images of which a kind's units can be made, oldest first."""
+    planner = planner_of(kind)
+    usable = planner.image_ids(project, {}) if planner is not None else None
+    return [image for image in list_usable_images(project) if usable is None or image.pk in usable]
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +246,7 @@ def count_waiting_applicants(project: Project) -> int:
 
 def training_batches(project: Project) -> list[Batch]:
     """Return the project's training rounds, newest first."""
-    return list(Batch.objects.filter(project=project, kind=training_kind()))
+    return list(Batch.objects.filter(project=project, kind__in=registry.kinds_with_purpose(Purpose.TRAINING)))
 
 
 def _build_submission(

@@ -14,6 +14,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
+from hits import registry
 from hits.domain.crashpoints import crash_point
 from hits.domain.jobs import turns
 from hits.domain.states import OPEN_CALL_STATES, ReviewVerdict, WorkerAction
@@ -31,7 +32,7 @@ from validation.domain.qualification.outcome import describe_outcome, has_passed
 from validation.domain.qualification.worker_status import WorkerStatus
 from validation.models import GradingOutcome, QualificationRound, StatusChange
 from validation.selectors.grading import load_grades
-from validation.selectors.rounds import GradedSubmission, list_submissions, pass_rule
+from validation.selectors.rounds import GradedSubmission, list_submissions, pass_rule, training_kind
 from validation.selectors.worker_status import CurrentStatus, current_statuses
 from validation.services import notices
 from validation.services.worker_status import change_worker_status
@@ -59,8 +60,10 @@ def request_applicant_decisions(
         Conflict: a job is queued or running already, or no applicant is ready.
     """
     if not _ready_applicants(qualification_round):
+        item, _ = registry.get_kind(qualification_round.batch.kind).record_word
         raise Conflict(
-            "No applicant is ready: every pair needs all its grades, and an applicant who does not pass needs a note."
+            f"No applicant is ready: every {item} needs all its grades, "
+            "and an applicant who does not pass needs a note."
         )
     return jobs.enqueue(
         task=ANSWER_TASK,
@@ -148,6 +151,8 @@ def _decide_applicant(
     qualification_round: QualificationRound, applicant: GradedSubmission, by: AbstractBaseUser | None
 ) -> GradingOutcome:
     rule, score, assignment = pass_rule(qualification_round), applicant.score, applicant.assignment
+    kind = registry.get_kind(qualification_round.batch.kind)
+    project = qualification_round.batch.project
     assert assignment.submission is not None
     outcome = GradingOutcome.objects.create(
         submission=assignment.submission,
@@ -157,7 +162,13 @@ def _decide_applicant(
         exam_right=score.exam.right,
         exam_asked=score.exam.total,
         rule=rule.as_row(),
-        reason=describe_outcome(score, rule, applicant.remarks),
+        reason=describe_outcome(
+            score,
+            rule,
+            applicant.remarks,
+            noun=kind.record_word,
+            has_training=training_kind(project) is not None,
+        ),
         decided_by_id=by.pk if by else None,
     )
     # A Conflict means that the assignment is approved already, in the review queue or automatically, and so paid.

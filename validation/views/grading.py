@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hits import registry
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.access import project_page
@@ -41,16 +42,21 @@ def grading(request: HttpRequest, project: Project, round_id: int) -> HttpRespon
     if not queue.cards and after is not None:
         # Restart from the beginning, for pairs that were skipped.
         queue = grading_queue(qualification_round, signed_in_user(request))
+    item, items = registry.get_kind(qualification_round.batch.kind).record_word
     context = section_context(project, "people", "applicants") | {
         "round": qualification_round,
         "queue": queue,
         "card": queue.cards[0] if queue.cards else None,
+        "item": item,
+        "items": items,
         "last": after,
         "data": {
             "cards": [card.as_page_dict() for card in queue.cards],
             "waiting": queue.waiting,
             "url": reverse("grades", args=[project.slug, qualification_round.pk]),
             "name": f"{qualification_round.pk}:{signed_in_user(request).pk}",
+            "item": item,
+            "items": items,
         },
         "max_note": MAX_NOTE_LENGTH,
         "phrases": _own_recent_notes(request, project),

@@ -1,18 +1,24 @@
 """Forms for starting qualification and training rounds."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 
 from hits import registry
 from hits.domain.workers.countries import parse_countries
 from hits.forms import MoneyField, PageForm, typed_cost_cents
+from hits.kind import HitKind
 from hits.models import Image
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
-from validation.selectors.rounds import qualification_kind, training_kind
-from validation.services.rounds import IMAGES_PER_SET, PAIRS_PER_SUBMISSION, Admission, ExamQuestion
+from validation.services.rounds import (
+    Admission,
+    ExamQuestion,
+    count_photos,
+    default_pass_rule,
+    exam_questions,
+)
 
 MAX_ASSIGNMENTS = 5000
 MAX_QUESTIONS = 6  # rows of the question editor
@@ -45,9 +51,8 @@ class PhotosField(forms.MultipleChoiceField):
 
 
 class RoundForm(PageForm):
-    """The fields that both kinds of rounds share; ``set_size`` photos are shown together in one task."""
+    """The fields that both kinds of rounds share."""
 
-    set_size: ClassVar[int] = 1
     name = forms.CharField(
         max_length=120,
         required=False,
@@ -62,6 +67,7 @@ class RoundForm(PageForm):
         initial = {"reward": self.kind.reward_cents} | kwargs.pop("initial", {})
         super().__init__(*args, initial=initial, **kwargs)
         self.images = images
+        self.set_size = 1  # photos that are shown together in one task
         self.fields["photos"] = PhotosField(images, label="Photos")
 
     @property
@@ -85,38 +91,53 @@ class RoundForm(PageForm):
 
 
 class QualificationRoundForm(RoundForm):
-    """A qualification round: sets of three photos, applicants, pass rule, exam."""
+    """A qualification round: sets of photos, applicants, pass rule, exam."""
 
-    set_size: ClassVar[int] = IMAGES_PER_SET
     assignments = forms.IntegerField(
         min_value=1,
         max_value=MAX_ASSIGNMENTS,
         label="Applicants",
         help_text="The number of workers who can apply. Each can apply once.",
     )
-    needed = forms.IntegerField(
-        min_value=1,
-        max_value=PAIRS_PER_SUBMISSION,
-        label="Pairs to pass",
-        help_text=f"Reasonable pairs needed, of {PAIRS_PER_SUBMISSION}. Default 8, as in Hessel et al. 2022.",
-    )
     graders = forms.ChoiceField(
         choices=[("1", "One grader"), ("2", "Two graders, blind to each other")],
-        label="Graders per pair",
         help_text="With two graders, the round’s page shows their agreement (Cohen’s κ).",
     )
-    exam_needed = forms.IntegerField(
-        min_value=0,
-        max_value=MAX_QUESTIONS,
-        label="Required correct answers",
-        help_text="Of the exam questions. 0 requires none.",
-    )
 
-    def __init__(self, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
-        initial = {"assignments": 50, "needed": PassRule().needed, "graders": "1", "exam_needed": 0}
-        super().__init__(qualification_kind(), images, *args, initial=initial, **kwargs)
+    def __init__(self, kind_name: str, images: Sequence[Image], *args: Any, **kwargs: Any) -> None:
+        kind = registry.get_kind(kind_name)
+        self.built_in = len(kind.exam_rule.questions)
+        rule = default_pass_rule(kind, self.built_in)
+        initial = {
+            "assignments": 50,
+            "needed": rule.needed,
+            "graders": "1",
+            "exam_needed": rule.exam_needed,
+        }
+        super().__init__(kind_name, images, *args, initial=initial, **kwargs)
+        self.set_size = kind.exam_rule.photos
+        self._add_rule_fields(kind, rule)
         for number in range(1, MAX_QUESTIONS + 1):
             self._add_question(number)
+
+    def _add_rule_fields(self, kind: HitKind, rule: PassRule) -> None:
+        item, items = kind.record_word
+        self.fields["graders"].label = f"Graders per {item}"
+        self.fields["needed"] = forms.IntegerField(
+            min_value=1,
+            max_value=kind.exam_rule.items,
+            label=f"{items.capitalize()} to pass",
+            help_text=f"Reasonable {items} needed, of {kind.exam_rule.items}. Default {rule.needed}. {kind.paper}",
+        )
+        built_in = f" Without your own, the exam has {self.built_in} built-in ones." if self.built_in else ""
+        self.fields["exam_needed"] = forms.IntegerField(
+            min_value=0,
+            max_value=max(MAX_QUESTIONS, self.built_in),
+            label="Required correct answers",
+            help_text=f"Of the exam questions. 0 requires none.{built_in}",
+        )
+        for name in ("needed", "exam_needed"):
+            self.fields[name].widget.attrs["class"] = "input"
 
     def _add_question(self, number: int) -> None:
         fields: dict[str, forms.Field] = {
@@ -152,21 +173,22 @@ class QualificationRoundForm(RoundForm):
         )
 
     def clean(self) -> dict[str, Any]:
-        """Check that the photos form sets of three, at most one per applicant, and check each question."""
+        """Check that the photos form sets, at most one per applicant, and check each question."""
         data = super().clean() or {}
         ticked = len(data.get("photos") or ())
-        if ticked < IMAGES_PER_SET or ticked % IMAGES_PER_SET:
+        size = self.set_size
+        if ticked < size or ticked % size:
+            numbers = f"{size}, {2 * size}, {3 * size} …"
             self.add_error(
-                "photos", f"Each applicant sees three photos. Tick 3, 6, 9 …; {ticked} are ticked."
+                "photos", f"Each applicant sees {count_photos(size)}. Tick {numbers}; {ticked} are ticked."
             )
-        elif ticked // IMAGES_PER_SET > data.get("assignments", MAX_ASSIGNMENTS):
+        elif ticked // size > data.get("assignments", MAX_ASSIGNMENTS):
             self.add_error("photos", "There are more photo sets than applicants. Tick fewer photos.")
         self.exam = [question for n in range(1, MAX_QUESTIONS + 1) if (question := self._question(n, data))]
-        if data.get("exam_needed", 0) > len(self.exam):
-            plural = "" if len(self.exam) == 1 else "s"
-            self.add_error(
-                "exam_needed", f"The exam has {len(self.exam)} question{plural}. Use that number or fewer."
-            )
+        asked = len(self.exam) or self.built_in
+        if data.get("exam_needed", 0) > asked:
+            plural = "" if asked == 1 else "s"
+            self.add_error("exam_needed", f"The exam has {asked} question{plural}. Use that number or fewer.")
         return data
 
     def _question(self, number: int, data: dict[str, Any]) -> ExamQuestion | None:
@@ -187,6 +209,11 @@ class QualificationRoundForm(RoundForm):
                 f"q{number}_right", f"Question {number}: enter the number of the correct choice, from 1."
             )
         return ExamQuestion(str(text or ""), choices, (right or 1) - 1)
+
+    @property
+    def question_count(self) -> int:
+        """The number of questions of the exam; requires a valid form."""
+        return len(exam_questions(self.kind, self.exam))
 
     @property
     def admission(self) -> Admission:
@@ -210,8 +237,10 @@ class TrainingRoundForm(RoundForm):
         help_text="In total. A worker who trains twice uses two assignments.",
     )
 
-    def __init__(self, images: Sequence[Image], *args: Any, assignments: int = 10, **kwargs: Any) -> None:
-        super().__init__(training_kind(), images, *args, initial={"assignments": assignments}, **kwargs)
+    def __init__(
+        self, kind_name: str, images: Sequence[Image], *args: Any, assignments: int = 10, **kwargs: Any
+    ) -> None:
+        super().__init__(kind_name, images, *args, initial={"assignments": assignments}, **kwargs)
 
     def clean(self) -> dict[str, Any]:
         """Check the number of photos against the assignments."""

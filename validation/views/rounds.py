@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from hits import registry
 from hits.charts.chart import Chart
 from hits.charts.histograms import bar_chart
 from hits.domain.states import AssignmentStatus
@@ -25,6 +26,7 @@ from hits.selectors.eligibility.eligibility import pool_worker_ids
 from hits.selectors.eligibility.requirement_labels import join_country_names
 from hits.selectors.images.images import image_facts, list_usable_images
 from hits.selectors.money.pay_forecast import forecast_launch_pay
+from hits.selectors.unit_planners import planner_of
 from hits.services.launching import launch_estimate
 from hits.views.access import project_page
 from hits.views.batches.launch import report_launch
@@ -59,6 +61,8 @@ def round_list(request: HttpRequest, project: Project) -> HttpResponse:
     qualified, trained = pool_worker_ids(project, Pool.QUALIFIED), pool_worker_ids(project, Pool.TRAINED)
     context = section_context(project, "people", "applicants") | {
         "qualification_rounds": rounds.round_rows(project),
+        "kind": registry.get_kind(rounds.qualification_kind(project)),
+        "has_training": rounds.training_kind(project) is not None,
         "training_rounds": [(batch, progress[batch.pk]) for batch in training],
         "qualified": len(qualified),
         "trained": len(trained),
@@ -71,7 +75,9 @@ def round_list(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Launch a qualification round in two steps."""
-    form = QualificationRoundForm(list_usable_images(project)[:MAX_PHOTOS], request.POST or None)
+    kind = registry.get_kind(rounds.qualification_kind(project))
+    images = rounds.images_for_kind(project, kind)[:MAX_PHOTOS]
+    form = QualificationRoundForm(kind.name, images, request.POST or None)
 
     def launch_round() -> str:
         qualification_round, _ = services.launch_qualification_round(
@@ -87,7 +93,12 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
         report_launch(request, qualification_round.batch)
         return reverse("qualification-round", args=[project.slug, qualification_round.pk])
 
-    context = {"title": "Launch a qualification round", "exam": True}
+    planner = planner_of(kind)
+    context = {
+        "title": "Launch a qualification round",
+        "exam": True,
+        "no_photos_message": planner.no_photos_message if planner else "",
+    }
     return _launch_in_steps(request, project, form, launch_round, context)
 
 
@@ -95,9 +106,10 @@ def qualification_new(request: HttpRequest, project: Project) -> HttpResponse:
 @project_page()
 def training_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Launch a training round in two steps."""
+    kind_name = get_or_404(rounds.training_kind(project), "This project's tasks need no training.")
     images = list_usable_images(project)[:MAX_PHOTOS]
     invited = len(pool_worker_ids(project, Pool.QUALIFIED) - pool_worker_ids(project, Pool.TRAINED))
-    form = TrainingRoundForm(images, request.POST or None, assignments=max(1, invited))
+    form = TrainingRoundForm(kind_name, images, request.POST or None, assignments=max(1, invited))
 
     def launch_round() -> str:
         batch, _ = services.launch_training_round(
@@ -181,6 +193,7 @@ def get_round_or_404(project: Project, pk: int) -> QualificationRound:
 def qualification_round(request: HttpRequest, project: Project, round_id: int) -> HttpResponse:
     """Show one round: applicants, progress of grading, agreement and money."""
     round_row = get_round_or_404(project, round_id)
+    kind = registry.get_kind(round_row.batch.kind)
     overview = rounds.round_overview(round_row, signed_in_user(request))
     requested = request.GET.get("show", "all")
     tab = requested if requested in _TABS else "all"
@@ -194,6 +207,9 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
         "overview": overview,
         "batch": round_row.batch,
         "rule": overview.rule,
+        "kind": kind,
+        "item": kind.record_word[0],
+        "items": kind.record_word[1],
         "counts": counts,
         "tabs": [(key, label, len(overview.in_states(*states))) for key, (label, states) in _TABS.items()],
         "shown": tab,
@@ -205,7 +221,11 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
         "has_exam": any(submission.score.exam.total for submission in overview.submissions),
         "unpaid": unpaid,
         "answers_cents": unpaid * round_row.batch.slot_cents(round_row.batch.max_assignments),
-        "chart": _score_chart(overview.score_counts, needed=overview.rule.needed),
+        "chart": _score_chart(
+            overview.score_counts,
+            needed=overview.rule.needed,
+            items=kind.record_word[1],
+        ),
         "money": sum_batch_money(round_row.batch),
         "running": job_if_open(job),
         "last_job": job,
@@ -213,14 +233,14 @@ def qualification_round(request: HttpRequest, project: Project, round_id: int) -
     return render(request, "validation/qualification/round.html", context)
 
 
-def _score_chart(counts: Sequence[int], *, needed: int) -> Chart | None:
+def _score_chart(counts: Sequence[int], *, needed: int, items: str) -> Chart | None:
     """Return a chart of how many applicants have each score, with the minimum to pass."""
     passed = sum(counts[needed:])
     with_scores = ", ".join(f"{count} with {score}" for score, count in enumerate(counts) if count)
     return bar_chart(
         counts,
-        summary=f"Reasonable pairs of each applicant: {with_scores}. {passed} of {sum(counts)} reach {needed}.",
-        x_label="reasonable pairs of an applicant",
+        summary=f"Reasonable {items} of each applicant: {with_scores}. {passed} of {sum(counts)} reach {needed}.",
+        x_label=f"reasonable {items} of an applicant",
         unit="Applicants",
         threshold=needed,
         threshold_label=f"{needed} needed",

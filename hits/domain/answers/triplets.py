@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from hits.domain.schema import Schema
+from hits.domain.schema import FieldError, Schema
 from hits.domain.tagged_text import (
     Segment,
     Segments,
@@ -59,17 +59,9 @@ class WrittenTriplet(Schema):
         return {name: dump_segments(getattr(self, name)) for name in TRIPLET_TEXTS}
 
 
-@dataclass(frozen=True, slots=True)
-class TripletProblem:
-    """One problem: the path of its field, such as ``triplets[1].answer``, and what to do."""
-
-    field: str
-    message: str
-
-
 def clean_triplet(
     texts: Mapping[str, Segments], names: Sequence[str], path: str
-) -> tuple[dict[str, list[Segment]], list[TripletProblem]]:
+) -> tuple[dict[str, list[Segment]], list[FieldError]]:
     """Return the normalized texts of a triplet by their names, and the problems; a refused text is empty.
 
     Args:
@@ -85,11 +77,11 @@ def clean_triplet(
             cleaned[name] = check_segments(texts[name], len(names))
         except TaggedTextError as error:
             cleaned[name] = []
-            problems.append(TripletProblem(field, str(error)))
+            problems.append(FieldError(field, str(error)))
             continue
         message = _find_length_problem(name, cleaned[name], names)
         if message:
-            problems.append(TripletProblem(field, message))
+            problems.append(FieldError(field, message))
     return cleaned, problems
 
 

@@ -11,6 +11,7 @@ from hits.domain.schema import Schema
 MAX_CAPTIONS = 3
 MAX_CAPTION = 300  # characters
 MAX_NAMES = 200
+OTHER_OBJECTS_MESSAGE = "this answer belongs to another unit's object list: reload the task"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 Caption = Annotated[str, Field(min_length=1, max_length=MAX_CAPTION)]
 

@@ -2,11 +2,20 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from hits.domain.answers.exam import ExamScore, GradableItem
+from hits.domain.answers.choice_questions import (
+    MAX_QUESTIONS,
+    Choice,
+    ChoiceQuestion,
+    check_question_ids,
+    clean_choices,
+    questions_for_page,
+    score_choices,
+)
+from hits.domain.answers.exam import ExamRule, ExamScore, GradableItem
 from hits.domain.answers.text import MAX_CLUE, MAX_INFERENCE
 from hits.domain.states import Purpose
 from hits.hints.card import Card, HintRule
@@ -18,7 +27,6 @@ PHOTOS = 3
 PAIRS = 3
 MAX_DESCRIPTION = 400
 MAX_SENTENCES = 2
-MAX_QUESTIONS = 20
 # A full stop after three letters or fewer may end an abbreviation (Mr., p.m., St.), so it is not counted. A low
 # count does no harm.
 _SENTENCE_END_PATTERN = re.compile(r"(?:[.!?…]*[!?…][.!?…]*|(?<=[^\W_]{4})\.+|(?<=\d)\.+)(?=[\"'”’)]*\s+\S)")
@@ -30,35 +38,11 @@ HINT_RULES = tuple(
 )
 
 
-class Question(Schema):
-    """One exam question. ``right`` is the index of the right choice and never leaves the server."""
-
-    id: str = Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")
-    text: str = Field(min_length=1, max_length=400)
-    choices: list[str] = Field(min_length=2, max_length=6)
-    right: int = Field(ge=0)
-
-    @field_validator("choices")
-    @classmethod
-    def _check_choices(cls, choices: list[str]) -> list[str]:
-        if not all(choice.strip() for choice in choices):
-            raise ValueError("a choice is empty: give each a text")
-        if len({choice.strip().casefold() for choice in choices}) != len(choices):
-            raise ValueError("a choice occurs twice: give each its own text")
-        return choices
-
-    @model_validator(mode="after")
-    def _check_right_choice(self) -> Self:
-        if self.right >= len(self.choices):
-            raise ValueError(f"right: use the index of a choice, 0 to {len(self.choices) - 1}")
-        return self
-
-
 class Unit(Schema):
     """Three images, and questions if the researcher adds an exam."""
 
     images: list[int] = Field(min_length=PHOTOS, max_length=PHOTOS)
-    questions: list[Question] = Field(default_factory=list, max_length=MAX_QUESTIONS)
+    questions: list[ChoiceQuestion] = Field(default_factory=list, max_length=MAX_QUESTIONS)
 
     @field_validator("images")
     @classmethod
@@ -69,9 +53,8 @@ class Unit(Schema):
 
     @field_validator("questions")
     @classmethod
-    def _check_question_ids(cls, questions: list[Question]) -> list[Question]:
-        if len({question.id for question in questions}) != len(questions):
-            raise ValueError("a question's id occurs twice: give each its own")
+    def _check_question_ids(cls, questions: list[ChoiceQuestion]) -> list[ChoiceQuestion]:
+        check_question_ids(questions)
         return questions
 
 
@@ -91,18 +74,11 @@ class PhotoAnswer(Schema):
     pairs: list[Pair] = Field(min_length=PAIRS, max_length=PAIRS)
 
 
-class ExamAnswer(Schema):
-    """The answer to one question: the choice's index."""
-
-    question: str = Field(max_length=40)
-    choice: int = Field(ge=0)
-
-
 class Answer(Schema):
     """All three photos, and every question of the exam."""
 
     images: list[PhotoAnswer] = Field(max_length=2 * PHOTOS)
-    exam: list[ExamAnswer] = Field(default_factory=list, max_length=2 * MAX_QUESTIONS)
+    exam: list[Choice] = Field(default_factory=list, max_length=2 * MAX_QUESTIONS)
 
 
 class SherlockQualification(HitKind):
@@ -122,6 +98,8 @@ class SherlockQualification(HitKind):
     expected_seconds: ClassVar[int] = 480
     duration_seconds: ClassVar[int] = 45 * 60
     hint_rules: ClassVar[tuple[HintRule, ...]] = HINT_RULES
+    exam_rule: ClassVar[ExamRule] = ExamRule(items=PHOTOS * PAIRS, needed=8, photos=PHOTOS)
+    record_word: ClassVar[tuple[str, str]] = ("pair", "pairs")
     examples: ClassVar[tuple[Mapping[str, str], ...]] = (
         {
             "weak": "the umbrella *by the door* · “There is an umbrella in the hall.”",
@@ -159,10 +137,7 @@ class SherlockQualification(HitKind):
         return {
             "photos": [images[image].as_page_dict() for image in unit["images"]],
             "pairs": list(range(1, PAIRS + 1)),
-            "questions": [
-                {"id": row["id"], "text": row["text"], "choices": list(row["choices"])}
-                for row in unit["questions"]
-            ],
+            "questions": questions_for_page(unit["questions"]),
             "limits": {
                 "description": MAX_DESCRIPTION,
                 "sentences": MAX_SENTENCES,
@@ -177,7 +152,7 @@ class SherlockQualification(HitKind):
         """Check photos, texts and questions; return the normalized answer, in the unit's order, and its problems."""
         assert isinstance(answer, Answer)
         photos, errors = _clean_photos(unit["images"], answer.images)
-        exam, more = _clean_exam(unit["questions"], answer.exam)
+        exam, more = clean_choices(unit["questions"], answer.exam)
         return {"images": photos, "exam": exam}, errors + more
 
     def gradable_items(self, unit: Payload, answer: Payload) -> list[GradableItem]:
@@ -189,6 +164,9 @@ class SherlockQualification(HitKind):
                 number=number,
                 texts=(("I spy", pair["clue"]), ("It might indicate that", pair["inference"])),
                 note=Confidence(pair["confidence"]).name.lower(),
+                note_label="Confidence",
+                caption=("Worker’s description", photo["description"]),
+                question="Is this a reasonable inference from the clue?",
             )
             for position, photo in enumerate(answer["images"])
             for number, pair in enumerate(photo["pairs"], start=1)
@@ -196,9 +174,7 @@ class SherlockQualification(HitKind):
 
     def exam_score(self, unit: Payload, answer: Payload) -> ExamScore:
         """Return how many of the unit's questions were answered correctly."""
-        chosen = {row["question"]: row["choice"] for row in answer["exam"]}
-        questions = unit["questions"]
-        return ExamScore(sum(chosen.get(row["id"]) == row["right"] for row in questions), len(questions))
+        return score_choices(unit["questions"], answer["exam"])
 
     def hint_cards(self, unit: Payload, images: ImagesById, draft: Payload) -> list[Card]:
         """Return the draft's pairs, numbered 1 to 9 over the photos."""
@@ -265,30 +241,6 @@ def _clean_photo(photo: PhotoAnswer, path: str, number: int) -> tuple[dict[str, 
             errors += found
         pairs.append(row)
     return {"image": photo.image, "description": description, "pairs": pairs}, errors
-
-
-def _clean_exam(
-    questions: Sequence[Payload], given: Sequence[ExamAnswer]
-) -> tuple[list[dict[str, Any]], list[FieldError]]:
-    errors = []
-    choices = {row["id"]: len(row["choices"]) for row in questions}
-    chosen: dict[str, int] = {}
-    for position, item in enumerate(given):
-        path = f"exam[{position}]"
-        if item.question not in choices:
-            errors.append(FieldError(f"{path}.question", "is not one of this task's questions"))
-        elif item.question in chosen:
-            errors.append(FieldError(f"{path}.question", "occurs twice: answer each question once"))
-        elif item.choice >= choices[item.question]:
-            errors.append(FieldError(f"{path}.choice", "is not one of the choices"))
-        else:
-            chosen[item.question] = item.choice
-    unanswered = len(set(choices) - {item.question for item in given})
-    if unanswered:
-        errors.append(
-            FieldError("exam", f"{unanswered} of {len(choices)} questions have no answer: answer each")
-        )
-    return [{"question": key, "choice": chosen[key]} for key in choices if key in chosen], errors
 
 
 def _draft_pairs(row: Payload) -> list[Any]:

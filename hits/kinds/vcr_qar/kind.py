@@ -1,7 +1,7 @@
 """Ask, answer and explain: questions about one image, with tags of its objects (Zellers et al. 2019 §3, §B.3)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -18,7 +18,12 @@ from hits.domain.answers.triplets import (
     display_triplet,
     page_limits,
 )
-from hits.domain.images.objects_unit import SHA256_PATTERN, ObjectsUnit, object_marks
+from hits.domain.images.objects_unit import (
+    OTHER_OBJECTS_MESSAGE,
+    SHA256_PATTERN,
+    ObjectsUnit,
+    object_marks,
+)
 from hits.domain.images.unit_objects import object_names
 from hits.domain.states import Purpose
 from hits.domain.tagged_text import TaggedText
@@ -31,8 +36,7 @@ from hits.kinds.vcr_qar.checks import run_checks
 TRIPLET = "triplet"  # record types, and parts of a sealed version
 INTEREST = "interest"
 INTEREST_INDEX = MAX_TRIPLETS + 1
-OTHER_OBJECTS_MESSAGE = "this answer belongs to another unit's object list: reload the task"
-Interest = Literal[-1, 0, 1]
+Interest = Annotated[int, Field(ge=-1, le=1)]
 _INTEREST_LABELS = {-1: "boring", 0: "okay", 1: "especially interesting"}
 
 
@@ -84,6 +88,8 @@ class VcrQar(HitKind):
     hint_rules: ClassVar[tuple[HintRule, ...]] = TRIPLET_RULES
     earlier_for_hints: ClassVar[int] = EARLIER_QUESTIONS
     record_word: ClassVar[tuple[str, str]] = ("triplet", "triplets")
+    counted_types: ClassVar[frozenset[str]] = frozenset({TRIPLET})
+    unit_planner: ClassVar[str] = "objects"
     record_types: ClassVar[Mapping[str, type[Schema]]] = {TRIPLET: TripletFields, INTEREST: InterestFields}
     Unit: ClassVar[type[Schema]] = ObjectsUnit
     Answer: ClassVar[type[Schema]] = Answer
@@ -135,7 +141,7 @@ class VcrQar(HitKind):
         for position, triplet in enumerate(answer.triplets):
             texts, problems = clean_triplet(triplet.texts(), names, f"triplets[{position}]")
             rows.append({**texts, "likelihood": triplet.likelihood})
-            errors += [FieldError(problem.field, problem.message) for problem in problems]
+            errors += problems
         missing = count_missing_mentions(rows)
         if missing:
             errors.append(FieldError("triplets", describe_missing_mentions(missing, len(rows))))

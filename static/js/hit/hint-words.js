@@ -22,6 +22,17 @@ const MESSAGES = {
   contradicts: (hint, quote) => [gettext('%(quote)s may contradict observation %(other)s. Both should be able to be true.'), { quote, other: String(hint.other) }],
   caption_like: (hint, quote) => [gettext('%(quote)s only says what everybody can see. What happened before, why, or what comes next?'), { quote }],
   box_too_large: (hint) => [gettext('Box %(label)s covers nearly the whole photo. Draw it around the clue only.'), { label: boxLabel(hint) }],
+  bare_number: (hint, quote) => [gettext('%(quote)s is a number in your text. To mention the object, type it again and press Space.'), { quote }],
+  given_name: (hint, quote) => [gettext('Do not use the name %(quote)s. Mention the object by its number.'), { quote }],
+  repeats_answer: (hint, quote) => [gettext('%(quote)s repeats the answer. What in the photo leads to it, and what do people know about it?'), { quote }],
+  copied_question: (hint, quote) => (hint.other === null
+    ? [gettext('%(quote)s is nearly the same as a question that you wrote before. Ask something else.'), { quote }]
+    : [gettext('%(quote)s is nearly the same as question %(other)s. Ask something else.'), { quote, other: String(hint.other) }]),
+  plain_question: (hint, quote) => [gettext('%(quote)s: a look answers that. Ask why, what for, or what comes next.'), { quote }],
+  referring_expression: (hint, quote) => [gettext('Do not describe %(quote)s: mention the object by its number.'), { quote }],
+  generic_question: (hint, quote) => [gettext('%(quote)s fits any photo. Mention an object, or ask about what is special here.'), { quote }],
+  all_unlikely: () => [gettext('All your answers are unlikely. Is there one that most people would agree with?'), {}],
+  small_object: (hint, quote) => [gettext('%(quote)s is hardly visible. Do you mean another object?'), { quote }],
   box_too_small: (hint) => [gettext('Box %(label)s is hardly larger than a click. Draw it again or delete it.'), { label: boxLabel(hint) }],
 };
 

@@ -2,17 +2,13 @@
  * The photo with its objects, the list of objects, and the text fields of a page: what is pressed in one is mentioned in
  * the field that had focus last, and what is pointed at in one is lit in all.
  */
-import { PhotoFrame } from '../boxes/photo-frame.js';
 import { setText } from '../ui/dom.js';
 import { MentionField } from './field.js';
-import { ObjectPhoto } from './objects.js';
+import { showPhoto } from './photo-tools.js';
 import { objectLabel } from './segments.js';
 import { ObjectStrip, keepAboveKeyboard } from './strip.js';
 import { Suggestions } from './suggest.js';
 import { words } from './words.js';
-
-/** Up to this number of objects, all outlines are shown at first. */
-const SHOWN_AT_FIRST = 8;
 
 export class MentionEditor {
   #fields = [];
@@ -30,14 +26,12 @@ export class MentionEditor {
     this.names = objects.map(({ name }) => name);
     const byId = (id) => document.getElementById(id);
     const point = (object) => this.#light(object === null ? [] : [object]);
-    this.photo = new ObjectPhoto(byId('photo'), objects, { point, pick: (object, at, count, again) => this.#pick(object, { at, count, again }) });
+    const pick = (object, at, count, again) => this.#pick(object, { at, count, again });
+    Object.assign(this, showPhoto(objects, { announce, roomHeight, point, pick }));
     this.strip = new ObjectStrip(byId('objects'), this.names, { point, pick: (object) => this.#pick(object) });
     this.suggestions = new Suggestions(byId('suggestions'), this.names, { announce, point });
-    this.frame = new PhotoFrame(byId('stage'), roomHeight, (zoom) => this.#zoomed(zoom), { pressable: true });
-    this.#zoomed(this.frame.zoom);
     if (readOnly) this.strip.disable();
     keepAboveKeyboard(byId('strip'));
-    this.#toolbar(document.querySelector('.toolbar'));
   }
 
   /** Makes a text field of an element. @param {HTMLElement} root @returns {MentionField} */
@@ -86,28 +80,5 @@ export class MentionEditor {
     this.photo.light(objects);
     this.strip.light(objects);
     for (const field of this.#fields) field.light(objects[0] ?? null);
-  }
-
-  #zoomed(zoom) {
-    this.photo.setScale(zoom.k);
-    setText(document.getElementById('zoom'), `${Math.round(zoom.scale * 100)}%`);
-  }
-
-  #toolbar(toolbar) {
-    const all = toolbar.querySelector('[data-tool="all"]');
-    const show = (on) => {
-      all.setAttribute('aria-pressed', String(on));
-      this.photo.showAll(on);
-    };
-    show(this.names.length <= SHOWN_AT_FIRST);
-    toolbar.addEventListener('click', (e) => {
-      const name = e.target.closest('[data-tool]')?.dataset.tool;
-      if (!name) return;
-      if (name === 'all') show(all.getAttribute('aria-pressed') !== 'true');
-      else {
-        this.frame.run(name);
-        this.announce(words.zoomed(Math.round(this.frame.zoom.scale * 100)));
-      }
-    });
   }
 }

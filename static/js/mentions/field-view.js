@@ -66,10 +66,10 @@ function offsetIn(data, count) {
  * @param {(tag: {objects: number[]}) => HTMLElement} chip makes a chip
  */
 export function show(root, segments, chip) {
-  const wanted = withFillers(segments);
+  const target = withFillers(segments);
   const old = [...root.childNodes];
   const chips = old.filter(isChip);
-  const nodes = wanted.map((segment, at) => {
+  const nodes = target.map((segment, at) => {
     if (typeof segment !== 'string') {
       const found = chips.findIndex((node) => node.dataset.objects === segment.objects.join(' '));
       return found < 0 ? chip(segment) : chips.splice(found, 1)[0];
@@ -78,15 +78,15 @@ export function show(root, segments, chip) {
   });
   if (nodes.length !== old.length || nodes.some((node, at) => node !== old[at])) root.replaceChildren(...nodes);
   nodes.forEach((node, at) => {
-    if (isText(node) && node.data !== wanted[at]) node.data = wanted[at];
+    if (isText(node) && node.data !== target[at]) node.data = target[at];
   });
 }
 
 function withFillers(segments) {
-  const wanted = [];
+  const target = [];
   for (const segment of segments) {
-    const lacks = typeof segment !== 'string' && typeof (wanted.at(-1) ?? {}) !== 'string';
-    wanted.push(...(lacks ? [FILLER] : []), segment);
+    const lacks = typeof segment !== 'string' && typeof (target.at(-1) ?? {}) !== 'string';
+    target.push(...(lacks ? [FILLER] : []), segment);
   }
-  return segments.length && typeof segments.at(-1) !== 'string' ? [...wanted, FILLER] : wanted;
+  return segments.length && typeof segments.at(-1) !== 'string' ? [...target, FILLER] : target;
 }

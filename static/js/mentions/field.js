@@ -145,7 +145,7 @@ export class MentionField extends EventTarget {
   #readBack() {
     const segments = readChildren(this.root);
     const { anchor, focus } = readSelection(this.root);
-    const has = this.model.adopt(segments, focus, 'typing');
+    const has = this.model.replaceAll(segments, focus, 'typing');
     if (anchor !== focus) this.model.select(anchor, focus);
     // Redrawing would end the composition.
     if (!this.#composing) {

@@ -72,7 +72,7 @@ export class MentionModel {
    * Takes over segments that were changed elsewhere, such as by typing into the page.
    * @param {number} caret @returns {boolean} whether they differ
    */
-  adopt(segments, caret, merge = null) {
+  replaceAll(segments, caret, merge = null) {
     const [before, after] = [units(this.segments), units(joined(segments))];
     const most = Math.min(before.length, after.length);
     let [start, end] = [0, 0];

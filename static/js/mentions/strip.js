@@ -70,7 +70,10 @@ export function keepAboveKeyboard(strip, view = window.visualViewport) {
     const covered = window.innerHeight - view.height - view.offsetTop;
     // A page that is zoomed in has no room for it: it stays at the edge of the page.
     strip.style.setProperty('--keyboard', `${view.scale > 1.01 ? 0 : Math.max(0, Math.round(covered))}px`);
+    // A keyboard that has just come may be before the text.
+    const { activeElement } = document;
+    if (activeElement?.matches('.mention-field')) activeElement.scrollIntoView({ block: 'nearest' });
   };
-  for (const type of ['resize', 'scroll']) view.addEventListener(type, place);
+  view.addEventListener('resize', place);
   place();
 }

@@ -32,10 +32,10 @@ export function suggestionFor(before, names) {
 
 /** @returns {number[]} the objects whose class or number begins with a text, all of them without a text */
 export function matching(query, names) {
-  const wanted = query.trim().toLowerCase();
+  const start = query.trim().toLowerCase();
   return names.map((_, index) => index).filter((index) => {
     const label = objectLabel(names, index).toLowerCase();
-    return label.startsWith(wanted) || label.split(' ').some((word) => word.startsWith(wanted));
+    return label.startsWith(start) || label.split(' ').some((word) => word.startsWith(start));
   });
 }
 
@@ -55,7 +55,9 @@ export class Suggestions {
       const option = e.target.closest('[role="option"]');
       if (option) this.#accept(Number(option.dataset.object));
     });
-    for (const type of ['resize', 'scroll']) window.addEventListener(type, () => this.#place(), { passive: true, capture: true });
+    // In the next frame, because a photo above the text may still change its size.
+    const place = () => requestAnimationFrame(() => this.#place());
+    for (const type of ['resize', 'scroll']) window.addEventListener(type, place, { passive: true, capture: true });
   }
 
   /** @param {import('./field.js').MentionField} field */

@@ -29,7 +29,7 @@ export const words = {
   counted: (n) => interpolate(ngettext('%(n)s word', '%(n)s words', n), { n }),
   count: {
     ...GAPS,
-    few: ({ count, least }) => (count === 0 ? interpolate(gettext('at least %(n)s words'), { n: least })
+    few: ({ count, least }) => (count === 0 ? interpolate(gettext('min. %(n)s words'), { n: least })
       : interpolate(gettext('%(n)s of %(least)s words'), { n: count, least })),
   },
   field: { question: gettext('Question'), answer: gettext('Answer'), rationale: gettext('Reason'), likelihood: gettext('How likely') },

@@ -10,13 +10,13 @@ from tests.support.axe import ALL_SIZES
 from tests.support.mentions import QuestionPage, question_hit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-DESK = pytest.param({"width": 1280, "height": 900}, id="1280")
+WIDE = pytest.param({"width": 1280, "height": 900}, id="1280")
 PHONE = pytest.param({"width": 390, "height": 844, "has_touch": True, "is_mobile": True}, id="390")
 
 
 def window(first: Any) -> pytest.MarkDecorator:
     """Run a test in one window; in both where all sizes are asked for."""
-    return pytest.mark.parametrize("task", [DESK, PHONE] if ALL_SIZES else [first], indirect=True)
+    return pytest.mark.parametrize("task", [WIDE, PHONE] if ALL_SIZES else [first], indirect=True)
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_undo_leads_to_the_empty_text_and_redo_back(task: QuestionPage) -> None:
     assert task.chips("question") == ["person 1 and dog 3", "dog 3"]
 
 
-@window(DESK)
+@window(WIDE)
 def test_pasted_html_is_plain_text_and_copied_mentions_are_mentions(task: QuestionPage) -> None:
     task.page.keyboard.type("Why ")
     _paste(task, "question", html="<b>bold</b><img src=x><br>and 3", plain="bold\nand 3")
@@ -119,7 +119,7 @@ def test_escape_keeps_a_number_as_text(task: QuestionPage) -> None:
     assert task.chips("question") == ["person 1"]
 
 
-@window(DESK)
+@window(WIDE)
 def test_space_and_punctuation_accept_a_number(task: QuestionPage) -> None:
     for mark in (" ", ",", ".", "?", "'s ", ")"):
         task.page.keyboard.type(f"Is it (3{mark}")
@@ -129,7 +129,7 @@ def test_space_and_punctuation_accept_a_number(task: QuestionPage) -> None:
         _press(task, "Delete")
 
 
-@window(DESK)
+@window(WIDE)
 def test_input_method_loses_nothing(task: QuestionPage) -> None:
     task.page.keyboard.type("Does 1")
     session = task.page.context.new_cdp_session(task.page)
@@ -164,7 +164,7 @@ def test_composed_number_is_accepted_when_it_is_finished(task: QuestionPage) -> 
     assert task.text("question") == "Why does dog 3 "
 
 
-@window(DESK)
+@window(WIDE)
 def test_chips_are_walked_over_and_deleted_in_two_steps_or_pressed(task: QuestionPage) -> None:
     task.page.keyboard.type("ab 1 cd")
     _press(task, "ArrowLeft", 3)
@@ -193,7 +193,7 @@ def test_chips_are_walked_over_and_deleted_in_two_steps_or_pressed(task: Questio
     assert task.text("question") == "Why does  look at dog 3?"
 
 
-@window(DESK)
+@window(WIDE)
 def test_pressing_one_place_again_picks_the_object_below(task: QuestionPage) -> None:
     task.page.keyboard.type("Why is ")
     place = task.at(5, y=0.5)  # the cup stands before the table
@@ -210,7 +210,7 @@ def test_pressing_one_place_again_picks_the_object_below(task: QuestionPage) -> 
     assert task.text("question") == "Why is cup 5"
 
 
-@window(DESK)
+@window(WIDE)
 def test_box_chip_and_list_light_each_other(task: QuestionPage) -> None:
     task.page.keyboard.type("Why does 3 ")
     lit = task.page.locator(".object--on[data-object='2']")
@@ -227,7 +227,7 @@ def test_box_chip_and_list_light_each_other(task: QuestionPage) -> None:
     assert (lit.count(), chip.count()) == (1, 1)
 
 
-@window(DESK)
+@window(WIDE)
 def test_screen_readers_get_one_textbox_with_its_text(task: QuestionPage) -> None:
     task.page.keyboard.type("Why does 1 and 3 wait?")
     session = task.page.context.new_cdp_session(task.page)

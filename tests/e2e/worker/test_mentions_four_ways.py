@@ -8,7 +8,7 @@ import pytest
 from hits.domain.states import SubmissionMatch
 from hits.models import Hit, Project, Record, Submission
 from tests.support.loop import collected
-from tests.support.mentions import SHA256, THINGS, QuestionPage, question_hit
+from tests.support.mentions import SHA256, SCENE_OBJECTS, QuestionPage, question_hit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # What is written around the mention of each field, and the object that it mentions.
@@ -100,7 +100,7 @@ def _write(task: QuestionPage, enter: Callable[[str], None], mention: Mention) -
         mention(task, number)
         assert task.field(name).evaluate("field => field === document.activeElement"), "a keyboard stays open"
         task.page.keyboard.type(after)
-        label = f"{THINGS[number - 1][0]} {number}"
+        label = f"{SCENE_OBJECTS[number - 1][0]} {number}"
         assert (task.text(name), task.chips(name)) == (f"{before}{label}{after}", [label])
 
 

@@ -164,7 +164,7 @@ def test_grading_queue_is_oldest_first_without_graded_pairs(
     card = look.cards[4]
     assert (card.photo_number, card.photo_count, card.pair.number) == (2, 3, 2)
     assert card.image.id == first.answer["images"][1]["image"]
-    assert "A" in card.description
+    assert "A" in card.pair.caption[1]
     assert str(first.attempt.worker.worker_id) not in {card.worker}
     save_grade(qualification_round=found, grade=GradeInput(look.cards[0].key, True), by=researcher)
     look = grading_queue(found, researcher, after=PairKey(first.pk, 3))

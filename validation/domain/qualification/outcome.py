@@ -25,7 +25,7 @@ class PassRule:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A grader's remark about a pair that is not reasonable; photo and pair count from 1."""
+    """A grader's remark about an item, such as a pair, that is not reasonable; photo and item count from 1."""
 
     photo: int
     pair: int
@@ -66,31 +66,45 @@ def needs_remark(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> boo
     return score.is_complete and score.reasonable < rule.needed and not remarks
 
 
-def describe_outcome(score: Score, rule: PassRule, remarks: Sequence[Remark]) -> str:
-    """Return the message to the worker: the figures, then graders' remarks up to the maximum length."""
+def describe_outcome(
+    score: Score,
+    rule: PassRule,
+    remarks: Sequence[Remark],
+    *,
+    noun: tuple[str, str] = ("pair", "pairs"),
+    has_training: bool = True,
+) -> str:
+    """Return the message to the worker: the figures, then graders' remarks up to the maximum length.
+
+    ``noun`` is the singular and plural of what graders grade. ``has_training``: whether training follows.
+    """
     passed = has_passed(score, rule)
+    found = f"{noun[0]} was" if score.pairs == 1 else f"{noun[1]} were"
     sentences = [
         f"You {'passed' if passed else 'did not pass'} the qualification: {score.reasonable} of {score.pairs} "
-        f"pairs were found reasonable, and {_describe_minimum(rule.needed)}."
+        f"{found} found reasonable, and {_describe_minimum(rule.needed)}."
     ]
     if score.exam.total:
         requirement = f", and {_describe_minimum(rule.exam_needed)}" if rule.exam_needed else ""
         sentences.append(
             f"You answered {score.exam.right} of {score.exam.total} questions correctly{requirement}."
         )
-    sentences.append(
-        "You are paid in full either way." if not passed else "You can be invited to training now."
-    )
-    return _append_remarks_that_fit(" ".join(sentences), remarks)
+    if not passed:
+        sentences.append("You are paid in full either way.")
+    elif has_training:
+        sentences.append("You can be invited to training now.")
+    else:
+        sentences.append("Tasks for qualified workers are open to you now.")
+    return _append_remarks_that_fit(" ".join(sentences), remarks, noun[0])
 
 
 def _describe_minimum(count: int) -> str:
     return f"{count} {'is' if count == 1 else 'are'} needed"
 
 
-def _append_remarks_that_fit(text: str, remarks: Sequence[Remark]) -> str:
+def _append_remarks_that_fit(text: str, remarks: Sequence[Remark], noun: str) -> str:
     for number, remark in enumerate(remarks):
-        line = f" Photo {remark.photo}, pair {remark.pair}: {remark.text}"
+        line = f" Photo {remark.photo}, {noun} {remark.pair}: {remark.text}"
         remaining = len(remarks) - number - 1
         more = f" ({remaining} more remark{'s' if remaining > 1 else ''} left out.)" if remaining else ""
         if len(text) + len(line) + len(more) > MAX_REASON_LENGTH:

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from hits import registry
 from hits.management.base import DeerstalkerCommand, RenamedOption, input_error
 from hits.management.lookups import find_project
 from hits.management.publishing import available_balance_cents, print_live_hit_count, publish_launched_batch
@@ -12,12 +13,16 @@ from hits.models import Batch, Project
 from hits.selectors.images.images import list_usable_images
 from hits.services.launching.terms import LaunchTerms
 from validation.domain.qualification.outcome import PassRule
+from validation.selectors.rounds import images_for_kind, qualification_kind
 from validation.services.rounds import (
     Admission,
     ExamQuestion,
+    default_pass_rule,
+    exam_questions,
     group_into_sets,
     launch_qualification_round,
     launch_training_round,
+    number_word,
 )
 
 _QUESTION_FIELDS = {"text", "choices", "right"}
@@ -42,10 +47,12 @@ class Command(DeerstalkerCommand):
             help="number of applicants, or of training tasks",
         )
         parser.add_argument(
-            "--images", default="", help="image numbers, separated by commas; default: the oldest usable ones"
+            "--images",
+            default="",
+            help="image numbers, separated by commas; default: the oldest ones that can be used",
         )
         parser.add_argument(
-            "--sets", type=int, default=1, help="qualification: number of sets of three images; default: 1"
+            "--sets", type=int, default=1, help="qualification: number of sets of images; default: 1"
         )
         parser.add_argument(
             "--limit", type=int, default=10, help="training: maximum number of images; default: 10"
@@ -53,8 +60,7 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--needed",
             type=int,
-            default=PassRule().needed,
-            help="reasonable pairs, out of 9, that an applicant needs to pass; default: 8",
+            help="reasonable items, such as pairs, that an applicant needs to pass; default: the kind's",
         )
         parser.add_argument(
             "--exam",
@@ -62,9 +68,9 @@ class Command(DeerstalkerCommand):
             help="JSON file: list of {text, choices, right}; right is the number of the correct choice, from 1",
         )
         parser.add_argument(
-            "--exam-needed", type=int, default=0, help="required correct answers of the exam; default: 0"
+            "--exam-needed", type=int, help="required correct answers of the exam; default: the kind's"
         )
-        parser.add_argument("--graders", type=int, default=1, help="graders per pair, 1 (default) or 2")
+        parser.add_argument("--graders", type=int, default=1, help="graders per item, 1 (default) or 2")
         parser.add_argument(
             "--countries", default="", help="codes such as US,CA,GB,AU; default: all countries"
         )
@@ -95,14 +101,21 @@ class Command(DeerstalkerCommand):
 def _launch_qualification(
     project: Project, terms: LaunchTerms, countries: list[str], options: dict[str, Any]
 ) -> Batch:
+    kind = registry.get_kind(qualification_kind(project))
+    photos = kind.exam_rule.photos
     ids = _parse_image_numbers(options["images"])
-    if len(ids) % 3:
-        raise input_error(f"--images: use a multiple of three; there are {len(ids)}")
-    sets = [ids[n : n + 3] for n in range(0, len(ids), 3)] or group_into_sets(
-        list_usable_images(project), options["sets"]
+    if len(ids) % photos:
+        raise input_error(f"--images: use a multiple of {number_word(photos)}; there are {len(ids)}")
+    sets = [ids[n : n + photos] for n in range(0, len(ids), photos)] or group_into_sets(
+        images_for_kind(project, kind), options["sets"], photos
     )
-    rule = PassRule(options["needed"], options["exam_needed"], options["graders"])
     questions = _read_questions(options["exam"]) if options["exam"] else []
+    default = default_pass_rule(kind, len(exam_questions(kind, questions)))
+    rule = PassRule(
+        default.needed if options["needed"] is None else options["needed"],
+        default.exam_needed if options["exam_needed"] is None else options["exam_needed"],
+        options["graders"],
+    )
     found, _ = launch_qualification_round(
         project=project,
         image_sets=sets,

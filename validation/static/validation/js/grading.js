@@ -8,6 +8,7 @@ import { element, setText } from '../../js/ui/dom.js';
 import { singleKeys } from '../../js/ui/keys.js';
 import { toast } from '../../js/ui/toast.js';
 import { BATCH_SIZE, GradeQueue, PAUSE_MS } from './grading-queue.js';
+import { MarkedPhoto } from './marked-photo.js';
 
 const MIN_PREFETCHED = 10; // with fewer pairs left, more are fetched
 const RETRY_MS = 10000;
@@ -15,6 +16,8 @@ const data = JSON.parse(document.getElementById('grading-data').textContent);
 const root = document.querySelector('[data-grading]');
 const textNode = (name) => root.querySelector(`[data-text="${name}"]`);
 const photo = root.querySelector('[data-photo]');
+const markedPlace = root.querySelector('[data-marked]');
+const marked = markedPlace ? new MarkedPhoto(markedPlace) : null;
 const note = root.querySelector('#note');
 const undo = root.querySelector('[data-undo]');
 const token = root.querySelector('[name=csrfmiddlewaretoken]').value;
@@ -51,9 +54,9 @@ function show() {
   document.querySelector('[data-done]').hidden = !done;
   showPosition(card);
   if (done) return;
-  setText(textNode('where'), `${card.worker}, photo ${card.photo} of ${card.photos}, pair ${card.number}`);
-  for (const name of ['description', 'note', 'text-1', 'text-2']) setText(textNode(name), card[name]);
-  showPhoto(card.image);
+  setText(textNode('where'), `${card.worker}, photo ${card.photo} of ${card.photos}, ${data.item} ${card.number}`);
+  for (const node of root.querySelectorAll('[data-text]')) if (node.dataset.text !== 'where') setText(node, card[node.dataset.text]);
+  showPhoto(card);
   note.value = card.mine?.note ?? '';
   for (const form of root.querySelectorAll('form[data-grade]')) {
     form.querySelector('[name=key]').value = card.key;
@@ -73,13 +76,16 @@ function showPosition(card) {
   const position = document.querySelector('[data-position]');
   const left = cards.slice(0, index).filter((other) => other.waits).length;
   const all = toGrade + cards.filter((other) => other.waits && other.mine !== null).length;
-  if (card === undefined) setText(position, 'No pairs wait for your grade');
-  else if (card.waits) setText(position, `Pair ${left + 1} of ${Math.max(all, left + 1)} waiting`);
+  if (card === undefined) setText(position, `No ${data.items} wait for your grade`);
+  else if (card.waits) setText(position, `${capital(data.item)} ${left + 1} of ${Math.max(all, left + 1)} waiting`);
   else setText(position, card.mine ? 'Already graded' : 'Grading complete');
 }
 
-function showPhoto(image) {
-  if (photo.getAttribute('src') !== image.url) {
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
+
+function showPhoto({ image, marks }) {
+  if (marked) marked.show(image, marks);
+  else if (photo.getAttribute('src') !== image.url) {
     photo.src = image.url;
     photo.alt = image.alt;
     photo.width = image.width;

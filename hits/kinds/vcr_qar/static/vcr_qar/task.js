@@ -4,6 +4,7 @@ import { canonical } from '../js/hit/canonical.js';
 import { safeStorage } from '../js/hit/storage.js';
 import { MentionEditor } from '../js/mentions/editor.js';
 import { showGestures } from '../js/mentions/gestures.js';
+import { roomBeside } from '../js/mentions/photo-tools.js';
 import { answerProblems, tidyTriplet } from '../js/mentions/rules.js';
 import { TripletCard } from '../js/mentions/triplet-card.js';
 import { words as shared } from '../js/mentions/words.js';
@@ -17,7 +18,7 @@ class QuestionTask {
   start({ config, announce, preview, changed }) {
     Object.assign(this, { config, changed });
     const { objects, limits } = config.unit;
-    this.editor = new MentionEditor({ objects, announce, readOnly: preview, roomHeight, current: () => this.#open.fields.question });
+    this.editor = new MentionEditor({ objects, announce, readOnly: preview, roomHeight: roomBeside, current: () => this.#open.fields.question });
     const touched = () => {
       this.#render();
       changed();
@@ -127,13 +128,6 @@ class QuestionTask {
     const [count, rest] = words.tally(done, this.cards.length);
     byId('tally')?.replaceChildren(element('b', { text: count }), rest);
   }
-}
-
-/** The photo's maximum height in CSS pixels: it fits between header and submit bar; less on a phone. */
-function roomHeight() {
-  if (window.matchMedia('(max-width: 60rem)').matches) return window.innerHeight * 0.36;
-  const taken = ['.hitbar', '.toolbar', '.object-strip', '.below', '.submitbar'].map((s) => document.querySelector(s)?.offsetHeight ?? 0);
-  return Math.max(260, window.innerHeight - taken.reduce((a, b) => a + b, 0) - 100);
 }
 
 boot(new QuestionTask());
