@@ -64,7 +64,8 @@ def fit_counts(counts: Counts, interesting: Targets, *, penalty: float = DEFAULT
         if np.abs(gradient).max() <= GRADIENT_TOLERANCE * len(labels):
             break
         hessian = (inputs * (chances * (1 - chances))[:, None]).T @ inputs + ridge
-        weights = _descend(inputs, labels, penalty, weights, np.linalg.solve(hessian, gradient))
+        step = np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+        weights = _descend(inputs, labels, penalty, weights, step)
     return CountsModel(*map(float, weights))
 
 

@@ -5,16 +5,20 @@ A verdict is 1 (interesting), 0 (okay) or -1 (boring). Source: Zellers et al. 20
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.core.cache import cache
+from django.db.models import Count, Exists, Max, OuterRef, QuerySet
 
-from curation.interest.labels import Verdict
+from curation.interest.labels import Verdict, targets, verdict_sums
 from curation.models import InterestLabel, ObjectSet
 from hits.models import Image, Project
 from hits.selectors.images.images import usable_images
 from hits.selectors.records import approved_records
-from validation.kinds.image_interest.judging import SPEC
+from validation.domain.judging.spec import Material
+from validation.registry import spec_for_material
+from validation.selectors.quality import CACHE_SECONDS, answers_fingerprint
 from validation.selectors.ratings import read_judgments
 
 INTEREST_RECORD = "interest"  # the type of the records that writing tasks give
@@ -62,8 +66,9 @@ def _verdicts_of_records(project: Project) -> Iterator[Verdict]:
 
 
 def _verdicts_of_judgments(project: Project) -> Iterator[Verdict]:
-    for row in read_judgments(project=project, kind=SPEC.name):
-        for _, part, verdict in SPEC.labels(row.answer):
+    spec = spec_for_material(Material.IMAGES)
+    for row in read_judgments(project=project, kind=spec.name):
+        for _, part, verdict in spec.labels(row.answer):
             assert row.at is not None
             yield Verdict(int(part), row.rater, verdict, JUDGING, row.at)
 
@@ -111,3 +116,36 @@ def verdict_counts(verdicts: list[Verdict]) -> dict[str, int]:
     """Return the number of verdicts from each source."""
     counts = Counter(verdict.source for verdict in verdicts)
     return {source: counts[source] for source in SOURCES}
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSummary:
+    """The numbers of images with a clear verdict, and of verdicts by source."""
+
+    interesting: int
+    boring: int
+    by_source: dict[str, int]
+
+    @property
+    def verdicts(self) -> int:
+        """The number of all verdicts."""
+        return sum(self.by_source.values())
+
+
+def label_summary(project: Project) -> LabelSummary:
+    """Return the summary of a project's verdicts, cached until one arrives or is approved, or an image is taken down."""
+    labels = InterestLabel.objects.filter(image__project=project).aggregate(n=Count("pk"), last=Max("pk"))
+    approved = approved_records(project, INTEREST_RECORD).order_by().count()
+    numbers = [*answers_fingerprint(project), *labels.values(), approved]
+    key = f"interest-labels:{project.pk}:{':'.join(map(str, numbers))}"
+    cached: LabelSummary | None = cache.get(key)
+    if cached is None:
+        cached = _summarize_labels(all_verdicts(project))
+        cache.set(key, cached, CACHE_SECONDS)
+    return cached
+
+
+def _summarize_labels(verdicts: list[Verdict]) -> LabelSummary:
+    labelled = targets(verdict_sums(verdicts))
+    interesting = sum(labelled.values())
+    return LabelSummary(interesting, len(labelled) - interesting, verdict_counts(verdicts))

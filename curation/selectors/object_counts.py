@@ -1,7 +1,5 @@
 """The numbers of people and other objects in a project's images, from their newest object lists."""
 
-from collections.abc import Mapping
-
 from curation.interest.rules import MIN_SCORE, HardRules, ObjectCounts, count_objects
 from curation.models import ObjectSet
 from hits.models import Project
@@ -32,7 +30,7 @@ def image_ids_within_rules(project: Project, rules: HardRules) -> set[int]:
     return {image for image, found in counts.items() if rules.is_met_by(found)}
 
 
-def _recount(object_sets: list[int], min_score: float) -> Mapping[int, ObjectCounts]:
+def _recount(object_sets: list[int], min_score: float) -> dict[int, ObjectCounts]:
     found: dict[int, ObjectCounts] = {}
     for chunk in id_chunks(object_sets):
         rows = ObjectSet.objects.filter(pk__in=chunk).values_list("image_id", "detections")

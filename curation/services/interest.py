@@ -80,7 +80,9 @@ class TrainingOptions:
         if not 0 <= self.min_score <= 1:
             raise Refused(f"min score: {self.min_score:g} is not within 0 to 1; use for instance 0.7")
         if not 0 <= self.weight_decay < float("inf"):
-            raise Refused(f"weight decay: {self.weight_decay:g} is not a number from 0; use for instance 0.01")
+            raise Refused(
+                f"weight decay: {self.weight_decay:g} is not a number from 0; use for instance 0.01"
+            )
 
 
 def parse_model_name(name: str) -> dict[str, str]:
@@ -187,6 +189,7 @@ def store_interest_model(
     figures: Mapping[str, Any],
 ) -> InterestModel:
     """Store a trained model; a job that is run again replaces its own model."""
+    assert job.project is not None
     InterestModel.objects.filter(job=job).delete()
     facts = asdict(options)
     return InterestModel.objects.create(

@@ -12,7 +12,6 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from curation.interest.labels import OkayImages, targets, verdict_sums
 from curation.interest.threshold import MIN_LABELS
 from curation.models import InterestModel, InterestModelKind
 from curation.selectors import interest as selectors
@@ -76,17 +75,11 @@ def interest_list(request: HttpRequest, project: Project) -> HttpResponse:
 
 
 def _list_context(request: HttpRequest, project: Project, form: TrainingForm) -> dict[str, Any]:
-    verdicts = selectors.all_verdicts(project)
-    labelled = targets(verdict_sums(verdicts), OkayImages.LEFT_OUT)
     job = latest_job(project, TRAIN_INTEREST)
-    interesting = sum(labelled.values())
     return tab_context(project, "interest") | {
         "form": form,
         "models": [(row, KIND_LABELS[row.row.kind]) for row in models.list_models(project)],
-        "sources": selectors.verdict_counts(verdicts),
-        "verdicts": len(verdicts),
-        "interesting": interesting,
-        "boring": len(labelled) - interesting,
+        "labels": selectors.label_summary(project),
         "min_labels": MIN_LABELS,
         "with_objects": selectors.images_with_objects(project).count(),
         "own_labels": selectors.count_labelled_images(project, signed_in_user(request)),
@@ -163,7 +156,7 @@ def _scored_photos(model: InterestModel, rows: Any) -> Sequence[ScoredPhoto]:
     return [ScoredPhoto(image_facts(row.image), row.score, row.score >= threshold) for row in rows]
 
 
-# The desk
+# The page on which a person labels photos
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -326,14 +326,16 @@ class LaunchForm(BatchTermsForm):
 
 
 def _planner_field(option: PlannerOption) -> forms.Field:
-    field_class = forms.IntegerField if option.is_whole else forms.FloatField
-    field: forms.Field = field_class(
-        min_value=option.low,
-        max_value=option.high,
-        required=False,
-        initial=option.default,
-        label=option.label,
-        help_text=f"{option.help[0].upper()}{option.help[1:]}.",
+    facts: dict[str, Any] = {
+        "required": False,
+        "initial": option.default,
+        "label": option.label,
+        "help_text": f"{option.help[0].upper()}{option.help[1:]}.",
+    }
+    field = (
+        forms.IntegerField(min_value=int(option.low), max_value=int(option.high), **facts)
+        if option.is_whole
+        else forms.FloatField(min_value=option.low, max_value=option.high, **facts)
     )
     field.widget.attrs["class"] = "input"
     return field

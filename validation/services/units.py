@@ -125,8 +125,9 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
     existing = find_launched_batch_and_job(project=project, idempotency_key=idempotency_key)
     if existing is not None:
         return existing
-    from_photos = bool(source) and "photos" in source
-    provenance = dict(source or {}) if from_photos else {"unit_file": {**(source or {}), "units": len(units)}}
+    origin = dict(source or {})
+    from_photos = "photos" in origin
+    provenance = origin if from_photos else {"unit_file": {**origin, "units": len(units)}}
     is_judging = kind.purpose is Purpose.JUDGING
     if rates != CheckRates() and (not is_judging or spec_of(kind.name).has_truth):
         reason = "has the right answer in each unit" if is_judging else "is not a judging kind"

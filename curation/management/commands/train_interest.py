@@ -74,9 +74,8 @@ class Command(JobCommand):
         if not options["project"]:
             raise input_error("give --project, or --resume JOB")
         try:
-            given = TrainingOptions(
-                **parse_model_name(options["model"]), **option_fields(TrainingOptions, options)
-            )
+            fields: dict[str, Any] = option_fields(TrainingOptions, options)
+            given = TrainingOptions(**fields | parse_model_name(options["model"]))
         except Refused as error:
             raise input_error(f"--{error}") from error
         project = find_project(options["project"])

@@ -48,7 +48,7 @@ class InterestNetwork(nn.Module):
         """Return the logits, (n,)."""
         standardised = (vectors - self.mean) / self.scale  # (n, d)
         joined = torch.cat([standardised, self.counts(torch.log1p(counts))], dim=1)  # (n, d + hidden)
-        return self.output(joined).squeeze(1)  # type: ignore[no-any-return]
+        return self.output(joined).squeeze(1)
 
 
 def fit_network(

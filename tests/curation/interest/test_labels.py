@@ -12,7 +12,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def verdict(image: int, person: str, value: int, minute: int = 0) -> Verdict:
-    return Verdict(image, person, value, "desk", START + timedelta(minutes=minute))
+    return Verdict(image, person, value, "researchers", START + timedelta(minutes=minute))
 
 
 def test_verdict_sums_newest_of_a_person_counts_wherever_it_is_in_the_list() -> None:

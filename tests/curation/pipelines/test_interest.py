@@ -135,7 +135,7 @@ def test_request_training_too_few_labels_is_refused_before_the_job(
     assert not Job.objects.exists()
 
 
-def test_train_interest_few_films_fails_with_the_mend(project: Project, researcher: User) -> None:
+def test_train_interest_few_films_fails_with_the_remedy(project: Project, researcher: User) -> None:
     store_labelled(project, planted(3, IMAGES, 3, strength=2), researcher)
     job = train(project)
     assert "labels are about 3, and 5 folds need 5; label images of more films" in job.error

@@ -8,11 +8,13 @@ from django.contrib.auth.models import User
 
 from curation.interest.labels import verdict_sums
 from curation.models import InterestLabel
+from curation.selectors import interest
 from curation.selectors.interest import (
     all_verdicts,
     count_labelled_images,
     images_to_label,
     interest_verdicts,
+    label_summary,
     last_labelled_image,
     newest_label,
     verdict_counts,
@@ -110,6 +112,32 @@ def test_all_verdicts_of_three_sources_are_summed_by_person(
     assert verdict_counts(verdicts) == {"writing tasks": 2, "judging tasks": 3, "researchers": 4}
     # W1 changed the verdict on the first image, and the researcher that on the third.
     assert verdict_sums(verdicts) == {images[0].pk: 1, images[1].pk: 1, images[2].pk: 2}
+
+
+def test_label_summary_is_cached_until_something_changes(
+    work: Work,
+    images: list[Image],
+    researcher: User,
+    admin: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    label_image(image=images[0], verdict=1, by=researcher)
+    label_image(image=images[1], verdict=-1, by=researcher)
+    first = label_summary(work.project)
+    assert (first.interesting, first.boring, first.verdicts) == (1, 1, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(interest, "all_verdicts", None)
+        assert label_summary(work.project) == first
+    label_image(image=images[1], verdict=1, by=researcher)
+    assert (label_summary(work.project).interesting, label_summary(work.project).boring) == (2, 0)
+    write(work, images[2], ("W1", -1))
+    assert label_summary(work.project).by_source == {
+        "writing tasks": 1,
+        "judging tasks": 0,
+        "researchers": 3,
+    }
+    take_down_image(image=images[0], reason="asked for", by=admin)
+    assert label_summary(work.project).interesting == 1
 
 
 def test_all_verdicts_taken_down_images_and_other_projects_are_left_out(

@@ -55,8 +55,8 @@ def model(project: Project) -> InterestModel:
 
 
 @pytest.fixture
-def desk(client: Client, researcher: User, project: Project) -> Callable[..., Any]:
-    """Return a function that opens the desk, or sends a verdict to it."""
+def label_page(client: Client, researcher: User, project: Project) -> Callable[..., Any]:
+    """Return a function that opens the label page, or sends a verdict to it."""
     client.force_login(researcher)
     address = reverse("interest-label", args=[project.slug])
 
@@ -128,7 +128,7 @@ def test_list_counts_labels_and_models(
         InterestScore.objects.create(model=model, image=image, score=score)
     client.force_login(researcher)
     page = client.get(reverse("interest", args=[project.slug]))
-    assert (page.context["interesting"], page.context["boring"]) == (1, 1)
+    assert (page.context["labels"].interesting, page.context["labels"].boring) == (1, 1)
     assert (page.context["own_labels"], page.context["with_objects"]) == (1, 3)
     text = squeezed(page)
     assert "2 from researchers" in text
@@ -241,64 +241,64 @@ def test_model_page_selection_is_queued_and_repeated_by_its_line(
     assert client.post(address, rules).status_code == 400, "it is running already"
 
 
-def test_desk_three_verdicts_are_stored_with_their_person(
-    desk: Callable[..., Any], researcher: User, images: list[Image]
+def test_label_page_three_verdicts_are_stored_with_their_person(
+    label_page: Callable[..., Any], researcher: User, images: list[Image]
 ) -> None:
     seen = []
     for verdict in (1, 0, -1):
-        page = desk()
+        page = label_page()
         seen.append(page.context["image"].id)
         assert 'data-key="3"' in page.content.decode()
-        assert desk(seen[-1], verdict).status_code == 302
+        assert label_page(seen[-1], verdict).status_code == 302
     assert sorted(seen) == sorted(image.pk for image in images)
     rows = InterestLabel.objects.order_by("pk").values_list("image_id", "verdict", "by")
     assert list(rows) == [(pk, verdict, researcher.pk) for pk, verdict in zip(seen, (1, 0, -1), strict=True)]
-    assert "You have labelled all photos" in squeezed(desk())
+    assert "You have labelled all photos" in squeezed(label_page())
 
 
-def test_desk_nothing_is_preset_and_an_own_label_can_be_corrected(
-    desk: Callable[..., Any], researcher: User, images: list[Image]
+def test_label_page_nothing_is_preset_and_an_own_label_can_be_corrected(
+    label_page: Callable[..., Any], researcher: User, images: list[Image]
 ) -> None:
-    first = desk()
+    first = label_page()
     photo = first.context["image"].id
     assert "aria-pressed" not in first.content.decode()
-    desk(photo, 1)
-    after = desk()
+    label_page(photo, 1)
+    after = label_page()
     assert f"?photo={photo}" in after.content.decode()
-    again = desk(photo).content.decode()
+    again = label_page(photo).content.decode()
     assert len(re.findall(r'aria-pressed="true"', again)) == 1
-    desk(photo, -1)
+    label_page(photo, -1)
     assert list(InterestLabel.objects.order_by("pk").values_list("verdict", flat=True)) == [1, -1]
 
 
-def test_desk_another_persons_labels_are_not_shown(
-    desk: Callable[..., Any], admin: User, images: list[Image]
+def test_label_page_another_persons_labels_are_not_shown(
+    label_page: Callable[..., Any], admin: User, images: list[Image]
 ) -> None:
-    photo = desk().context["image"].id
+    photo = label_page().context["image"].id
     label_image(image=Image.objects.get(pk=photo), verdict=1, by=admin)
-    page = desk()
+    page = label_page()
     assert page.context["image"].id == photo
     assert "aria-pressed" not in page.content.decode()
 
 
 @pytest.mark.parametrize("verdict", ["2", "", "x", "1e0"])
-def test_desk_unknown_verdict_is_refused(
-    verdict: str, desk: Callable[..., Any], images: list[Image], client: Client
+def test_label_page_unknown_verdict_is_refused(
+    verdict: str, label_page: Callable[..., Any], images: list[Image], client: Client
 ) -> None:
-    assert desk(images[0].pk, verdict).status_code == 302
-    assert "Not saved: verdict" in squeezed(desk())
+    assert label_page(images[0].pk, verdict).status_code == 302
+    assert "Not saved: verdict" in squeezed(label_page())
     assert not InterestLabel.objects.exists()
 
 
-def test_desk_photo_of_another_project_or_taken_down_is_missing(
-    desk: Callable[..., Any], images: list[Image], rehearsal: Project, make_image: Any, admin: User
+def test_label_page_photo_of_another_project_or_taken_down_is_missing(
+    label_page: Callable[..., Any], images: list[Image], rehearsal: Project, make_image: Any, admin: User
 ) -> None:
     take_down_image(image=images[0], reason="asked for", by=admin)
     for photo in (make_image(9, into=rehearsal).pk, images[0].pk, 10**9, "x"):
-        assert desk(photo, 1).status_code == 404
-    assert desk(images[0].pk).context["image"].id != images[0].pk
+        assert label_page(photo, 1).status_code == 404
+    assert label_page(images[0].pk).context["image"].id != images[0].pk
     assert not InterestLabel.objects.exists()
 
 
-def test_desk_without_objects_says_what_to_do(desk: Callable[..., Any]) -> None:
-    assert "Detect objects first" in squeezed(desk())
+def test_label_page_without_objects_shows_what_to_do(label_page: Callable[..., Any]) -> None:
+    assert "Detect objects first" in squeezed(label_page())

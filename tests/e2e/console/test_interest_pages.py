@@ -1,4 +1,4 @@
-"""Labelling photos at the desk by keys, and a model's page, in a real browser."""
+"""Labelling photos by keys, and a model's page, in a real browser."""
 
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +34,7 @@ def photos(site: str, project: Project) -> list[Image]:
     return found
 
 
-def test_desk_keys_label_one_photo_after_another(
+def test_label_page_keys_label_one_photo_after_another(
     open_page: OpenPage,
     sign_in: Callable[..., None],
     researcher: User,
@@ -44,7 +44,7 @@ def test_desk_keys_label_one_photo_after_another(
     page = open_page()
     sign_in(page, researcher.username)
     page.goto(reverse("interest-label", args=[project.slug]))
-    check_sizes(page, "the desk", SIZES)
+    check_sizes(page, "the label page", SIZES)
     for number, key in enumerate(("3", "1"), start=1):
         page.keyboard.press(key)
         expect(page.locator(".page-head")).to_contain_text(f"You have labelled {number} of 3")

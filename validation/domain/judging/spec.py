@@ -40,6 +40,7 @@ class Material(StrEnum):
     REGION_SETS = "region_sets"  # regions of one image and as many texts
     SUBMISSIONS = "submissions"  # one submission with its records, of the spec's ``record_type``
     QUESTIONS = "questions"  # one multiple-choice question about records of the spec's ``record_type``
+    IMAGES = "images"  # several images, each a part of the unit; -1, 0 and 1 say how interesting they are
     UNITS = "units"  # units from a file
 
 

@@ -3,7 +3,15 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from validation.domain.judging.spec import Dimension, ItemView, JudgedLabel, JudgingSpec, Label, Scale
+from validation.domain.judging.spec import (
+    Dimension,
+    ItemView,
+    JudgedLabel,
+    JudgingSpec,
+    Label,
+    Material,
+    Scale,
+)
 from validation.kinds.image_interest.kind import KIND, VERDICT_TEXTS
 
 VERDICT = Dimension(
@@ -12,7 +20,7 @@ VERDICT = Dimension(
     question="Could one ask good questions about the photo?",
     scale=Scale.ORDINAL,
     labels=tuple(VERDICT_TEXTS),
-    label_texts=dict(VERDICT_TEXTS),
+    label_texts={label: VERDICT_TEXTS[label] for label in VERDICT_TEXTS},
     favourable=frozenset({1}),
     share_heading=("Interesting photos", "Interesting to most judges"),
     round_note="mean verdict from −1 to 1, α ordinal",
@@ -26,6 +34,7 @@ class ImageInterestSpec(JudgingSpec):
     title: ClassVar[str] = "Interesting photos"
     item_field: ClassVar[str] = "set"
     dimensions: ClassVar[tuple[Dimension, ...]] = (VERDICT,)
+    material: ClassVar[Material] = Material.IMAGES
     has_parts: ClassVar[bool] = True
     part_labels: ClassVar[tuple[str, str]] = ("Photo", "Photos")
     example_part: ClassVar[str] = "1"
