@@ -54,22 +54,22 @@ def review_answer(config: Config) -> dict[str, Any]:
 def choice_answer_function(name: str, right_texts: Mapping[bytes, Sequence[Any]]) -> AnswerFunction:
     """Return an answering function for the choice of a response, which is right nine times in ten.
 
-    ``right_texts`` has the right response by the JSON of question and, for a rationale, its answer.
+    ``right_texts`` has the right responses by ``choice_key``.
     """
 
     def answer(config: Config) -> dict[str, Any]:
         unit = config["unit"]
-        right = right_texts[choice_key(unit["question"], unit["answer"])]
+        right = right_texts[choice_key(unit["image"]["id"], unit["question"], unit["answer"])]
         draw = _share(f"{name} {unit['question']} {unit['stage']}")
-        wanted = [row["index"] for row in unit["choices"] if (row["text"] == right) == (draw < RIGHT_SHARE)]
+        wanted = [row["index"] for row in unit["choices"] if (row["text"] in right) == (draw < RIGHT_SHARE)]
         return {"choice": wanted[0], "several": False}
 
     return answer
 
 
-def choice_key(question: Sequence[Any], answer: Sequence[Any] | None) -> bytes:
-    """Return the key of a question, with its right answer if a rationale is chosen."""
-    return canonical_json([question, answer])
+def choice_key(image: int, question: Sequence[Any], answer: Sequence[Any] | None) -> bytes:
+    """Return the key of a question about an image, with its right answer if a rationale is chosen."""
+    return canonical_json([image, question, answer])
 
 
 def _share(text: str) -> float:

@@ -1,6 +1,7 @@
 """The researcher's steps of VCR's demo, each one service call or a few."""
 
 import json
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,12 +199,13 @@ def launch_choice_round(
 
 
 def right_texts(users: DemoUsers) -> dict[bytes, list[Any]]:
-    """Return the right response of each question, by ``choice_key``."""
-    found: dict[bytes, list[Any]] = {}
-    for record in Record.objects.filter(project=users.project, type="triplet"):
-        fields = record.fields
-        found[choice_key(fields["question"], None)] = fields["answer"]
-        found[choice_key(fields["question"], fields["answer"])] = fields["rationale"]
+    """Return the right responses of each question, by ``choice_key``; a worker may have asked one twice."""
+    found: dict[bytes, list[Any]] = defaultdict(list)
+    for record in Record.objects.filter(project=users.project, type="triplet", image__isnull=False):
+        fields, image = record.fields, record.image_id
+        assert image is not None
+        found[choice_key(image, fields["question"], None)].append(fields["answer"])
+        found[choice_key(image, fields["question"], fields["answer"])].append(fields["rationale"])
     return found
 
 
