@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 VAL, TEST = "val", "test"
 CITATION = "Zellers et al. 2019"
-CITATION_URL = "https://doi.org/10.1109/CVPR.2019.00688"
+CITATION_DOI = "10.1109/CVPR.2019.00688"
 Triple = tuple[float, float, float]
 
 

@@ -65,6 +65,7 @@ class Measure:
         return "mean rank, 1 is best" if self.is_rank else "%"
 
 
+CHOICES = ("choices", "Multiple choice")
 _RETRIEVAL = ("retrieval", "Retrieval")
 _LOCALIZATION = ("localization", "Localization")
 _COMPARISON = ("comparison", "Comparison")
@@ -83,6 +84,7 @@ def _make_measure(
         "retrieval": ("instances", "instances"),
         "localization": (name.replace("accuracy", "images"), "images"),
         "comparison": ("images", "images"),
+        "choices": ("questions", "questions"),
     }[task[0]]
     return Measure(name, task[0], key or name, task[1], label, short, better, count_key, count_label)
 
@@ -103,6 +105,18 @@ MEASURES: Mapping[str, Measure] = MappingProxyType(
     }
 )
 """By name, in the order of tables."""
+
+CHOICE_MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        measure.name: measure
+        for measure in (
+            _make_measure("q_ar", CHOICES, "Q→AR", "Q→AR"),
+            _make_measure("q_a", CHOICES, "Q→A", "Q→A"),
+            _make_measure("qa_r", CHOICES, "QA→R", "QA→R"),
+        )
+    }
+)
+"""Of multiple-choice questions; the first ranks a leaderboard (Zellers et al. 2019, doi:10.1109/CVPR.2019.00688)."""
 
 
 def get_figure(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str, float | None]:

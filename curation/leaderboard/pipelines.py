@@ -13,7 +13,14 @@ from curation.leaderboard.services.entries import entry_zip_path, record_entry_f
 from curation.records import InvalidInput
 from curation.services.refusals import refuse_invalid_input
 from curation.versions import photos
-from curation.versions.board import BrokenKey, ScoredSubmission, WrittenBoard, interval_generator
+from curation.versions.board import (
+    HELD,
+    PUBLIC,
+    BrokenKey,
+    ScoredSubmission,
+    WrittenBoard,
+    interval_generator,
+)
 from curation.versions.export import pretty_json
 from curation.versions.families import family_of_version
 from hits.services.errors import Refused
@@ -107,7 +114,7 @@ def _answer_key_fault(board: Leaderboard, fault: BrokenKey) -> AnswerKeyFault:
         found = str(fault.__cause__).replace(str(boards.board_folder(board)), board.path).partition(";")[0]
         detail = f" ({found})"
     return AnswerKeyFault(
-        f"{fault}{detail}; restore {board.path}/{boards.HELD} in the media folder, then resume this job"
+        f"{fault}{detail}; restore {board.path}/{HELD} in the media folder, then resume this job"
     )
 
 
@@ -131,13 +138,13 @@ def _write_photo_list(board: Leaderboard, folder: Path, written: WrittenBoard) -
     for row in rows:
         if written.image_names[row["image"]] != row["image"]:
             row["img_fn"] = written.image_names[row["image"]]
-    (folder / boards.PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
+    (folder / PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
     return photos.count_photos_by_availability(rows)
 
 
 def _pack_public_files(folder: Path) -> None:
     """Pack the public files into one archive in advance."""
-    public = folder / boards.PUBLIC
+    public = folder / PUBLIC
     with zipfile.ZipFile(folder / boards.ARCHIVE, "x", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(public.rglob("*")):
             if path.is_file():

@@ -1,7 +1,7 @@
 """Find the version and the split that a command line names; errors list the known ones."""
 
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.models import DatasetVersion, QuestionSet
+from curation.models import DatasetVersion, Part, QuestionSet
 from curation.selectors.versions import version_splits, versions_named
 from curation.services.splits import check_split_has_pairs
 from curation.versions.splits import UnknownSplit, parse_split
@@ -24,16 +24,17 @@ def get_version(name: str | None, project: Project | None, *, flag: str = "--ver
     raise input_error(f"{problem}{f' in {project.slug}' if project else ''}; known: {known}")
 
 
-def resolve_split(version: DatasetVersion, given: str | None) -> str:
-    """Return the split that the command line names, or the version's default split."""
+def resolve_split(version: DatasetVersion, given: str | None, *, part: str = Part.OBSERVATION) -> str:
+    """Return the split that the command line names, or the version's default split with rows of a part."""
     if given is None:
-        known = version_splits(version)
+        known = version_splits(version, part)
         return known[0] if known else ""
     try:
         split = str(parse_split("" if given == ALL else given))
     except UnknownSplit as error:
         raise input_error(f"--{error}") from error
-    check_split_has_pairs(version, split)
+    if part == Part.OBSERVATION:
+        check_split_has_pairs(version, split)
     return split
 
 

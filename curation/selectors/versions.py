@@ -34,9 +34,9 @@ def previous_sealed_version(version: DatasetVersion) -> DatasetVersion | None:
     return earlier.exclude(pk=version.pk).order_by("-sealed_at").first()
 
 
-def version_splits(version: DatasetVersion) -> list[str]:
-    """Return the splits of a sealed version that have pairs, default evaluation splits first."""
-    rows = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
+def version_splits(version: DatasetVersion, part: str = Part.OBSERVATION) -> list[str]:
+    """Return the splits of a sealed version that have rows of a part, default evaluation splits first."""
+    rows = VersionRow.objects.filter(version=version, part=part)
     found = set(rows.order_by().values_list("split", flat=True).distinct())
     return [split for split in _REPORTED_SPLITS if split in found] + sorted(found - set(_REPORTED_SPLITS))
 

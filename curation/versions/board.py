@@ -29,7 +29,7 @@ class BrokenKey(Exception):
 class BoardTexts:
     """A board's texts and what its pages offer.
 
-    part: the part of the version whose rows are scored. measures_source, measures_url: where the measures were
+    part: the part of the version whose rows are scored. measures_source, measures_doi: where the measures were
     published. layout_template: how to submit. data_note: what an instance is. references: what the rows of people and
     of chance mean, by name. has_proposals: whether boxes of a detector can be scored too. details_template: further
     figures of an entry (context ``entry``), or none.
@@ -37,7 +37,7 @@ class BoardTexts:
 
     part: str
     measures_source: str
-    measures_url: str
+    measures_doi: str
     layout_template: str
     data_note: str
     references: Mapping[str, str]

@@ -6,7 +6,7 @@ from curation.versions.board import BoardTexts
 BOARD_TEXTS = BoardTexts(
     part=Part.OBSERVATION,
     measures_source="Hessel et al. 2022",
-    measures_url="https://doi.org/10.1007/978-3-031-20059-5_32",
+    measures_doi="10.1007/978-3-031-20059-5_32",
     layout_template="leaderboard/_layout.html",
     data_note=(
         "An instance is a photo, a region and a text to score. The sorted ids give the order of the scores. "

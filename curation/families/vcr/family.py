@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from curation.families.vcr.board_texts import BOARD_TEXTS
 from curation.families.vcr.export import HELD, PUBLIC, vcr_files
 from curation.families.vcr.read import check_export
 from curation.families.vcr.rows import (
@@ -16,6 +17,8 @@ from curation.families.vcr.rows import (
 )
 from curation.families.vcr.stats import VcrAccumulator
 from curation.models import DatasetVersion
+from curation.selectors.interest import INTEREST_RECORD
+from curation.versions.board import BoardScoring, BoardTexts
 from curation.versions.family import Accumulator, Family, Files, Part
 from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan
@@ -32,6 +35,7 @@ class VcrFamily(Family):
         Part(QUESTION, ("question", "questions"), authors=()),
         Part(OBJECT_LIST, ("object list", "object lists"), authors=()),
     )
+    folded_types: ClassVar[frozenset[str]] = frozenset({INTEREST_RECORD})  # as interesting_scores
     exclusion_labels: ClassVar[Mapping[str, str]] = {
         ExclusionReason.SIMULATED: "simulated answers",
         ExclusionReason.IMAGE_TAKEN_DOWN: "triplets on photos that were taken down",
@@ -50,6 +54,13 @@ class VcrFamily(Family):
     has_photos: ClassVar[bool] = True
     public_folder: ClassVar[str] = PUBLIC
     private_folder: ClassVar[str] = HELD
+    board: ClassVar[BoardTexts | None] = BOARD_TEXTS
+
+    def load_board(self) -> BoardScoring:
+        """Return what writes and scores leaderboards."""
+        from curation.families.vcr.board import BOARD  # noqa: PLC0415 - loads numerical libraries
+
+        return BOARD
 
     def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
         """Add triplets, object lists and questions."""

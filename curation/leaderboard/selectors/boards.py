@@ -15,6 +15,8 @@ from django.utils import timezone
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.models import DatasetVersion, VersionImage
 from curation.selectors.versions import sealed_versions, version_splits
+from curation.versions.board import PUBLIC, BoardTexts
+from curation.versions.families import family_of, family_of_version
 from curation.versions.photos import PHOTOS
 from hits.domain.states import STOPPED_JOB_STATES, Role
 from hits.models import Image, Project
@@ -25,7 +27,7 @@ from hits.selectors.roles import has_role, researcher_projects
 BUILD_LEADERBOARD = "curation.build_leaderboard"
 SCORE_ENTRY = "curation.score_entry"
 
-PUBLIC, HELD, ENTRIES = "public", "held", "entries"  # subfolders of a leaderboard
+ENTRIES = "entries"  # subfolder of a leaderboard, beside PUBLIC and HELD
 ARCHIVE = "instances.zip"
 PHOTO_LIST = "photos.json"  # the list of photos
 PRIVATE_FIGURES = "kept"  # in an entry's figures and a leaderboard's options: figures for the private photos
@@ -233,8 +235,19 @@ def team_usage(team: LeaderboardTeam, now: datetime | None = None) -> TeamUsage:
 
 
 def sealed_versions_with_splits(project: Project) -> list[tuple[DatasetVersion, Sequence[str]]]:
-    """Return the project's sealed versions, newest first, each with its splits."""
-    return [(version, list(filter(None, version_splits(version)))) for version in sealed_versions(project)]
+    """Return the project's sealed versions that can have leaderboards, newest first, each with its splits."""
+    texts = family_of(project).board
+    if texts is None:
+        return []
+    found = [(version, version_splits(version, texts.part)) for version in sealed_versions(project)]
+    return [(version, list(filter(None, splits))) for version, splits in found if splits]
+
+
+def board_texts(board: Leaderboard) -> BoardTexts:
+    """Return what pages say about a leaderboard of this family."""
+    texts = family_of_version(board.version).board
+    assert texts is not None, "a leaderboard is created only if its family has some"
+    return texts
 
 
 def _is_plain_file(path: Path) -> bool:

@@ -4,9 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from curation.evaluation.measures import MEASURES, P_AT_1, Direction, Measure, get_count, get_figure
+from curation.evaluation.measures import (
+    CHOICE_MEASURES,
+    MEASURES,
+    P_AT_1,
+    Direction,
+    Measure,
+    get_count,
+    get_figure,
+)
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry
-from curation.leaderboard.selectors.boards import PRIVATE_FIGURES
+from curation.leaderboard.selectors.boards import PRIVATE_FIGURES, board_texts
 from hits.charts.scale import decimal_text
 
 
@@ -45,11 +53,12 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFigures:
-    """The figures of people or of random scores on the leaderboard's data."""
+    """The figures of people or of random scores on the leaderboard's data; ``note`` describes them."""
 
     name: str
     label: str
     figures: Sequence[Figure]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,8 @@ def board_measures(board: Leaderboard) -> list[Measure]:
     """Return the measures of a leaderboard's tasks, without those that its data cannot measure."""
     tasks = {name.partition("_")[0] for name in board.tasks}
     left_out = set(board.options.get("without", ()))
-    return [item for item in MEASURES.values() if item.task in tasks and item.name not in left_out]
+    known = (*MEASURES.values(), *CHOICE_MEASURES.values())
+    return [item for item in known if item.task in tasks and item.name not in left_out]
 
 
 def get_measure_or_first(measures: Sequence[Measure], name: str) -> Measure:
@@ -158,11 +168,12 @@ def board_reference_figures(
     """Return the figures of people and of random scores, if they were computed when the leaderboard was built."""
     facts = board.options.get(PRIVATE_FIGURES, {}) if private else board.options
     known: Mapping[str, Mapping[str, Any]] = round_public_figures(facts.get("references", {}))
+    notes = board_texts(board).references
     found = []
     for name, label in REFERENCE_LABELS.items():
         figures = [Figure(**known.get(name, {}).get(item.name, {"value": None})) for item in measures]
         if any(item.value is not None for item in figures):
-            found.append(ReferenceFigures(name, label, figures))
+            found.append(ReferenceFigures(name, label, figures, notes.get(name, "")))
     return found
 
 

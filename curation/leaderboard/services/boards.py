@@ -13,8 +13,9 @@ from django.utils.text import slugify
 from curation.leaderboard.models import Leaderboard, LeaderboardEntry, LeaderboardTeam
 from curation.leaderboard.selectors.boards import BUILD_LEADERBOARD, is_rehearsal, shows_private_figures
 from curation.models import DatasetVersion, ProposalRun
-from curation.services.splits import check_split_has_pairs
+from curation.services.splits import check_split_has_rows
 from curation.versions import photos
+from curation.versions.families import family_of_version
 from hits.models import Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
@@ -105,11 +106,10 @@ def create_leaderboard(
         data: options of the data; by default, teams can download the photos whose licence allows copies.
 
     Raises:
-        Refused: the version is a draft, has no such split, or the proposals are of another project.
+        Refused: the version is a draft, has no such split, or the proposals are of another project; or its family has
+            no leaderboards, or none with proposed boxes.
     """
-    check_split_has_pairs(version, split)
-    if proposals is not None and proposals.project_id != version.project_id:
-        raise Refused("proposals: they are of another project; choose a run of this one")
+    _check_version(version, split, proposals)
     allowed = limits or SubmissionLimits()
     with transaction.atomic():
         board = Leaderboard.objects.create(
@@ -141,6 +141,20 @@ def create_leaderboard(
         board.save(update_fields=["path", "job"])
         record_action(board, by, "leaderboard.create", version=version.pk, split=split)
     return board
+
+
+def _check_version(version: DatasetVersion, split: str, proposals: ProposalRun | None) -> None:
+    family = family_of_version(version)
+    if family.board is None:
+        raise Refused(f"version: {version.name} is of the family {family.title}, which has no leaderboards")
+    noun = next(part.nouns[0] for part in family.parts if part.name == family.board.part)
+    check_split_has_rows(version, split, part=family.board.part, noun=noun)
+    if proposals is None:
+        return
+    if not family.board.has_proposals:
+        raise Refused(f"proposals: leaderboards of the family {family.title} have none; leave them out")
+    if proposals.project_id != version.project_id:
+        raise Refused("proposals: they are of another project; choose a run of this one")
 
 
 def _unused_slug(title: str) -> str:

@@ -134,7 +134,7 @@ def _write_upload_and_hash(pieces: Iterable[bytes], path: Path, max_bytes: int) 
             size += len(piece)
             if size > max_bytes:
                 raise ContentTooLarge(
-                    f"file: is larger than {max_bytes} bytes; save float32 and compress the zip"
+                    f"file: is larger than {max_bytes} bytes; include only the predictions, and compress the zip"
                 )
             digest.update(piece)
             file.write(piece)

@@ -22,7 +22,9 @@ from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import entries as services
 from curation.leaderboard.views import charts
-from curation.leaderboard.views.forms import SubmitForm, TeamKeyForm
+from curation.leaderboard.views.forms import SubmitForm, TeamKeyForm, all_rows_label
+from curation.versions.families import family_of_version
+from curation.views.evaluation.choice_sections import round_rows
 from hits.services.errors import Refused
 from hits.views.pages import get_or_404, get_page
 
@@ -201,6 +203,7 @@ def _render_entry(
         "form": form,
         "state": STATE_BADGES[EntryState(entry.state)],
         "figures": [(measure, tables.get_measure_figure(entry.figures, measure)) for measure in measures],
+        "rounds": round_rows(tables.round_public_figures(entry.figures)),
         "is_stuck": board_selectors.is_stuck(entry),
         "notes": board_selectors.entry_notes(entry),
         "auto_refresh": entry.state == EntryState.QUEUED
@@ -266,6 +269,8 @@ def _team_context(team: LeaderboardTeam) -> dict[str, Any]:
 def _board_context(request: HttpRequest, board: Leaderboard) -> dict[str, Any]:
     return {
         "board": board,
+        "texts": board_selectors.board_texts(board),
+        "all_label": all_rows_label(family_of_version(board.version)),
         "is_member": board_selectors.is_project_researcher(request.user, board),
         "rehearsal": board_selectors.is_rehearsal(board),
         "max_bytes": services.max_upload_bytes(board),

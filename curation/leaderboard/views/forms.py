@@ -10,11 +10,16 @@ from curation.leaderboard.services import boards as services
 from curation.leaderboard.services import entries
 from curation.models import DatasetVersion, ProposalRun
 from curation.versions import photos
+from curation.versions.family import Family
 from curation.views.fields import choice_field, integer_field, text_field
 from hits.forms import PageForm
 from hits.services.errors import Refused
 
-ALL_LABEL = "all pairs"
+
+def all_rows_label(family: Family) -> str:
+    """Return the label of a version's rows of all splits, such as ``all pairs``."""
+    nouns = {part.name: part.nouns[1] for part in family.parts}
+    return f"all {nouns[family.board.part] if family.board else family.main_part.nouns[1]}"
 
 
 class BoardForm(PageForm):
@@ -104,23 +109,28 @@ class NewBoardForm(BoardForm):
 
     def __init__(
         self,
+        family: Family,
         versions: Sequence[tuple[DatasetVersion, Sequence[str]]],
         proposal_runs: Sequence[ProposalRun],
         *args: Any,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        all_label = all_rows_label(family)
+        if family.board is None or not family.board.has_proposals:
+            del self.fields["proposals"]
         self.versions = {version.pk: version for version, _ in versions}
         self.proposal_runs = {run.pk: run for run in proposal_runs}
         self.fields["rows"].choices = [  # type: ignore[attr-defined]
-            (f"{version.pk}:{split}", f"{version.name}, {split or ALL_LABEL}")
+            (f"{version.pk}:{split}", f"{version.name}, {split or all_label}")
             for version, splits in versions
             for split in (*splits, "")
         ]
-        self.fields["proposals"].choices = [  # type: ignore[attr-defined]
-            ("", "True boxes only"),
-            *((str(run.pk), f"Run {run.pk}, {run.detector}") for run in proposal_runs),
-        ]
+        if "proposals" in self.fields:
+            self.fields["proposals"].choices = [  # type: ignore[attr-defined]
+                ("", "True boxes only"),
+                *((str(run.pk), f"Run {run.pk}, {run.detector}") for run in proposal_runs),
+            ]
 
     def clean(self) -> dict[str, Any]:
         """Find the chosen version, split and run of proposals."""
@@ -128,7 +138,7 @@ class NewBoardForm(BoardForm):
         if not self.errors:
             version, _, split = given["rows"].partition(":")
             given["version"], given["split"] = self.versions[int(version)], split
-            given["run"] = self.proposal_runs[int(given["proposals"])] if given["proposals"] else None
+            given["run"] = self.proposal_runs[int(given["proposals"])] if given.get("proposals") else None
         return given
 
 

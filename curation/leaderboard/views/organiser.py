@@ -13,7 +13,7 @@ from curation.leaderboard.selectors import boards as board_selectors
 from curation.leaderboard.selectors import tables
 from curation.leaderboard.services import boards as services
 from curation.leaderboard.views.boards import STATE_BADGES, error_message, make_receipt
-from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm
+from curation.leaderboard.views.forms import BoardForm, NewBoardForm, TeamForm, all_rows_label
 from curation.selectors.proposals import proposal_runs
 from curation.versions import photos
 from curation.versions.families import family_of
@@ -33,9 +33,9 @@ ENTRIES_PER_PAGE = 25
 def board_list(request: HttpRequest, project: Project) -> HttpResponse:
     """List the project's leaderboards; create one."""
     family = family_of(project)
-    versions = board_selectors.sealed_versions_with_splits(project) if family.can_evaluate else []
+    versions = board_selectors.sealed_versions_with_splits(project)
     complete = list(proposal_runs(project).filter(is_complete=True))
-    form = NewBoardForm(versions, complete, request.POST or None)
+    form = NewBoardForm(family, versions, complete, request.POST or None)
     status = 200
     if request.method == "POST":
         status = 400
@@ -219,6 +219,7 @@ def _board_context(
         "files": board_selectors.public_files(board) if board.sha256 else [],
         "taken_down": board_selectors.count_taken_down_photos(board) if board.sha256 else 0,
         "scores": sum(board.tasks.values()),
+        "all_label": all_rows_label(family_of(board.project)),
     }
 
 

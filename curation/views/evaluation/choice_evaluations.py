@@ -106,7 +106,7 @@ def choice_evaluation(request: HttpRequest, project: Project, choice_evaluation_
         "source": sections.SOURCE_LABELS.get(found.source, found.source),
         "split": split_label(found.split),
         "cells": sections.choice_cells(found),
-        "rounds": sections.round_rows(found),
+        "rounds": sections.round_rows(found.figures),
         "joint": sections.joint_rows(found),
         "drops": sections.drop_rows(found),
         "provenance": fact_rows(found.provenance, without=SHOWN_FACTS),

@@ -163,9 +163,9 @@ class RoundRow:
     right_above: str
 
 
-def round_rows(evaluation: ChoiceEvaluation) -> list[RoundRow]:
+def round_rows(figures: Mapping[str, Any]) -> list[RoundRow]:
     """Return the rows of the table of match rounds; empty if they are not known."""
-    found: Mapping[str, Mapping[str, Any]] = evaluation.figures.get("rounds", {})
+    found: Mapping[str, Mapping[str, Any]] = figures.get("rounds", {})
     return [
         RoundRow(
             STAGE_NOUNS[stage],

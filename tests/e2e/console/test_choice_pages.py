@@ -11,13 +11,21 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from curation.evaluation.choice_files import format_predictions_csv, read_answer_key_lines
 from curation.evaluation.choices import ChoiceKey, ChoicePredictions
+from curation.leaderboard.models import Leaderboard
+from curation.leaderboard.selectors.boards import board_folder
+from curation.leaderboard.services import boards
+from curation.leaderboard.views.boards import make_receipt
 from curation.models import ChoiceEvaluation, QuestionSet
 from curation.pipelines.choice_audits import audit_question_set
 from curation.pipelines.evaluation.evaluate_choices import measure_predictions
 from curation.selectors.choice_items import question_set_items
+from curation.services.versions import create_sealed_version
 from hits.models import Heartbeat, Project
+from hits.services.jobs import jobs
 from tests.support.axe import check_page, check_sizes
+from tests.support.curation.leaderboards import scored, zipped
 from tests.support.vcr.question_sets import store_question_set
 from tests.support.vcr.stored import store_triplets
 from tests.support.vcr.synthetic import make_synthetic_set
@@ -110,3 +118,42 @@ def test_evaluations_stand_beside_the_published_results(
     check_page(page, "one evaluation")
     check_sizes(page, "one evaluation", SIZES)
     picture(page, "evaluation")
+
+
+def test_board_of_choices_shows_three_measures_and_the_audits_of_an_entry(
+    site: str, project: Project, open_page: OpenPage
+) -> None:
+    triplets = make_synthetic_set({"train-0": 8, "val-0": 6, "test-0": 40}).triplets
+    store_question_set(project, triplets, store_triplets(project, triplets))
+    version = create_sealed_version(project=project, name="v1", by=None)
+    board = boards.create_leaderboard(
+        version=version, split="test", wording=boards.Wording("Choices"), by=None, queue=False
+    )
+    assert board.job is not None
+    jobs.run_in_process(job=board.job)
+    board.refresh_from_db()
+    boards.set_board_is_open(board=board, is_open=True, by=None)
+    boards.set_board_is_public(board=board, is_public=True, by=None)
+    team = boards.add_team(board=board, name="Baker Street", by=None)[0]
+    entry = scored(team, _zip_of_scores(board))
+    page = open_page()
+    page.goto(reverse("leaderboard", args=[board.slug]))
+    expect(page.locator(".board-table thead th", has_text="Q→AR")).to_be_visible()
+    check_page(page, "a board of choices")
+    check_sizes(page, "a board of choices", SIZES)
+    picture(page, "board")
+    page.goto(reverse("leaderboard-entry", args=[board.slug, make_receipt(entry)]))
+    expect(page.get_by_text("Wrong choices by match round")).to_be_visible()
+    check_page(page, "an entry")
+    check_sizes(page, "an entry", SIZES)
+    picture(page, "entry")
+
+
+def _zip_of_scores(board: Leaderboard) -> bytes:
+    key = read_answer_key_lines(board_folder(board) / "held" / "answer_key.jsonl")
+    rng, n = np.random.default_rng(0), len(key.ids)
+    scores = ChoicePredictions(rng.normal(size=(n, 4)), rng.normal(size=(n, 4, 4)))
+    scores.answers[np.arange(n), key.answers] += 1
+    scores.rationales[np.arange(n), :, key.rationales] += 1
+    text = "".join(format_predictions_csv(key.ids, scores))
+    return zipped({"test_set_predictions/choices.csv": text.encode()})

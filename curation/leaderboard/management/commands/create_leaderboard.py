@@ -14,6 +14,7 @@ from curation.leaderboard.services.boards import (
 from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import get_version, resolve_split
 from curation.versions import photos
+from curation.versions.families import family_of_version
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project
@@ -64,11 +65,16 @@ class Command(JobCommand):
             given = f"--version {options['version']}"
             raise input_error(f"{given}: {options['name']} is given too; give one version")
         version = get_version(names.pop(), find_project(options["project"]))
-        with convert_input_errors():
-            proposals = resolve_proposal_run(version, options["proposals"])
+        texts = family_of_version(version).board
+        proposals = None
+        if texts is not None and texts.has_proposals:
+            with convert_input_errors():
+                proposals = resolve_proposal_run(version, options["proposals"])
+        elif options["proposals"]:
+            raise input_error("--proposals: leaderboards of this family have no proposed boxes; leave it out")
         board = create_leaderboard(
             version=version,
-            split=resolve_split(version, options["split"]),
+            split=resolve_split(version, options["split"], part=texts.part if texts else ""),
             wording=Wording(options["title"], options["note"]),
             limits=SubmissionLimits(options["daily"], options["total"]),
             proposals=proposals,
