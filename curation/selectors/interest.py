@@ -133,7 +133,7 @@ class LabelSummary:
 
 
 def label_summary(project: Project) -> LabelSummary:
-    """Return the summary of a project's verdicts, cached until one arrives or is approved, or an image is taken down."""
+    """Return the summary of a project's verdicts, cached until one is added or an image is taken down."""
     labels = InterestLabel.objects.filter(image__project=project).aggregate(n=Count("pk"), last=Max("pk"))
     approved = approved_records(project, INTEREST_RECORD).order_by().count()
     numbers = [*answers_fingerprint(project), *labels.values(), approved]

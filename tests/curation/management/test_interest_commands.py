@@ -51,11 +51,26 @@ def test_train_interest_without_json_prints_one_sentence(labelled: Project) -> N
     assert "of the kept photos are interesting" in out.getvalue()
 
 
+def check_refused(command: str, flags: list[str], message: str, project: Project) -> None:
+    """Check that a command line is refused in one line; PROJECT stands for the project's short name."""
+    given = [project.slug if flag == "PROJECT" else flag for flag in flags]
+    with pytest.raises(CommandError, match=message) as caught:
+        call_command(command, *given, stdout=StringIO(), stderr=StringIO())
+    assert caught.value.returncode == 2
+    assert "\n" not in str(caught.value)
+    assert not InterestModel.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("command", "flags", "message"),
     [
         ("train_interest", [], "give --project"),
         ("train_interest", ["--project", "nowhere"], "there is no such project"),
+        (
+            "train_interest",
+            ["--project", "PROJECT"],
+            "0 images are interesting and 0 are not; label at least 50",
+        ),
         ("train_interest", ["--project", "PROJECT", "--model", "colours"], "--model: 'colours' is not known"),
         (
             "train_interest",
@@ -63,9 +78,6 @@ def test_train_interest_without_json_prints_one_sentence(labelled: Project) -> N
             "--model: 'features:' is not known",
         ),
         ("train_interest", ["--project", "PROJECT", "--min-precision", "1.5"], "--min precision: 1.5 is not"),
-        ("train_interest", ["--project", "PROJECT", "--min-labels", "900"], "label at least 900 of each"),
-        ("train_interest", ["--project", "PROJECT", "--min-precision", "1"], "the best, 0."),
-        ("train_interest", ["--project", "PROJECT", "--model", "features:nothing"], "nothing"),
         (
             "select_interesting",
             ["--project", "PROJECT", "--model", "77"],
@@ -84,14 +96,18 @@ def test_train_interest_without_json_prints_one_sentence(labelled: Project) -> N
     ],
 )
 def test_bad_input_is_refused_in_one_line_with_status_two(
-    command: str, flags: list[str], message: str, labelled: Project
+    command: str, flags: list[str], message: str, project: Project
 ) -> None:
-    given = [labelled.slug if flag == "PROJECT" else flag for flag in flags]
-    with pytest.raises(CommandError, match=message) as caught:
-        call_command(command, *given, stdout=StringIO(), stderr=StringIO())
-    assert caught.value.returncode == 2
-    assert "\n" not in str(caught.value)
-    assert not InterestModel.objects.exists()
+    check_refused(command, flags, message, project)
+
+
+def test_train_interest_impossible_option_is_refused_with_the_best_or_the_reason(labelled: Project) -> None:
+    flags = ["--project", "PROJECT"]
+    check_refused("train_interest", [*flags, "--min-labels", "900"], "label at least 900 of each", labelled)
+    check_refused(
+        "train_interest", [*flags, "--min-precision", "1"], r"precision of 1\.00; the best, 0\.", labelled
+    )
+    check_refused("train_interest", [*flags, "--model", "features:nothing"], "nothing", labelled)
 
 
 def test_background_job_waits_for_a_worker(labelled: Project) -> None:
