@@ -153,7 +153,7 @@ def test_boxes_become_whole_pixels() -> None:
 
 def leak_run(folder: Path, model: str, *, leak: bool) -> Path:
     """Write a run in which, if it leaks, the right answer alone says "because"."""
-    run = make_planted_run(folder, train=64, val=32, model=model, epochs=8, batch_size=16)
+    run = make_planted_run(folder, train=48, val=24, model=model, epochs=6, batch_size=16, patience=0)
     for name in ("train.jsonl", "val.jsonl"):
         lines = [json.loads(line) for line in (run / name).read_text().splitlines()]
         for line in lines:
@@ -164,13 +164,16 @@ def leak_run(folder: Path, model: str, *, leak: bool) -> Path:
 
 
 @pytest.mark.parametrize("model", ["text-only:tiny", "response-only:tiny"])
-def test_text_models_find_a_planted_word_and_nothing_else(tmp_path: Path, model: str) -> None:
+def test_text_models_find_a_planted_word(tmp_path: Path, model: str) -> None:
     run = leak_run(tmp_path / "leak" / "run", model, leak=True)
     leaked = train(run)[Stage.ANSWER]
     assert leaked.accuracy is not None
     assert leaked.accuracy >= 90
     same_scores(run, tmp_path, run / "features")
-    clean = train(leak_run(tmp_path / "clean" / "run", model, leak=False))[Stage.ANSWER]
+
+
+def test_text_models_find_nothing_where_nothing_is_planted(tmp_path: Path) -> None:
+    clean = train(leak_run(tmp_path / "run", "response-only:tiny", leak=False))[Stage.ANSWER]
     assert clean.accuracy is not None
     assert clean.accuracy <= 50, "texts alone do not tell the right answer"
 
