@@ -231,7 +231,7 @@ def _explain_empty_plan(draft: DatasetVersion, plan: Plan) -> str:
     if plan.exclusions:
         counts = describe_reasons(plan.exclusions, family.all_exclusion_labels())
         reasons.append(f"all {plan.exclusions.total()} approved records are excluded: {counts}")
-    reasons += describe_unversioned_records(draft.project, family.record_types)
+    reasons += describe_unversioned_records(draft.project, family.used_types)
     if not reasons:
         return "nothing is approved yet, so there is nothing to seal"
     return f"there is nothing to seal: {'; '.join(reasons)}"

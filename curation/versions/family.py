@@ -84,7 +84,8 @@ class Family(RefusesOldNames, ABC):
 
     Class attributes:
         name: the folder's name. title: the name on pages. parts: its tables, the main one first; versions are
-        compared by the rows of all parts made of records. exclusion_labels: labels of the family's own exclusion
+        compared by the rows of all parts made of records. folded_types: types of records without rows of their own,
+        because rows made of other records hold their content. exclusion_labels: labels of the family's own exclusion
         reasons.
         has_regions: whether exports can include pictures of regions. has_photos: whether exports can include the
         photos themselves. can_evaluate: whether its versions can train and evaluate scorers. board: what pages say
@@ -104,6 +105,7 @@ class Family(RefusesOldNames, ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     parts: ClassVar[tuple[Part, ...]]
+    folded_types: ClassVar[frozenset[str]] = frozenset()
     exclusion_labels: ClassVar[Mapping[str, str]] = {}
     file_labels: ClassVar[Mapping[str, str]] = {}
     has_regions: ClassVar[bool] = False
@@ -134,8 +136,13 @@ class Family(RefusesOldNames, ABC):
 
     @property
     def record_types(self) -> tuple[str, ...]:
-        """The types of records that versions contain."""
+        """The types of records that are rows of versions."""
         return tuple(dict.fromkeys(part.record_type for part in self.parts if part.record_type))
+
+    @property
+    def used_types(self) -> tuple[str, ...]:
+        """The types of records that versions contain: as rows, or within rows."""
+        return (*self.record_types, *sorted(self.folded_types))
 
     @abstractmethod
     def plan(self, version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:

@@ -58,6 +58,7 @@ KIND_METHODS = (
     "plan_units",
     "region",
     "hint_cards",
+    "own_hints",
     "gradable_items",
     "exam_score",
 )
@@ -190,6 +191,7 @@ def _check_page_methods(play: Play) -> None:
     assert all(len(key) <= LONGEST_KEY for key in keys), f"{kind.name}.unit_key"
     assert all(isinstance(box, UnitBox) for box in kind.region(unit)), f"{kind.name}.region"
     assert isinstance(kind.hint_cards(unit, images, answer), list), f"{kind.name}.hint_cards"
+    assert isinstance(kind.own_hints(unit, images, answer), list), f"{kind.name}.own_hints"
     assert isinstance(kind.gradable_items(unit, answer), list), f"{kind.name}.gradable"
     assert kind.exam_score(unit, answer).total >= 0, f"{kind.name}.exam_score"
 
@@ -281,13 +283,15 @@ def _is_judged(play: Play, batch: Batch, client: Client) -> None:
 def _is_sealed(play: Play, rows: list[Assignment], tmp_path: Path) -> None:
     """Every record of the answers is a row of a sealed version, which proves itself."""
     family = get_family(play.project.family)
-    assert set(play.kind.record_types) <= set(family.record_types), "a family takes the kind's records"
+    assert set(play.kind.record_types) <= set(family.used_types), "a family takes the kind's records"
     version = create_sealed_version(project=play.project, name="v1", by=None)
-    kept = set(Record.objects.filter(submission__assignment__in=rows).values_list("instance_id", flat=True))
+    records = Record.objects.filter(submission__assignment__in=rows, type__in=family.record_types)
+    kept = set(records.values_list("instance_id", flat=True))
     assert kept
-    assert {row.instance_id for row in version.rows.all()} == kept
+    parts = [part.name for part in family.parts if part.record_type]
+    assert {row.instance_id for row in version.rows.filter(part__in=parts)} == kept
     folder = tmp_path / "export"
     export_version(version, folder)
     main = version.rows.filter(part=family.main_part.name).count()
     assert family.check(folder) == main
-    assert json.loads((folder / "manifest.json").read_text())["family"] == family.name
+    assert json.loads((folder / family.private_folder / "manifest.json").read_text())["family"] == family.name

@@ -152,13 +152,13 @@ class VcrExam(HitKind):
                 texts=(
                     ("Question", texts["question"]),
                     ("Answer", texts["answer"]),
-                    ("Reason", texts["rationale"]),
+                    ("Rationale", texts["rationale"]),
                 ),
                 note=answer["triplet"]["likelihood"],
                 note_label="Likelihood",
                 caption=("Captions", " ".join(unit["captions"])) if unit["captions"] else ("", ""),
                 marks=object_marks(unit),
-                question="Are question, answer and reason reasonable, with the right objects mentioned?",
+                question="Are question, answer and rationale reasonable, with the right objects mentioned?",
             )
         ]
 

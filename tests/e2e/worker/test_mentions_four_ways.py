@@ -8,7 +8,7 @@ import pytest
 from hits.domain.states import SubmissionMatch
 from hits.models import Hit, Project, Record, Submission
 from tests.support.loop import collected
-from tests.support.mentions import SHA256, SCENE_OBJECTS, QuestionPage, question_hit
+from tests.support.mentions import SCENE_OBJECTS, SHA256, QuestionPage, question_hit
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 # What is written around the mention of each field, and the object that it mentions.
