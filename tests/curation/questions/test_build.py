@@ -13,7 +13,7 @@ from curation.pipelines.questions.choice_order import ORDERS, choice_order
 from curation.selectors.object_lists import objects_of_records
 from hits.domain.tagged_text import copy_key, mentions
 from hits.models import Project, Record
-from tests.support.vcr.built_sets import build_set, store_synthetic_project
+from tests.support.vcr.built_sets import build_set, files_of, store_synthetic_project
 
 pytestmark = pytest.mark.django_db
 ROUNDS = {1, 2, 3}
@@ -131,11 +131,6 @@ def test_the_same_triplets_and_seed_give_the_same_files(built: QuestionSet) -> N
     sources = [[choice["source"] for choice in sorted_choices(row)] for row in built.questions.all()]
     assert sources == [[choice["source"] for choice in sorted_choices(row)] for row in other.questions.all()]
     assert [row.label for row in built.questions.all()] != [row.label for row in other.questions.all()]
-
-
-def files_of(question_set: QuestionSet) -> dict[str, bytes]:
-    folder = Path(settings.MEDIA_ROOT) / question_set.path
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def sorted_choices(question: Question) -> list[dict[str, Any]]:

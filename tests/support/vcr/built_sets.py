@@ -1,8 +1,10 @@
 """Question sets built by the pipeline from made-up triplets, with sentence vectors that are stored beforehand."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 
 from curation.models import QuestionSet
@@ -65,3 +67,9 @@ def build_set(project: Project, name: str = "draft", **options: object) -> Quest
     job = jobs.run_in_process(job=job)
     assert job.state == JobState.DONE, job.error
     return QuestionSet.objects.get(project=project, name=name)
+
+
+def files_of(question_set: QuestionSet) -> dict[str, bytes]:
+    """Return the content of a set's files by their paths."""
+    folder = Path(settings.MEDIA_ROOT) / question_set.path
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
