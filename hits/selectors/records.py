@@ -6,6 +6,7 @@ Confirmed means that the marketplace shows the submission's id and hash (``Submi
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
@@ -17,7 +18,7 @@ CHUNK_SIZE = 5_000  # keys per query
 NOT_REJECTED = (AssignmentStatus.SUBMITTED, AssignmentStatus.APPROVED)
 
 
-Key = TypeVar("Key", str, int)
+Key = TypeVar("Key", str, int, UUID)
 Row = TypeVar("Row", bound=Record)
 
 

@@ -82,7 +82,7 @@ def records_by_submission(assignments: Iterable[Assignment]) -> dict[UUID, list[
     """Return the records of the reviewed type of each submission, in the order of their answer."""
     ids = [row.submission_id for row in assignments if row.submission_id is not None]
     found: dict[UUID, list[Record]] = defaultdict(list)
-    for chunk in collected.id_chunks([str(pk) for pk in ids]):
+    for chunk in collected.id_chunks(ids):
         rows = Record.objects.filter(submission__in=chunk, type=submission_spec().record_type)
         for record in rows.order_by("index"):
             if record.submission_id is not None:
@@ -219,7 +219,7 @@ def authors_by_key(project: Project, keys: Sequence[str]) -> dict[str, Worker]:
 
 def assignments_by_key(project: Project, keys: Sequence[str]) -> dict[str, Assignment]:
     """Return the reviewed submissions' assignments by the key of their unit."""
-    ids = [str(UUID(key)) for key in keys if _is_submission_key(key)]
+    ids = [UUID(key) for key in keys if _is_submission_key(key)]
     found: dict[str, Assignment] = {}
     for chunk in collected.id_chunks(ids):
         rows = Assignment.objects.filter(submission__in=chunk, hit__unit__batch__project=project)

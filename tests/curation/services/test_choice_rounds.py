@@ -98,9 +98,10 @@ def small_copy(question_set: QuestionSet) -> QuestionSet:
 
 def test_questions_are_launched_once_per_stage_and_only_complete_ones(work: Work) -> None:
     question_set = small_set(work.project)
-    removed = question_set.questions.filter(stage="rationale").order_by("pk").first()
+    removed = question_set.questions.filter(stage="rationale").order_by("pk")[0]
     Question.objects.filter(pk=removed.pk).update(choices=[], label=None, set_aside="no match")
-    taken_down = question_set.questions.exclude(triplet=removed.triplet).first().triplet.image
+    taken_down = question_set.questions.exclude(triplet=removed.triplet)[0].triplet.image
+    assert taken_down is not None
     Image.objects.filter(pk=taken_down.pk).update(taken_down_at=work.clock)
     left = launchable_questions(question_set, Stage.ANSWER)
     lost = {removed.triplet_id} | set(
@@ -164,6 +165,7 @@ def test_majorities_are_counted_with_both_readings_of_ties(work: Work) -> None:
     assert found.single == pytest.approx(100 * 10 / 19)
     assert found.low is not None
     assert found.high is not None
+    assert found.expected is not None
     assert found.low < found.expected < found.high
     joint = joint_figures(votes[answers.pk], votes[rationales.pk])
     assert (joint.questions, joint.expected) == (4, pytest.approx(100 * 1.5 / 4))

@@ -53,7 +53,8 @@ def test_ties_of_relevance_are_no_right_choice(work: Work) -> None:
 
 def test_copies_of_the_right_choice_are_counted(work: Work) -> None:
     question_set = small_set(work.project)
-    row = question_set.questions.filter(stage="answer").first()
+    row = question_set.questions.filter(stage="answer")[0]
+    assert row.label is not None
     row.choices[(row.label + 1) % 4]["text"] = row.choices[row.label]["text"]
     row.save(update_fields=["choices"])
     launch_pilot(question_set=question_set, stage=Stage.ANSWER, each=20, by=None)

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from curation.models import Stage
 from curation.services.lambda_tuning import launch_pilot
-from hits.models import Hit, Project, Worker
+from hits.models import Assignment, Hit, Project, Worker
 from tests.support import market
 from tests.support.axe import check_sizes
 from tests.support.judging.work import Work
@@ -49,6 +49,12 @@ def test_work_review_and_digests_are_readable(
     page.goto(f"{reverse('work-digests', args=[work.project.slug])}?window={window_number(work.clock)}")
     page.locator("details summary").first.click()
     check_sizes(page, "digests", SIZES)
+    reviewed = rows[0].pk.hex
+    page.goto(reverse("judging-item", args=[work.project.slug, "work_review", reviewed]))
+    check_sizes(page, "a reviewed submission", SIZES)
+    review = Assignment.objects.get(hit__unit__key=reviewed)
+    page.goto(reverse("assignment-detail", args=[review.pk]))
+    check_sizes(page, "a review", SIZES)
 
 
 def test_choice_rounds_are_readable(
@@ -65,3 +71,11 @@ def test_choice_rounds_are_readable(
     sign_in(page, researcher.username)
     page.goto(reverse("choice-rounds", args=[work.project.slug]))
     check_sizes(page, "choice rounds", SIZES)
+    judged = Assignment.objects.filter(hit__unit__batch=rounds[1].batch)[0]
+    page.goto(reverse("judging-item", args=[work.project.slug, "vcr_choice", judged.hit.unit.key]))
+    check_sizes(page, "an answered question", SIZES)
+    page.goto(reverse("assignment-detail", args=[judged.pk]))
+    page.locator(".mention").first.hover()
+    lit = page.locator(".box--on").evaluate_all("all => all.map((one) => Number(one.dataset.obs) - 1)")
+    assert " ".join(map(str, sorted(lit))) == page.locator(".mention").first.get_attribute("data-objects")
+    check_sizes(page, "an answer", SIZES)

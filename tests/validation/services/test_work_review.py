@@ -139,6 +139,7 @@ def test_author_reads_the_advice_of_an_approved_review_and_nothing_else(work: Wo
     assert services.plan_advice_notices() == 1
     assert services.plan_advice_notices() == 0
     call = OutgoingCall.objects.get(operation=OutgoingCall.Operation.NOTIFY)
+    assert call.assignment is not None
     assert call.assignment.worker.worker_id == "AUTHOR"
     assert call.args["subject"] == notices.ADVICE
     text = call.args["text"]
