@@ -54,8 +54,8 @@ def _earlier_answers(hit: Hit, kind: HitKind, worker: Worker) -> list[tuple[Payl
         kind=kind.name,
         attempt__hit__unit__batch__project=hit.unit.batch.project_id,
     ).exclude(attempt__hit=hit)
-    rows = rows.order_by("-received_at").values_list("attempt__hit__unit__payload", "answer")
-    return list(rows[: kind.earlier_for_hints])
+    newest = rows.order_by("-received_at").values_list("attempt__hit__unit__payload", "answer")
+    return list(newest[: kind.earlier_for_hints])
 
 
 @dataclass(frozen=True, slots=True)

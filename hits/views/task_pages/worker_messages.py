@@ -31,6 +31,9 @@ WORKER_MESSAGES = (
     # hits/domain/images/geometry.py
     _("a box needs exactly four numbers: left, top, width and height"),
     _("left, top, width and height are whole pixels"),
+    # hits/domain/answers/triplets.py, hits/domain/images/objects_unit.py
+    _("mention at least one object of the photo"),
+    _("this answer belongs to another unit's object list: reload the task"),
     # hits/domain/workers/demographics.py
     _("Age"),
     _("18 to 24"),

@@ -210,6 +210,26 @@ def test_pressing_one_place_again_picks_the_object_below(task: QuestionPage) -> 
     assert task.text("question") == "Why is cup 5"
 
 
+@window(PHONE)
+def test_two_fingers_zoom_the_photo_and_mention_nothing(task: QuestionPage) -> None:
+    session = task.page.context.new_cdp_session(task.page)
+    (x, y), before = task.at(3), task.page.locator("#zoom").text_content()
+
+    def touch(kind: str, *apart: int) -> None:
+        points = [{"x": x + distance, "y": y, "id": n} for n, distance in enumerate(apart)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    touch("touchStart", -20)
+    touch("touchStart", -20, 20)
+    for step in (30, 45, 60):
+        touch("touchMove", -step, step)
+    touch("touchEnd")
+    assert int(str(task.page.locator("#zoom").text_content()).strip("%")) > 2 * int(str(before).strip("%"))
+    assert task.text("question") == ""
+    task.page.locator("[data-tool=fit]").tap()
+    assert task.page.locator("#zoom").text_content() == before
+
+
 @window(WIDE)
 def test_box_chip_and_list_light_each_other(task: QuestionPage) -> None:
     task.page.keyboard.type("Why does 3 ")

@@ -18,7 +18,7 @@ export class MarkedPhoto {
   show({ url, alt, width, height }, marks) {
     const key = JSON.stringify([url, marks]);
     if (this.#shown?.key === key) return;
-    const svg = svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': alt });
+    const svg = svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': alt || 'Photo with numbered objects' });
     svg.append(svgElement('image', { href: url, width, height }));
     const objects = marks.map(({ boxes, label }) => ({ name: label, box: boxes[0], polygons: [] }));
     this.#shown = { key, svg, width, photo: new ObjectPhoto(svg, objects, { pick: () => {}, point: () => {} }) };
