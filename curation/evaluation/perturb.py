@@ -47,6 +47,11 @@ def parse_masking(name: str) -> Masking | None:
     return Masking(int(match[2]), match[1] == "keep") if match else None
 
 
+def is_perturbation(name: str) -> bool:
+    """Return whether a name stands for a changed copy: ``singular``, ``plural``, or such as ``mask-top1``."""
+    return name in RENAMINGS or parse_masking(name) is not None
+
+
 def perturb_items(items: Sequence[ChoiceItem], name: str) -> list[ChoiceItem]:
     """Return changed copies of the questions to which ``singular`` or ``plural`` applies; they keep their ids.
 

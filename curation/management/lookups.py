@@ -1,7 +1,10 @@
 """Find the version and the split that a command line names; errors list the known ones."""
 
 from curation.families.sherlock.evaluation_plan import ALL
-from curation.models import DatasetVersion, Part, QuestionSet
+from curation.models import Chooser, DatasetVersion, Part, QuestionSet
+from curation.selectors.choosers import choosers, find_chooser
+from curation.selectors.questions import find_question_set as question_set_by_name
+from curation.selectors.questions import question_sets
 from curation.selectors.versions import version_splits, versions_named
 from curation.services.splits import check_split_has_pairs
 from curation.versions.splits import UnknownSplit, parse_split
@@ -41,10 +44,20 @@ def resolve_split(version: DatasetVersion, given: str | None, *, part: str = Par
 def find_question_set(project_slug: str | None, name: str | None) -> QuestionSet:
     """Return the question set with this name in a project."""
     project = find_project(project_slug)
-    sets = QuestionSet.objects.filter(project=project).select_related("project")
-    found = sets.filter(name=name).first() if name else None
+    found = question_set_by_name(project, name) if name else None
     if found is None:
-        known = ", ".join(sets.values_list("name", flat=True)) or "none yet"
+        known = ", ".join(row.name for row in question_sets(project)) or "none yet"
         problem = f"--set {name}: there is no such question set" if name else "--set: is missing; name one"
         raise input_error(f"{problem} in {project.slug}; known: {known}")
+    return found
+
+
+def find_ready_chooser(project: Project, name: str) -> Chooser:
+    """Return the project's trained chooser with this name."""
+    found = find_chooser(project, name)
+    if found is None or not found.is_ready:
+        ready = choosers(project).filter(is_ready=True)
+        known = ", ".join(ready.values_list("name", flat=True)) or "none yet"
+        problem = "has not finished training" if found else "is no chooser of this project"
+        raise input_error(f"--chooser {name}: {problem}; ready are {known}")
     return found

@@ -1,6 +1,6 @@
 """Request evaluations of multiple-choice questions, and store their results. A pipeline computes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,11 +8,13 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from curation.evaluation.perturb import RENAMINGS
-from curation.models import ChoiceEvaluation, EvaluationSource, QuestionSet
+from curation.evaluation.choice_items import Stage
+from curation.evaluation.perturb import RENAMINGS, is_perturbation
+from curation.models import ChoiceEvaluation, Chooser, EvaluationSource, QuestionSet
 from curation.selectors.choice_evaluations import evaluated_splits, voted_rounds
 from curation.selectors.jobs import EVALUATE_CHOICES
 from curation.services.options import check_one_of
+from curation.versions.splits import Split
 from hits.domain.hashing import content_sha256
 from hits.models import Project
 from hits.services import audit
@@ -32,8 +34,7 @@ class PredictionFiles:
     changed: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in self.changed:
-            check_one_of("changed", name, RENAMINGS)
+        _check_perturbations("changed", self.changed)
         for path in (self.csv, *self.changed.values()):
             if not path.is_file():
                 raise Refused(f"{path}: there is no such file; check the path")
@@ -67,6 +68,42 @@ def request_file_evaluation(
     return _create_and_queue(
         question_set, split, EvaluationSource.PREDICTIONS, label, files.as_options(), by, queue=queue
     )
+
+
+def request_chooser_evaluation(
+    *,
+    question_set: QuestionSet,
+    split: str,
+    chooser: Chooser,
+    by: AbstractBaseUser | None,
+    perturb: Sequence[str] = (),
+    label: str = "",
+    queue: bool = True,
+) -> ChoiceEvaluation:
+    """Create and queue an evaluation of a trained chooser.
+
+    Args:
+        perturb: changed copies of the questions to measure its losses on, such as ``singular`` or ``mask-top1``.
+        label: its name in tables; by default the chooser's.
+
+    Raises:
+        Refused: the chooser has not both stages, is of another project, or was trained on these questions.
+        Conflict: the same evaluation is running.
+    """
+    _check_perturbations("perturb", perturb)
+    if not chooser.is_ready or not all(stage.value in chooser.figures for stage in Stage):
+        raise Refused(f"chooser {chooser.name}: both stages must be trained; train it with --stage both")
+    if chooser.project_id != question_set.project_id:
+        raise Refused(
+            f"chooser {chooser.name}: is another project's; choose one of {question_set.project.name}"
+        )
+    if chooser.question_set_id == question_set.pk and split in {"", ALL, Split.TRAIN}:
+        raise Refused(
+            f"split: {chooser.name} was trained on the questions of train; use {Split.VAL} or {Split.TEST}"
+        )
+    options = {"chooser": chooser.pk, "perturb": list(perturb)}
+    source = EvaluationSource.SCORER
+    return _create_and_queue(question_set, split, source, label or chooser.name, options, by, queue=queue)
 
 
 def request_people_evaluation(
@@ -140,6 +177,14 @@ def _create_and_queue(
             project=project, actor=by, action="choice_evaluation.request", subject=row.pk, label=label
         )
     return row
+
+
+def _check_perturbations(option: str, names: Iterable[str]) -> None:
+    unknown = [name for name in names if not is_perturbation(name)]
+    if unknown:
+        raise Refused(
+            f"{option}: {unknown[0]!r} is not known; use {', '.join(RENAMINGS)}, mask-top1 or keep-top3"
+        )
 
 
 def _check_split(question_set: QuestionSet, split: str) -> str:

@@ -30,7 +30,8 @@ class BoardTexts:
     """A board's texts and what its pages offer.
 
     part: the part of the version whose rows are scored. measures_source, measures_doi: where the measures were
-    published. layout_template: how to submit. data_note: what an instance is. references: what the rows of people and
+    published. layout_template: how to submit. data_note: what an instance is. interval_note: what intervals are drawn
+    over. references: what the rows of people and
     of chance mean, by name. has_proposals: whether boxes of a detector can be scored too. details_template: further
     figures of an entry (context ``entry``), or none.
     """
@@ -40,6 +41,7 @@ class BoardTexts:
     measures_doi: str
     layout_template: str
     data_note: str
+    interval_note: str
     references: Mapping[str, str]
     has_proposals: bool = False
     details_template: str = ""

@@ -12,6 +12,7 @@ BOARD_TEXTS = BoardTexts(
         "An instance is a photo, a region and a text to score. The sorted ids give the order of the scores. "
         "The answer keys stay on the server."
     ),
+    interval_note="the n values of its column",
     references={
         "human": "one judge’s ratings measured against those of the other judge",
         "random": "random scores",

@@ -13,6 +13,7 @@ BOARD_TEXTS = BoardTexts(
         "An instance is a question with four answers and four rationales, in the published layout without labels. "
         "metadata.jsonl has the objects of each photo, to which the tags point. The labels stay on the server."
     ),
+    interval_note="the photos of the n questions",
     references={
         "human": "the majority of five people",
         "random": "one of four, and of sixteen",

@@ -15,7 +15,7 @@ from curation.evaluation.choice_items import (
     stage_fields,
 )
 from curation.evaluation.choice_shortcuts import RULES
-from curation.evaluation.perturb import RENAMINGS, perturb_items
+from curation.evaluation.perturb import RENAMINGS, parse_masking, perturb_items
 from curation.files import write_text
 from curation.management.file_messages import convert_input_errors
 from curation.management.lookups import find_question_set
@@ -50,7 +50,7 @@ class Command(JobCommand):
         metadata = "folder with the images' metadata, if the lines of --data have no objects"
         add("--metadata", type=Path, help=metadata)
         changes = "write a copy in which people are named in another way (Ye & Kovashka 2021)"
-        add("--perturb", choices=RENAMINGS, help=changes)
+        add("--perturb", metavar="|".join(RENAMINGS), help=changes)
         add("--out", type=Path, help="the file that --perturb writes")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -61,6 +61,9 @@ class Command(JobCommand):
             raise input_error("--metadata: belongs to --data; remove it")
         if bool(options["perturb"]) != bool(options["out"]):
             raise input_error("--perturb: give --out with the file to write, and --out only with --perturb")
+        if parse_masking(options["perturb"] or ""):
+            hint = "use evaluate_choices or predict_choices, with --chooser and --perturb"
+            raise input_error(f"--perturb {options['perturb']}: needs a model's losses; {hint}")
         if options["perturb"]:
             self._write_changed_copy(options)
         elif options["data"]:

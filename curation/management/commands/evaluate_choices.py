@@ -12,14 +12,15 @@ from curation.evaluation.choice_files import (
 )
 from curation.evaluation.choice_paper import CITATION, VAL, published_rows
 from curation.evaluation.choices import CHANCE, CHOICES_TASK, MEASURE_NAMES, PERCENT
-from curation.evaluation.perturb import RENAMINGS
+from curation.evaluation.perturb import is_perturbation
 from curation.management.file_messages import convert_input_errors
-from curation.management.lookups import find_question_set
+from curation.management.lookups import find_question_set, find_ready_chooser
 from curation.models import ChoiceEvaluation
 from curation.selectors.jobs import EVALUATE_CHOICES
 from curation.services.choice_evaluations import (
     ALL,
     PredictionFiles,
+    request_chooser_evaluation,
     request_file_evaluation,
     request_people_evaluation,
 )
@@ -28,6 +29,7 @@ from hits.management.jobs import JobCommand
 from hits.models import Job
 
 LABELS = {"q_a": "Q→A", "qa_r": "QA→R", "q_ar": "Q→AR"}
+COPIES = "singular, plural, mask-top1, keep-top1, keep-top3 or the like"
 DIGITS = 6  # of shares that were percentages
 TOLERANCE = 1e-6  # rounding error of a number of questions
 
@@ -51,14 +53,14 @@ class Command(JobCommand):
             type=Path,
             help="CSV of the published leaderboard: annot_id and 20 columns of scores",
         )
-        changed = (
-            "predictions on a changed copy of the questions, which audit_choices --perturb wrote; NAME is "
-            f"{' or '.join(RENAMINGS)}"
-        )
+        changed = f"predictions on a changed copy of the questions; NAME is {COPIES}"
         add("--changed", action="append", default=[], metavar="NAME=FILE", help=changed)
         add("--project", help="the project's short name")
         add("--set", help="name of a question set of the project")
         add("--split", default="", help=f"train, val, test, blind or {ALL} (default)")
+        add("--chooser", default="", help="evaluate a trained chooser of the project")
+        copies = f"with --chooser: also measure its losses on changed copies, comma-separated: {COPIES}"
+        add("--perturb", default="", help=copies)
         add("--judgments", action="store_true", help="evaluate people, by their choices in choice rounds")
         add(
             "--label",
@@ -70,11 +72,14 @@ class Command(JobCommand):
         """Score files at once, or evaluate on a set as a job."""
         if options["resume"] is None and bool(options["answer_key"]) == bool(options["set"]):
             raise input_error("give --answer-key FILE, or --project and --set")
-        if options["resume"] is None and bool(options["predictions"]) == options["judgments"]:
-            raise input_error("give --predictions FILE, or --judgments with a question set")
+        subjects = [name for name in ("predictions", "judgments", "chooser") if options[name]]
+        if options["resume"] is None and len(subjects) != 1:
+            raise input_error(
+                "give --predictions FILE; or, with a question set, --judgments or --chooser NAME"
+            )
         if options["answer_key"]:
-            if options["judgments"]:
-                raise input_error("--judgments: needs --set; files have no judgments")
+            if not options["predictions"]:
+                raise input_error(f"--{subjects[0]}: needs --set; with --answer-key, give --predictions")
             self._score_files(options)
         else:
             super().handle(*args, **options)
@@ -88,10 +93,15 @@ class Command(JobCommand):
             "by": None,
             "queue": queue,
         }
+        for option, subject in (("changed", "predictions"), ("perturb", "chooser")):
+            if options[option] and not options[subject]:
+                raise input_error(f"--{option}: belongs to --{subject}; remove it")
         if options["judgments"]:
-            if options["changed"]:
-                raise input_error("--changed: belongs to --predictions; remove it")
             row = request_people_evaluation(**common)
+        elif options["chooser"]:
+            chooser = find_ready_chooser(common["question_set"].project, options["chooser"])
+            perturb = [name.strip() for name in options["perturb"].split(",") if name.strip()]
+            row = request_chooser_evaluation(chooser=chooser, perturb=perturb, **common)
         else:
             files = PredictionFiles(options["predictions"], _parse_changed(options["changed"]))
             row = request_file_evaluation(files=files, **common)
@@ -140,8 +150,8 @@ def _parse_changed(given: Sequence[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in given:
         name, equals, path = text.partition("=")
-        if not equals or name not in RENAMINGS or not path or name in found:
-            raise input_error(f"--changed {text}: give NAME=FILE once for each of {', '.join(RENAMINGS)}")
+        if not equals or not is_perturbation(name) or not path or name in found:
+            raise input_error(f"--changed {text}: give NAME=FILE once for each copy: {COPIES}")
         found[name] = Path(path)
     return found
 

@@ -7,8 +7,9 @@ from typing import Any
 from curation.evaluation.choice_items import Stage
 from curation.evaluation.perturb import RENAMINGS
 from curation.management.file_messages import convert_input_errors
+from curation.management.lookups import find_ready_chooser
 from curation.models import Chooser
-from curation.selectors.choosers import chooser_folder, choosers, find_chooser, stage_weights_folder
+from curation.selectors.choosers import chooser_folder, stage_weights_folder
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.management.lookups import find_project
 
@@ -85,7 +86,7 @@ def _resolve_sources(options: dict[str, Any]) -> dict[str, Any]:
     if options["chooser"]:
         if given["answers"] or given["rationales"]:
             raise input_error("--chooser: has both models; remove --answers and --rationales")
-        defaults = _chooser_sources(_find_ready_chooser(options))
+        defaults = _chooser_sources(find_ready_chooser(find_project(options["project"]), options["chooser"]))
         given = {name: value or defaults[name] for name, value in given.items()}
     missing = next((name for name in ("answers", "rationales", "data", "images") if not given[name]), None)
     if missing:
@@ -107,15 +108,3 @@ def _chooser_sources(chooser: Chooser) -> dict[str, Any]:
         "features": folder / "features",
         "text": chooser.config["text"] if chooser.config["model"] == "r2c" else "",
     }
-
-
-def _find_ready_chooser(options: dict[str, Any]) -> Chooser:
-    project = find_project(options["project"])
-    found = find_chooser(project, options["chooser"])
-    if found is None or not found.is_ready:
-        known = (
-            ", ".join(choosers(project).filter(is_ready=True).values_list("name", flat=True)) or "none yet"
-        )
-        problem = "has not finished training" if found else "is no chooser of this project"
-        raise input_error(f"--chooser {options['chooser']}: {problem}; ready are {known}")
-    return found

@@ -25,8 +25,9 @@ from curation.evaluation.choices import (
     stage_round_figures,
 )
 from curation.files import file_sha256, write_text
-from curation.models import ChoiceEvaluation, EvaluationSource
+from curation.models import ChoiceEvaluation, Chooser, EvaluationSource
 from curation.pipelines.choice_joint import joint_figures
+from curation.pipelines.evaluation.chooser_predictions import predict_question_set
 from curation.pipelines.evaluation.evaluation_files import make_interval_generator
 from curation.records import InvalidInput
 from curation.selectors.choice_evaluations import (
@@ -55,10 +56,13 @@ def run_choice_evaluation(progress: Progress) -> dict[str, Any]:
     if not evaluation.figures:
         progress.advance(0, total=1)
         with refuse_invalid_input():
-            if evaluation.source == EvaluationSource.JUDGMENTS:
-                _measure_people(evaluation)
-            else:
-                _measure_file(evaluation)
+            match evaluation.source:
+                case EvaluationSource.JUDGMENTS:
+                    _measure_people(evaluation)
+                case EvaluationSource.SCORER:
+                    _measure_chooser(evaluation, progress)
+                case _:
+                    _measure_file(evaluation)
         progress.advance(1, total=1)
         evaluation.refresh_from_db()
     found = evaluation.figures[CHOICES_TASK]
@@ -107,30 +111,62 @@ def _measure_people(evaluation: ChoiceEvaluation) -> None:
 
 
 def _measure_file(evaluation: ChoiceEvaluation) -> None:
-    key = ChoiceKey.from_items(question_set_items(evaluation.question_set, evaluation.split))
-    if not key.ids:
-        raise InvalidInput(
-            f"set {evaluation.question_set.name}: no question has both stages; choose another split"
-        )
+    key = _read_key(evaluation)
     source = Path(evaluation.options["predictions"])
     predictions = read_predictions_csv(source, key.ids)
     changed = {
         name: read_partial_predictions_csv(Path(path), key.ids)
         for name, path in evaluation.options["changed"].items()
     }
+    facts = {"file": source.name, "file_sha256": file_sha256(source)}
+    _store_measured(evaluation, key, predictions, changed, facts)
+
+
+def _measure_chooser(evaluation: ChoiceEvaluation, progress: Progress) -> None:
+    """Measure a chooser on the questions that it can predict; the others are counted."""
+    chooser = Chooser.objects.get(pk=evaluation.options["chooser"])
+    key, perturb = _read_key(evaluation), evaluation.options["perturb"]
+    steps = iter(range(1, len(perturb) + 2))
+    predicted = predict_question_set(
+        chooser,
+        evaluation.question_set,
+        evaluation.split,
+        ids=key.ids,
+        perturb=perturb,
+        report_step=lambda: progress.advance(next(steps), total=len(perturb) + 1),
+    )
+    ids, predictions = predicted.scored
+    rows = {name: row for row, name in enumerate(key.ids)}
+    facts = {
+        "chooser": chooser.name,
+        "weights_sha256": chooser.weights_sha256,
+        "left_out": predicted.left_out,
+    }
+    own = key.take([rows[name] for name in ids])
+    _store_measured(evaluation, own, predictions, predicted.changed, facts)
+
+
+def _read_key(evaluation: ChoiceEvaluation) -> ChoiceKey:
+    key = ChoiceKey.from_items(question_set_items(evaluation.question_set, evaluation.split))
+    if not key.ids:
+        raise InvalidInput(
+            f"set {evaluation.question_set.name}: no question has both stages; choose another split"
+        )
+    return key
+
+
+def _store_measured(
+    evaluation: ChoiceEvaluation,
+    key: ChoiceKey,
+    predictions: ChoicePredictions,
+    changed: Mapping[str, tuple[list[str], ChoicePredictions]],
+    facts: Mapping[str, Any],
+) -> None:
+    """Write the predictions into the media folder, and store the figures with their provenance."""
     figures = measure_predictions(key, predictions, changed)
     folder = evaluation_path(evaluation)
     stored = Path(settings.MEDIA_ROOT) / folder / PREDICTIONS_CSV
     stored.parent.mkdir(parents=True, exist_ok=True)
     write_text(stored, format_predictions_csv(key.ids, predictions))
-    store_choice_result(
-        evaluation=evaluation,
-        figures=figures,
-        provenance={
-            "question_set": evaluation.question_set.name,
-            "file": source.name,
-            "file_sha256": file_sha256(source),
-            "sha256": file_sha256(stored),
-        },
-        path=folder,
-    )
+    named = {"question_set": evaluation.question_set.name, **facts, "sha256": file_sha256(stored)}
+    store_choice_result(evaluation=evaluation, figures=figures, provenance=named, path=folder)

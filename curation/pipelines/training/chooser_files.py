@@ -16,7 +16,7 @@ from curation.chooser.config import ChooserConfig
 from curation.chooser.training.inputs import FEATURES_FOLDER, write_run
 from curation.evaluation.choice_items import Stage, item_record, iterate_json_lines
 from curation.files import write_text
-from curation.models import Chooser
+from curation.models import Chooser, QuestionSet
 from curation.scorer.training.inputs import RUN_FILE, TRAIN_FILE, VAL_FILE
 from curation.selectors.choice_items import built_questions, iterate_items
 from curation.selectors.choosers import chooser_folder
@@ -88,7 +88,8 @@ def _copy_folder(chooser: Chooser, config: ChooserConfig, folder: Path, data: Pa
 
 
 def _write_set(chooser: Chooser, config: ChooserConfig, folder: Path) -> dict[str, int]:
-    writer = _SetWriter(chooser, folder)
+    assert chooser.question_set is not None
+    writer = _SetWriter(chooser, chooser.question_set, folder)
     lines = {split: list(writer.lines(split)) for split in _SPLITS}
     counts = dict(writer.counts)
     for split, found in lines.items():
@@ -107,12 +108,22 @@ def _write_set(chooser: Chooser, config: ChooserConfig, folder: Path) -> dict[st
     return counts
 
 
+def write_set_questions(chooser: Chooser, question_set: QuestionSet, split: str, path: Path) -> int:
+    """Write the questions of a set's split for a chooser to predict, and return how many were omitted.
+
+    Args:
+        split: empty for all.
+    """
+    writer = _SetWriter(chooser, question_set, chooser_folder(chooser))
+    write_text(path, (json.dumps(line, ensure_ascii=False) + "\n" for line in writer.lines(split)))
+    return writer.counts["left_out_questions"]
+
+
 class _SetWriter:
     """Converts the questions of a set to lines of a run, and writes their objects beside them."""
 
-    def __init__(self, chooser: Chooser, folder: Path) -> None:
-        assert chooser.question_set is not None
-        self._set, self._folder, self._path = chooser.question_set, folder, chooser.path
+    def __init__(self, chooser: Chooser, question_set: QuestionSet, folder: Path) -> None:
+        self._set, self._folder, self._path = question_set, folder, chooser.path
         self.counts: Counter[str] = Counter()
         self._files = _available_files(chooser.project_id)
 

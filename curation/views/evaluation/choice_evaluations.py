@@ -8,11 +8,16 @@ from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseBas
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from curation.models import ChoiceEvaluation, QuestionSet
+from curation.models import ChoiceEvaluation, Chooser, QuestionSet
 from curation.selectors.choice_evaluations import choice_evaluations as project_evaluations
 from curation.selectors.choice_evaluations import predictions_csv
+from curation.selectors.choosers import choosers
 from curation.selectors.questions import is_built, question_sets
-from curation.services.choice_evaluations import request_people_evaluation
+from curation.services.choice_evaluations import (
+    PEOPLE_LABEL,
+    request_chooser_evaluation,
+    request_people_evaluation,
+)
 from curation.views.evaluation import choice_sections as sections
 from curation.views.evaluation.evaluation_sections import evaluation_state, fact_rows, split_label
 from curation.views.fields import choice_field
@@ -30,36 +35,49 @@ SPLITS = ("", "train", "val", "test")
 SHOWN_FACTS = ("question_set", "predictions", "changed")  # shown by the page itself, or server paths
 
 
-class PeopleForm(PageForm):
-    """A request to measure people. Predictions are given on the command line."""
+class ChoiceEvaluationForm(PageForm):
+    """A request to measure people or a chooser. Predictions are given on the command line."""
 
+    subject = choice_field("People or chooser")
     question_set = forms.TypedChoiceField(label="Question set", coerce=int)
     split = choice_field("Split", [(name, split_label(name).capitalize()) for name in SPLITS], required=False)
 
-    def __init__(self, sets: list[QuestionSet], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, sets: list[QuestionSet], choosers: list[Chooser], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.sets = {row.pk: row for row in sets}
+        self.choosers = {str(row.pk): row for row in choosers}
+        named = [(str(row.pk), row.name) for row in choosers]
+        self.fields["subject"].choices = [("", PEOPLE_LABEL), *named]  # type: ignore[attr-defined]
+        self.fields["subject"].required = False
         self.fields["question_set"].choices = [(row.pk, row.name) for row in sets]  # type: ignore[attr-defined]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_page()
 def choice_evaluations(request: HttpRequest, project: Project) -> HttpResponse:
-    """List and compare the project's multiple-choice evaluations, and measure people."""
+    """List and compare the project's multiple-choice evaluations, and measure people or a chooser."""
     sets = [row for row in question_sets(project) if is_built(row)]
-    form = PeopleForm(sets, request.POST if request.method == "POST" else None, auto_id="people_%s")
-    if request.method == "POST" and form.is_valid() and _start_people(request, form):
+    ready = list(choosers(project).filter(is_ready=True))
+    given = request.POST if request.method == "POST" else None
+    form = ChoiceEvaluationForm(sets, ready, given, auto_id="evaluate_%s")
+    if request.method == "POST" and form.is_valid() and _start_evaluation(request, form):
         return redirect("choice-evaluations", project.slug)
     context, status = _list_context(request, project, form), 400 if form.errors else 200
     return render(request, "curation/scorers/choice_evaluations.html", context, status=status)
 
 
-def _start_people(request: HttpRequest, form: PeopleForm) -> bool:
-    chosen = form.sets[form.cleaned_data["question_set"]]
+def _start_evaluation(request: HttpRequest, form: ChoiceEvaluationForm) -> bool:
+    given = form.cleaned_data
+    common: dict[str, Any] = {
+        "question_set": form.sets[given["question_set"]],
+        "split": given["split"],
+        "by": signed_in_user(request),
+    }
     try:
-        request_people_evaluation(
-            question_set=chosen, split=form.cleaned_data["split"], by=signed_in_user(request)
-        )
+        if given["subject"]:
+            request_chooser_evaluation(chooser=form.choosers[given["subject"]], **common)
+        else:
+            request_people_evaluation(**common)
     except Refused as error:
         form.add_error(None, f"Not started: {error}.")
         return False
@@ -67,7 +85,7 @@ def _start_people(request: HttpRequest, form: PeopleForm) -> bool:
     return True
 
 
-def _list_context(request: HttpRequest, project: Project, form: PeopleForm) -> dict[str, Any]:
+def _list_context(request: HttpRequest, project: Project, form: ChoiceEvaluationForm) -> dict[str, Any]:
     rows = list(project_evaluations(project))
     groups = sections.group_choice_evaluations(rows)
     chosen = next((group for group in groups if group.key == request.GET.get("of")), None)

@@ -60,6 +60,11 @@ def test_changed_copy_keeps_the_other_fields_and_questions_out(data: Path, tmp_p
         (["--data", "none.jsonl"], r"none\.jsonl: cannot be read"),
         (["--data", "{data}", "--perturb", "plural"], "give --out with the file to write"),
         (["--data", "{data}", "--out", "x"], "--out only with --perturb"),
+        (
+            ["--data", "{data}", "--perturb", "dual", "--out", "x"],
+            "perturb: 'dual' is not known; use singular, plural",
+        ),
+        (["--data", "{data}", "--perturb", "keep-top3", "--out", "x"], "keep-top3: needs a model's losses"),
         (["--data", "{data}", "--metadata", "none"], "line 1: metadata_fn '' is not a file"),
     ],
 )

@@ -105,8 +105,10 @@ def test_defect_of_the_csv_is_one_line_with_status_2(tmp_path: Path, defect: str
     ("arguments", "message"),
     [
         (["--predictions", "p.csv"], "give --answer-key FILE, or --project and --set"),
-        (["--answer-key", "k"], "give --predictions FILE, or --judgments"),
+        (["--answer-key", "k"], "give --predictions FILE; or, with a question set, --judgments or --chooser"),
         (["--answer-key", "k", "--judgments"], "--judgments: needs --set"),
+        (["--answer-key", "k", "--chooser", "c"], "--chooser: needs --set"),
+        (["--set", "s", "--chooser", "c", "--judgments"], "give --predictions FILE"),
         (["--answer-key", "none.jsonl", "--predictions", "p.csv"], r"none\.jsonl: cannot be read"),
         (
             ["--answer-key", "k", "--predictions", "p", "--changed", "dual=x"],
@@ -233,3 +235,19 @@ def test_people_are_measured_by_their_majority(work: Work, question_set: Questio
     }
     with pytest.raises(CommandError, match="nobody has chosen on this split yet"):
         _run(*where[:4], "--split", "val", "--judgments")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judgments", "--changed", "plural=x"], "--changed: belongs to --predictions"),
+        (["--judgments", "--perturb", "plural"], "--perturb: belongs to --chooser"),
+        (["--chooser", "none"], "--chooser none: is no chooser of this project; ready are none yet"),
+    ],
+)
+def test_options_of_another_subject_are_refused(
+    question_set: QuestionSet, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(CommandError, match=message):
+        _run("--project", question_set.project.slug, "--set", "first", *arguments)

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from curation.evaluation.choices import ChoiceKey, ChoicePredictions
-from curation.models import ChoiceEvaluation, QuestionSet, Stage
+from curation.models import ChoiceEvaluation, Chooser, QuestionSet, Stage
 from curation.pipelines.evaluation.evaluate_choices import measure_predictions
 from curation.selectors.choice_evaluations import PREDICTIONS_CSV
 from curation.selectors.choice_items import question_set_items
@@ -161,6 +161,26 @@ def test_people_are_measured_by_a_form(client: Client, researcher: User, questio
     assert (row.source, row.split, row.label) == ("judgments", "val", "People")
     assert Job.objects.filter(task=EVALUATE_CHOICES).count() == 1
     assert "Not started" in client.post(address, given).content.decode()  # it is running
+
+
+def test_chooser_is_evaluated_by_a_form(client: Client, researcher: User, question_set: QuestionSet) -> None:
+    chooser = Chooser.objects.create(
+        project=question_set.project,
+        name="Words",
+        question_set=question_set,
+        figures={"answer": {}, "rationale": {}},
+        weights_sha256="0" * 64,
+        is_ready=True,
+    )
+    address = reverse("choice-evaluations", args=[question_set.project.slug])
+    given = {"subject": chooser.pk, "question_set": question_set.pk, "split": "train"}
+    client.force_login(researcher)
+    refused = client.post(address, given)
+    assert refused.status_code == 400
+    assert "was trained on the questions of train" in refused.content.decode()
+    assert client.post(address, given | {"split": "test"}).status_code == 302
+    row = ChoiceEvaluation.objects.get()
+    assert (row.source, row.split, row.label) == ("scorer", "test", "Words")
 
 
 @pytest.mark.parametrize("name", ["choice-evaluations", "choice-evaluation", "choice-evaluation-predictions"])
