@@ -137,7 +137,8 @@ def _split_columns(scores: NDArray[np.float64]) -> ChoicePredictions:
 
 def _iterate_rows(file: IO[bytes], name: str) -> Iterator[tuple[int, str, list[float]]]:
     """Yield the line number, the id and the 20 scores of each row, in the order of ``SCORE_COLUMNS``."""
-    reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+    text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+    reader = csv.reader(text)
     try:
         order = _column_order(next(reader, []), name)
         for row in reader:
@@ -160,6 +161,8 @@ def _iterate_rows(file: IO[bytes], name: str) -> Iterator[tuple[int, str, list[f
         raise InvalidInput(
             f"{name}: line {reader.line_num + 1}: is not CSV in UTF-8 ({error}); save it again"
         ) from error
+    finally:
+        text.detach()  # the caller closes the file
 
 
 def _column_order(header: Sequence[str], name: str) -> list[int]:

@@ -98,7 +98,10 @@ def test_public_files_have_the_questions_without_anything_held(board: Leaderboar
     assert [row["annot_id"] for row in rows] == list(key.ids)
     assert all(not set(row) & set(HELD_FIELDS) for row in rows)
     assert all(len(row["answer_choices"]) == len(row["rationale_choices"]) == 4 for row in rows)
-    metadata = {row["metadata_fn"]: row for row in map(json.loads, (public / "metadata.jsonl").open())}
+    metadata = {
+        row["metadata_fn"]: row
+        for row in map(json.loads, (public / "metadata.jsonl").read_text().splitlines())
+    }
     assert all(metadata[row["metadata_fn"]]["names"] == row["objects"] for row in rows)
     photos = json.loads((public / "photos.json").read_text())
     assert {photo["img_fn"] for photo in photos} == {row["img_fn"] for row in rows}
