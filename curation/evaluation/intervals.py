@@ -37,7 +37,7 @@ def mean_figure(values: NDArray[np.floating], *, rng: np.random.Generator) -> Fi
 def ratio_figure(
     values: NDArray[np.floating], groups: NDArray[np.integer], *, rng: np.random.Generator
 ) -> Figure:
-    """Return the mean of values (n,) with its interval if whole groups are resampled, such as the images of questions.
+    """Return the mean of values (n,) with its interval if whole groups are resampled, such as questions by image.
 
     Each replicate is the sum of the drawn groups' values, divided by the number of these values: a ratio estimator
     (Cochran 1977, §2.11).

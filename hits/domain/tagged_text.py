@@ -20,8 +20,8 @@ Token = str | list[int]
 APOSTROPHES = "'’"
 CLOSING_MARKS: tuple[Token, ...] = (".", "?", "!")
 # Marks after which, or before which, a text made of tokens has no space.
-_CLOSES_LEFT = frozenset(".,?!;:%)]}…")
-_OPENS_RIGHT = frozenset("([{$#")
+_CLOSES_LEFT = frozenset(".,?!;:%)]}…-") | frozenset(APOSTROPHES)
+_OPENS_RIGHT = frozenset("([{$#-")
 _JOINED_ENDINGS = frozenset({"s", "t", "re", "ve", "ll", "d", "m"})
 _SPACE_PATTERN = re.compile(r"\s+")
 _NUMBER_LIST_PATTERN = re.compile(r"(?<![\w.,:'’-])\d+(?:(?:, and |, | and )\d+)*(?![\w-]|[.,:]\d)")
@@ -238,11 +238,11 @@ def segments_of_tokens(tokens: Iterable[Token]) -> list[Segment]:
 
 
 def _needs_space(before: Token, previous: Token, token: Token) -> bool:
-    if isinstance(previous, str) and (previous in _OPENS_RIGHT or previous == "-"):
+    if isinstance(previous, str) and previous in _OPENS_RIGHT:
         return False
     if not isinstance(token, str):
         return True
-    if token in _CLOSES_LEFT or token in APOSTROPHES or token == "-":
+    if token in _CLOSES_LEFT:
         return False
     is_ending = isinstance(previous, str) and previous in APOSTROPHES and token.lower() in _JOINED_ENDINGS
     return not (is_ending and before != "")

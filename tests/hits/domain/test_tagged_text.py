@@ -1,6 +1,7 @@
 """Texts with object tags: display, words, published tokens, originals, and reading back."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -138,6 +139,6 @@ def test_segments_of_tokens_gives_the_same_tokens_again(raw):
 @given(SEGMENTS)
 def test_normalize_segments_never_leaves_two_strings_side_by_side(raw):
     found = normalize_segments(raw)
-    assert not any(isinstance(a, str) and isinstance(b, str) for a, b in zip(found, found[1:], strict=False))
+    assert not any(isinstance(a, str) and isinstance(b, str) for a, b in pairwise(found))
     assert mentions(found) == [i for s in raw if not isinstance(s, str) for i in sorted(set(s["objects"]))]
     assert "" not in found
