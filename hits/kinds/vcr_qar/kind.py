@@ -99,8 +99,8 @@ class VcrQar(HitKind):
             "good": "“Why does *person 1* wait outside the door?” · “*person 1* wants to surprise *person 2* with "
             "the *cake 3*.” · “Nobody carries a *cake 3* with burning candles unless somebody has a birthday, and "
             "*person 2* still sits with the back to the door.” · likely",
-            "why": "anybody can answer the first question by looking. The second one asks for a reason, and its "
-            "rationale says what in the picture leads there and what everybody knows about birthdays.",
+            "why": "anybody can answer the first question by looking. The second one asks why, and its "
+            "reason says what in the picture leads there and what everybody knows about birthdays.",
             "picture": "vcr_qar/example.svg",
             "alt": "A drawing with four numbered boxes: person 1 stands behind a half open door with cake 3, whose "
             "candles burn; person 2 sits at a table with the back to the door, and cup 4 steams on the table.",
