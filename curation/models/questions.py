@@ -68,8 +68,8 @@ class Question(models.Model):
     ``annot_id`` is the published id, such as ``val-17``; both stages of a triplet have the same. ``question_number``
     counts the triplets of an image in the set from 0. ``match_index`` counts the triplets of a ``fold`` from 0 and
     is never renumbered. ``choices`` are four, in the order of display: ``{"source": match_index, "round": 0-3,
-    "text": segments, "remapped": [[from, to], …], "relevance", "similarity"}``; ``label`` is the position of the
-    right one. A triplet that was set aside has its reason in ``set_aside`` and no choices.
+    "text": segments, "remapped": [[from, to], …], "words": [class, …], "relevance", "similarity"}``; ``label`` is
+    the position of the right one. A triplet that was set aside has its reason in ``set_aside`` and no choices.
     """
 
     question_set = models.ForeignKey(QuestionSet, on_delete=models.CASCADE, related_name="questions")

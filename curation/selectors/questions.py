@@ -5,7 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Func, Q, QuerySet, TextField
+from django.db.models.functions import Cast
 
 from curation.models import Question, QuestionSet, QuestionSetState, Stage
 from curation.relevance.names import similarity_stand_in
@@ -27,6 +28,11 @@ def set_triplets(project: Project) -> "QuerySet[Record]":
     """
     rows = approved_records(project, TRIPLET)
     return rows if project.is_rehearsal else rows.exclude(submission__simulated=True)
+
+
+def count_set_triplets(project: Project, at_most: int) -> int:
+    """Return the number of triplets that a new set can use, counting no more than ``at_most`` + 1."""
+    return set_triplets(project).order_by()[: at_most + 1].count()
 
 
 def question_sets(project: Project) -> list[QuestionSet]:
@@ -77,7 +83,7 @@ def find_questions(
         return rows
     published = _ANNOT_ID_PATTERN.fullmatch(text)
     if published is None:
-        return rows.filter(_text_filter(text))
+        return _filter_by_text(rows, text)
     return rows.filter(_position_filter(question_set, published["split"], int(published["number"])))
 
 
@@ -95,14 +101,37 @@ def _position_filter(question_set: QuestionSet, split: str, number: int) -> Q:
     return Q(fold=holder["name"], match_index=number - holder["first"])
 
 
-def _text_filter(text: str) -> Q:
-    """Return the filter of texts that contain ``text``; rows have letters beyond ASCII as escapes, or as they are."""
-    escaped = json.dumps(text)[1:-1]
+class _WrittenTexts(Func):
+    """Question, answer and rationale of a record's fields as one JSON text, read in one pass."""
+
+    output_field = TextField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return the SQL of SQLite."""
+        paths = ", ".join(f"'$.{name}'" for name in _TEXT_FIELDS)
+        return self.as_sql(
+            compiler, connection, template=f"JSON_EXTRACT(%(expressions)s, {paths})", **context
+        )
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return the SQL of PostgreSQL."""
+        parts = ", ".join(f"%(expressions)s -> '{name}'" for name in _TEXT_FIELDS)
+        return self.as_sql(compiler, connection, template=f"jsonb_build_array({parts})::text", **context)
+
+
+def _filter_by_text(rows: "QuerySet[Question]", text: str) -> "QuerySet[Question]":
+    """Filter questions to those whose question, answer or rationale contains ``text``.
+
+    SQLite has letters beyond ASCII as escapes, PostgreSQL as they are. The whole record is searched first: most
+    records do not contain the text at all, and this is quicker than reading their fields.
+    """
     found = Q()
-    for field in _TEXT_FIELDS:
-        for wanted in {text, escaped}:
-            found |= Q(**{f"triplet__fields__{field}__icontains": wanted})
-    return found
+    for spelling in {text, json.dumps(text)[1:-1]}:
+        found |= Q(record_text__icontains=spelling) & Q(written_texts__icontains=spelling)
+    fields = F("triplet__fields")
+    return rows.alias(record_text=Cast(fields, TextField()), written_texts=_WrittenTexts(fields)).filter(
+        found
+    )
 
 
 def load_questions(ids: Sequence[int]) -> list[Question]:

@@ -167,10 +167,9 @@ def _finish(
             store_questions(questions=finished.questions)
             shares.append({"stage": stage.value, "fold": fold.name} | finished.share_figures())
             facts.add(stage, finished, matches)
-    results = {bucket.sha256: read_json(folder.result(bucket.sha256)) for bucket in plan.buckets}
     merge_set_facts(
         question_set=question_set,
-        figures=set_figures(plan, results, shares),
+        figures=set_figures(folder, plan, shares),
         provenance=provenance_of_set(question_set, folder, plan),
     )
     audit_question_set(

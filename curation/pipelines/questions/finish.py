@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from curation.evaluation.choice_items import Stage as ChoiceStage
+from curation.evaluation.choice_shortcuts import CHANCE, POINT
 from curation.matching.fit_share import (
     ForeignResponse,
     SharedTags,
@@ -59,14 +60,15 @@ class FinishedStage:
     cosines: list[list[float]]
 
     def share_figures(self) -> dict[str, Any]:
-        """Return the share, and the tag overlap with it and at both ends."""
+        """Return the share, the tag overlap with it and at both ends, and whether it is within a point of chance."""
         fitted = fit_share(self.shared)
+        overlap = self.shared.tag_overlap(self.share)
         fit = ShareFit(
             share=self.share,
-            tag_overlap=self.shared.tag_overlap(self.share),
+            tag_overlap=overlap,
             at_zero=fitted.at_zero,
             at_one=fitted.at_one,
-            in_reach=fitted.in_reach,
+            in_reach=abs(overlap - CHANCE) <= POINT,
         )
         return {name: round(value, 6) for name, value in asdict(fit).items()} | {"in_reach": fit.in_reach}
 

@@ -1,6 +1,5 @@
 """The figures and the provenance of a built question set, as its page shows them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,7 +8,7 @@ import numpy as np
 
 from curation.features.weights import package_version_or_empty
 from curation.models import QuestionSet, Stage
-from curation.pipelines.questions.folder import SetFolder
+from curation.pipelines.questions.folder import SetFolder, read_json
 from curation.pipelines.questions.plan import BucketPlan, SetPlan
 from curation.pipelines.questions.relevance_models import load_relevance
 from curation.pipelines.questions.vectors import sentence_origin
@@ -21,16 +20,14 @@ Results = Mapping[str, Mapping[str, Any]]
 MAX_NAMED = 100  # triplets of each list that are named; all are counted
 
 
-def set_figures(plan: SetPlan, results: Results, shares: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def set_figures(folder: SetFolder, plan: SetPlan, shares: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a set's figures.
 
     ``folds`` and ``buckets`` are those of the plan, with the rounds of each bucket; ``shares`` has each fold's fitted
     share. ``set_aside`` counts triplets without choices by stage; ``named`` has the first of them with their reasons,
     and the responses whose missing classes became words. ``dense_sample`` compares shortlists with all pairs.
-
-    Args:
-        results: of the buckets, by hash.
     """
+    results = {bucket.sha256: _read_summary(folder, bucket) for bucket in plan.buckets}
     return {
         "triplets": plan.triplets,
         "movies": plan.movies,
@@ -40,9 +37,15 @@ def set_figures(plan: SetPlan, results: Results, shares: Sequence[Mapping[str, A
         "shares": list(shares),
         "set_aside": {stage.value: _count(plan, results, stage, "set_aside") for stage in Stage},
         "words": {stage.value: _count(plan, results, stage, "words") for stage in Stage},
-        "reasons": {stage.value: _reasons(plan, results, stage) for stage in Stage},
+        "named": {stage.value: _named(folder, plan, results, stage) for stage in Stage},
         "dense_sample": _dense_samples(plan, results),
     }
+
+
+def _read_summary(folder: SetFolder, bucket: BucketPlan) -> dict[str, Any]:
+    """Return a bucket's result without the choices, which are most of it."""
+    result = read_json(folder.result(bucket.sha256))
+    return {name: result.get(name) for name in ("rounds", "words", "set_aside", "attempts", "dense_sample")}
 
 
 def _bucket_figures(bucket: BucketPlan, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,13 +61,19 @@ def _count(plan: SetPlan, results: Results, stage: Stage, name: str) -> int:
     return sum(len(results[bucket.sha256][name]) for bucket in plan.buckets if bucket.stage == stage)
 
 
-def _reasons(plan: SetPlan, results: Results, stage: Stage) -> dict[str, int]:
-    """Return how many triplets were set aside for each reason."""
-    found: Counter[str] = Counter()
+def _named(folder: SetFolder, plan: SetPlan, results: Results, stage: Stage) -> dict[str, list[list[str]]]:
+    """Return the published id and the reason of triplets that were set aside, and of responses that got words."""
+    folds = {fold.name: fold for fold in plan.folds}
+    found: dict[str, list[list[str]]] = {"set_aside": [], "words": []}
     for bucket in plan.buckets:
-        if bucket.stage == stage:
-            found.update(results[bucket.sha256]["set_aside"].values())
-    return dict(found.most_common(MAX_NAMED))
+        result, fold = results[bucket.sha256], folds[bucket.fold]
+        if bucket.stage != stage or not (result["words"] or result["set_aside"]):
+            continue
+        inputs = read_json(folder.inputs(bucket.sha256))
+        ids = [f"{fold.split}-{fold.first + index}" for index in inputs["members"]]
+        found["set_aside"] += [[ids[int(index)], reason] for index, reason in result["set_aside"].items()]
+        found["words"] += [[ids[index], ", ".join(inputs["needed"][index])] for index in result["words"]]
+    return {name: rows[:MAX_NAMED] for name, rows in found.items()}
 
 
 def _dense_samples(plan: SetPlan, results: Results) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Any
 from curation.models import QuestionSet
 from curation.views.questions.labels import STAGE_LABELS
 
+_NAMED_LABELS = {"set_aside": "Set aside", "words": "Responses with words instead of tags"}
+
 
 @dataclass(frozen=True, slots=True)
 class ShownBucket:
@@ -41,8 +43,12 @@ class ShownShare:
 
 @dataclass(frozen=True, slots=True)
 class ShownStage:
-    """One stage: buckets and shares, and how many triplets were set aside or got words instead of tags."""
+    """One stage: buckets and shares, and how many triplets were set aside or got words instead of tags.
 
+    named: a label, and the first of these triplets with the reason or the classes that they name.
+    """
+
+    value: str
     label: str
     buckets: Sequence[ShownBucket]
     shares: Sequence[ShownShare]
@@ -52,6 +58,7 @@ class ShownStage:
     worst_gap: float | None
     worst_least: float | None
     loss: Mapping[str, Any] = field(default_factory=dict)
+    named: Sequence[tuple[str, Sequence[Sequence[str]]]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,7 @@ def _show_stage(figures: Mapping[str, Any], stage: str, label: str) -> ShownStag
     gaps = [bucket.gap for bucket in buckets if bucket.gap is not None]
     leasts = [bucket.least for bucket in buckets if bucket.least is not None]
     return ShownStage(
+        value=stage,
         label=label,
         buckets=buckets,
         shares=shares,
@@ -110,6 +118,11 @@ def _show_stage(figures: Mapping[str, Any], stage: str, label: str) -> ShownStag
         worst_gap=max(gaps, default=None),
         worst_least=min(leasts, default=None),
         loss=figures.get("dense_sample", {}).get(stage, {}),
+        named=[
+            (title, rows)
+            for name, title in _NAMED_LABELS.items()
+            if (rows := figures.get("named", {}).get(stage, {}).get(name))
+        ],
     )
 
 

@@ -22,6 +22,7 @@ from hits.views.pages import action_messages, get_or_404, job_if_failed, job_if_
 from hits.views.users import signed_in_user
 
 TAB = "questions"
+MAX_COUNTED = 20_000  # triplets; counting 290,000 of them takes more than a second
 
 
 @require_safe
@@ -62,6 +63,7 @@ def _render_list(
     form: QuestionSetForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
+    triplets = selectors.count_set_triplets(project, MAX_COUNTED)
     context = tab_context(project, TAB) | {
         "form": form or _set_form(project, sets),
         "jobs": [found.job for found in sets if job_if_open(found.job)],
@@ -70,7 +72,8 @@ def _render_list(
             for found in sets
             if found.state == QuestionSetState.BUILDING and job_if_failed(found.job)
         ],
-        "triplets": selectors.set_triplets(project).order_by().count(),
+        "triplets": min(triplets, MAX_COUNTED),
+        "has_more_triplets": triplets > MAX_COUNTED,
         "sets": [(found, bool(selectors.stand_in_of_similarity(found))) for found in sets],
     }
     return render(request, "curation/questions/sets.html", context, status=status)

@@ -42,7 +42,7 @@ def test_fold_under_200_triplets_is_refused_with_the_remedy(project: Project) ->
     assert "8 triplets; give fewer folds, more triplets, or --small" in refusal(project)
 
 
-def test_rehearsal_may_have_small_folds_and_says_so(project: Project) -> None:
+def test_rehearsal_may_have_small_folds_and_marks_them(project: Project) -> None:
     Project.objects.filter(pk=project.pk).update(is_rehearsal=True)
     project.refresh_from_db()
     store_synthetic_project(project, {"train-0": 20, "val-0": 20, "test-0": 20})

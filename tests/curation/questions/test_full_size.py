@@ -46,8 +46,8 @@ def test_built_set_of_5000_gives_nothing_away(project: Project) -> None:
         assert found["p"] > 0.001
     assert built.audits["over"] == []
     check_each_response_is_wrong_three_times(built)
-    check_published_facts_do_not_tell_the_order(built)
-    check_holder_of_the_secret_can_tell(built)
+    check_published_facts_leave_the_order_to_chance(built)
+    check_holder_of_the_secret_computes_it_again(built)
     without = build_set(project, "share 0", small=False, share=0.0)
     for stage in ("answer", "rationale"):
         assert share_of(without, "tag_overlap", stage) > 0.27
@@ -63,7 +63,7 @@ def check_each_response_is_wrong_three_times(built: QuestionSet) -> None:
             assert set(wrong) == set(rows.values_list("match_index", flat=True))
 
 
-def check_published_facts_do_not_tell_the_order(built: QuestionSet) -> None:
+def check_published_facts_leave_the_order_to_chance(built: QuestionSet) -> None:
     """Whoever knows the code and all that is published, but not the secret, chooses by chance."""
 
     def by_guess(secret: bytes) -> Callable[[Any], int]:
@@ -80,7 +80,7 @@ def check_published_facts_do_not_tell_the_order(built: QuestionSet) -> None:
         assert abs(right - 0.25) < 0.02, "10,000 questions: 4.6 standard errors"
 
 
-def check_holder_of_the_secret_can_tell(built: QuestionSet) -> None:
+def check_holder_of_the_secret_computes_it_again(built: QuestionSet) -> None:
     """With the secret, order and tags are computed again; so the check above can fail."""
     secret = bytes.fromhex(built.secret)
     rows = list(

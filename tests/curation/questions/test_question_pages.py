@@ -167,7 +167,7 @@ def test_question_page_shows_source_round_and_right_choice(
     assert 'id="question-objects"' in page
 
 
-def test_question_that_was_set_aside_tells_why(client: Client, stored: QuestionSet, researcher: User) -> None:
+def test_question_that_was_set_aside_has_its_reason(client: Client, stored: QuestionSet, researcher: User) -> None:
     question = stored.questions.earliest("pk")
     stored.questions.filter(pk=question.pk).update(choices=[], label=None, set_aside="too few queries")
     client.force_login(researcher)
@@ -217,8 +217,8 @@ def test_form_refuses_models_that_nobody_used_and_taken_names(
 def test_options_of_fine_tuning_are_described_for_cross_encoders_alone() -> None:
     from dataclasses import asdict
 
-    usual = dict(describe_set_options(asdict(QuestionSetOptions())))
-    assert OPTIONS["epochs"].label not in usual
+    expected = dict(describe_set_options(asdict(QuestionSetOptions())))
+    assert OPTIONS["epochs"].label not in expected
     tuned = dict(describe_set_options(asdict(QuestionSetOptions(relevance="cross:gt-minilm"))))
     assert tuned[OPTIONS["epochs"].label] == 3
     assert tuned[OPTIONS["shortlist"].label] == 64

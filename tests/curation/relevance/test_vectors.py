@@ -93,7 +93,7 @@ def test_similarity_is_symmetric_and_one_for_equal_texts() -> None:
     assert VectorSimilarity().pairs(texts, texts, rows, columns) == pytest.approx(block[rows, columns])
 
 
-def test_stand_ins_say_that_they_are() -> None:
+def test_stand_ins_describe_what_they_replace() -> None:
     models: list[Relevance | Similarity] = [VectorRelevance((0.0, 0.0, 0.0, 0.0)), VectorSimilarity()]
     assert all("stands in for" in model.stand_in for model in models)
     assert VectorRelevance((1.0, 0.0, 0.0, 0.0)).revision != VectorRelevance((2.0, 0.0, 0.0, 0.0)).revision

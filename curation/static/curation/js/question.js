@@ -2,10 +2,10 @@
 import { MentionReader } from '../../js/mentions/reader.js';
 
 const SHARE_OF_WINDOW = 0.6; // the photo's maximum height
-const said = document.getElementById('said');
+const message = document.getElementById('message');
 
 new MentionReader({
   objects: JSON.parse(document.getElementById('question-objects').textContent),
-  announce: (text) => { said.textContent = text; },
+  announce: (text) => { message.textContent = text; },
   roomHeight: () => window.innerHeight * SHARE_OF_WINDOW,
 });
