@@ -101,9 +101,7 @@ def _summarize(
         "questions": questions.exclude(choices=[]).count(),
         "infeasible": questions.exclude(set_aside="").values("triplet").distinct().count(),
         "audits": audit_figures(question_set).get("over", []),
-        "q_a": figures["q_a"],
-        "qa_r": figures["qa_r"],
-        "q_ar": figures["q_ar"],
+        **{name: figures["choices"][name]["value"] for name in ("q_a", "qa_r", "q_ar")},
         "export_sha256": export_sha256,
     }
 
