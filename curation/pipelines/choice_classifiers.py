@@ -19,8 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from curation.evaluation.choice_items import CHOICES, StageQuestion, class_tokens, tagged_objects, words
 from curation.evaluation.choice_shortcuts import RuleShares, question_labels, rule_shares
 
-MAX_QUESTIONS = 20_000
-"""More questions are sampled: the standard error of an accuracy is then 0.3 points."""
+MAX_QUESTIONS, MAX_WITH_QUERY = 20_000, 6_000
+"""More questions are sampled: the standard errors of accuracies are then 0.3 and 0.6 points."""
 MAX_GROUPS = 5  # of folds, each of which is held out once
 MIN_GROUP = 20  # questions
 PAIR_COLUMNS = 1 << 18
@@ -45,24 +45,27 @@ class CrossFit:
 
 def cross_fit_responses(questions: Sequence[StageQuestion], *, seed: int = 0) -> CrossFit:
     """Cross-fit a classifier that sees the four responses alone: their words, word pairs, length and tags."""
-    return _cross_fit(questions, _response_features, seed)
+    return _cross_fit(questions, _response_features, seed, MAX_QUESTIONS)
 
 
 def cross_fit_questions(questions: Sequence[StageQuestion], *, seed: int = 0) -> CrossFit:
     """Cross-fit a classifier that also sees the query: pairs of its words with the response's, and shared tags."""
-    return _cross_fit(questions, _query_features, seed)
+    return _cross_fit(questions, _query_features, seed, MAX_WITH_QUERY)
 
 
 def _cross_fit(
-    questions: Sequence[StageQuestion], make_features: Callable[[Sequence[StageQuestion]], Matrix], seed: int
+    questions: Sequence[StageQuestion],
+    make_features: Callable[[Sequence[StageQuestion]], Matrix],
+    seed: int,
+    most: int,
 ) -> CrossFit:
     nothing = RuleShares(None, None, None)
     group, reason = fold_groups(questions)
     if reason:
         return CrossFit(nothing, reason=f"not measurable: {reason}")
     rng = np.random.default_rng(seed)
-    if len(questions) > MAX_QUESTIONS:
-        rows = np.sort(rng.choice(len(questions), size=MAX_QUESTIONS, replace=False))
+    if len(questions) > most:
+        rows = np.sort(rng.choice(len(questions), size=most, replace=False))
         questions, group = [questions[row] for row in rows.tolist()], group[rows]
     labels = question_labels(questions)
     features = make_features(questions)

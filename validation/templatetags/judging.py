@@ -22,7 +22,11 @@ _TABS = (
     ("Work review", "work-review", False),
     ("Planner", "planner", False),
 )
-_UPPER_TAB = ("Choice rounds", "choice_rounds", "choice-rounds")  # of an app above this one, which registers it
+_UPPER_TAB = (
+    "Choice rounds",
+    "choice_rounds",
+    "choice-rounds",
+)  # of an app above this one, which registers it
 _PAIR_PAGES = {"localization", "planner"}  # only for projects with pairs
 _TRIPLET_PAGES = {"work-review", _UPPER_TAB[2]}  # only for projects whose submissions can be reviewed
 

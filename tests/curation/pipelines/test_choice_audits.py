@@ -14,6 +14,12 @@ from tests.support.vcr.choice_items import Change, add_words, make_items, plant,
 FOLDS = {"train-0": 150, "val-0": 150, "test-0": 150}
 RULES = {"tag_overlap", "longest", "pronoun_agreement"}
 PLANTED_SHARE = 0.5
+LEAKS = [
+    (share_tags, "tag_overlap", False),
+    (use_pronoun, "pronoun_agreement", True),
+    (add_words, "longest", True),
+]
+"""A planted leak, the rule that must flag it, and whether the classifier that sees the responses alone must, too."""
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +43,7 @@ def test_set_without_a_leak_is_within_all_limits(items: list[ChoiceItem]) -> Non
         assert 0.22 <= audits["response_only"][stage]["expected_on_ties"] <= 0.28
 
 
-@pytest.mark.parametrize(
-    ("change", "rule", "is_response_only"),
-    [
-        (share_tags, "tag_overlap", False),
-        (use_pronoun, "pronoun_agreement", True),
-        (add_words, "longest", True),
-    ],
-)
+@pytest.mark.parametrize(("change", "rule", "is_response_only"), LEAKS)
 def test_planted_leak_is_flagged_by_its_own_audit(
     items: list[ChoiceItem], change: Change, rule: str, is_response_only: bool
 ) -> None:
@@ -148,3 +147,28 @@ def test_questions_without_labels_are_refused(items: list[ChoiceItem]) -> None:
     ]
     with pytest.raises(Refused, match="none has a label"):
         audit_items(held)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_planted_leaks_of_many_sets_are_flagged_by_their_own_audits(seed: int) -> None:
+    clean = make_items(FOLDS, seed=seed)
+    assert _over(clean) == set()
+    for change, rule, is_response_only in LEAKS:
+        over = _over(plant(clean, change, share=PLANTED_SHARE, seed=seed))
+        for stage in Stage:
+            assert {name for name in RULES if f"{name} ({stage})" in over} == {rule}
+            assert not is_response_only or f"response_only ({stage})" in over
+
+
+@pytest.mark.nightly
+def test_weak_leaks_of_a_large_set_are_over_the_fixed_limits() -> None:
+    clean = make_items({"train-0": 1_668, "val-0": 1_666, "test-0": 1_666})
+    audits = audit_items(clean)
+    assert audits["over"] == []
+    assert {row["high"] for row in audits["limits"]} == {0.27, 0.28}
+    for change, rule, is_response_only in LEAKS:
+        over = _over(plant(clean, change, share=0.2))
+        for stage in Stage:
+            assert {name for name in RULES if f"{name} ({stage})" in over} == {rule}
+            assert not is_response_only or f"response_only ({stage})" in over

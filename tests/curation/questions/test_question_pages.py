@@ -167,7 +167,9 @@ def test_question_page_shows_source_round_and_right_choice(
     assert 'id="question-objects"' in page
 
 
-def test_question_that_was_set_aside_has_its_reason(client: Client, stored: QuestionSet, researcher: User) -> None:
+def test_question_that_was_set_aside_has_its_reason(
+    client: Client, stored: QuestionSet, researcher: User
+) -> None:
     question = stored.questions.earliest("pk")
     stored.questions.filter(pk=question.pk).update(choices=[], label=None, set_aside="too few queries")
     client.force_login(researcher)
