@@ -33,7 +33,12 @@ def nth_call_fails(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, numb
 
 
 @pytest.mark.parametrize(
-    ("function", "number"), [("match_bucket", 3), ("store_questions", 4), ("audit_question_set", 1)]
+    ("function", "number"),
+    [
+        ("match_bucket", 3),
+        pytest.param("store_questions", 4, marks=pytest.mark.long),
+        pytest.param("audit_question_set", 1, marks=pytest.mark.long),
+    ],
 )
 def test_build_that_failed_resumes_with_the_same_files(
     project: Project, monkeypatch: pytest.MonkeyPatch, function: str, number: int
@@ -54,6 +59,7 @@ def test_build_that_failed_resumes_with_the_same_files(
     assert files_of(stopped) == files_of(build_set(project, "whole"))
 
 
+@pytest.mark.long
 def test_build_killed_while_planning_plans_again(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     store_synthetic_project(project, SIZES)
     job = request_question_set(project, "killed", QuestionSetOptions(folds=3, small=True), queue=False)
