@@ -229,7 +229,7 @@ def _row_subsets(key: ChoiceKey, held: frozenset[str]) -> list[list[int]]:
     if not held:
         return [list(range(len(key.ids)))]
     is_held = [image in held for image in key.images]
-    return [[row for row, found in enumerate(is_held) if found == wanted] for wanted in (False, True)]
+    return [[row for row, found in enumerate(is_held) if found == part] for part in (False, True)]
 
 
 def _read_key(folder: Path, expected: int) -> ChoiceKey:

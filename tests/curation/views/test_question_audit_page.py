@@ -45,7 +45,7 @@ def _put_over(question_set: QuestionSet) -> None:
     question_set.refresh_from_db()
 
 
-def test_set_without_audits_has_a_panel_that_says_so(
+def test_set_without_audits_shows_an_empty_panel(
     client: Client, researcher: User, question_set: QuestionSet
 ) -> None:
     client.force_login(researcher)
