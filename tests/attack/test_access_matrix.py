@@ -144,6 +144,8 @@ _REQUIRED_VALUES: dict[str, dict[str, Any]] = {
     "JudgingReport": {"kind": "observation_review"},
     "LeakReading": {"verdict": "same"},
     "QualificationRound": {"graders": 1},
+    "Question": {"stage": "answer", "label": 0},
+    "Record": {"origin": "import", "submission": None},
     "SourceRecord": {"source": "visual_genome"},
     "WorkerRule": {"measure": "approved_share", "proposes": "paused"},
     "TextAnalysis": {"kind": "topics"},
@@ -195,10 +197,21 @@ ROWS: dict[str, type[Any]] = {
     "entry_id": leaderboard.LeaderboardEntry,
     "evaluation_id": curation.Evaluation,
     "choice_evaluation_id": curation.ChoiceEvaluation,
+    "question_id": curation.Question,
     "set_id": curation.ComparisonSet,
     "requester_pk": marketplace.Requester,
     "worker_pk": marketplace.Worker,
 }
+QUESTION_SET_PAGES = (
+    "question-set",
+    "question-set-accept",
+    "question-set-reject",
+    "question-set-audit",
+    "question-set-waive",
+    "question-set-delete",
+    "questions",
+    "question",
+)
 ROWS_AT: dict[tuple[str, str], type[Any]] = {
     ("comparison-round", "round_id"): curation.ComparisonRound,
     ("comparison-set-leave-out", "round_id"): curation.ComparisonRound,
@@ -208,7 +221,7 @@ ROWS_AT: dict[tuple[str, str], type[Any]] = {
     ("curation-duplicates-undo", "run_id"): curation.DuplicateRun,
     ("decision-file", "run_id"): validation.DecisionRun,
     ("error-analysis", "analysis_id"): curation.ErrorAnalysis,
-}
+} | {(name, "set_id"): curation.QuestionSet for name in QUESTION_SET_PAGES}
 DEFAULTS: dict[str, type[Any]] = {
     "round_id": validation.QualificationRound,
     "run_id": curation.ProposalRun,

@@ -123,7 +123,9 @@ def test_evaluation_shows_rounds_drops_and_the_joint_choice(
     assert "Download predictions" not in page
 
 
-def test_unfinished_evaluation_has_no_figures(client: Client, researcher: User, question_set: QuestionSet) -> None:
+def test_unfinished_evaluation_has_no_figures(
+    client: Client, researcher: User, question_set: QuestionSet
+) -> None:
     row = ChoiceEvaluation.objects.create(
         project=question_set.project, question_set=question_set, source="judgments", label="People"
     )
