@@ -1,4 +1,4 @@
-"""Plain records that all of curation shares: regions, observations, comparison sets.
+"""Plain records that all of curation shares: regions, observations, comparison sets, stages of questions.
 
 This module imports neither Django nor a numerical library, so that exporters, measures and tests can use it.
 """
@@ -119,3 +119,10 @@ class SkippedInstance:
     instance: int
     reason: SkipReason
     available: int | None
+
+
+class Stage(StrEnum):
+    """What is chosen: the answer of a question, or the rationale of a question and its right answer."""
+
+    ANSWER = "answer"
+    RATIONALE = "rationale"

@@ -8,24 +8,16 @@ readme and of ``dataloaders/vcr.py`` of rowanz/r2c.
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from curation.evaluation.inputs import parse_json
-from curation.records import InvalidInput
+from curation.records import InvalidInput, Stage
 
 CHOICES = 4
 Token = str | tuple[int, ...]
 """A word or a punctuation mark, or a tag: the indices of one or more objects, from 0."""
 Text = tuple[Token, ...]
-
-
-class Stage(StrEnum):
-    """What is chosen: the answer of a question, or the rationale of a question and its right answer."""
-
-    ANSWER = "answer"
-    RATIONALE = "rationale"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,9 @@ from django.db import models
 from django.db.models import Q
 
 from curation.models.versions import DatasetVersion
+from curation.records import Stage
 from hits.models import Batch, Job, Project, Record
 from hits.models.base import AppendOnly, CreatedByModel
-
-
-class Stage(StrEnum):
-    """What is chosen: the answer of a question, or the rationale of a question and its right answer."""
-
-    ANSWER = "answer"
-    RATIONALE = "rationale"
 
 
 class QuestionSetState(StrEnum):

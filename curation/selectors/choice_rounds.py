@@ -6,7 +6,6 @@ from typing import NamedTuple
 from django.db.models import Count, QuerySet
 
 from curation.evaluation.choice_checks import near_copies
-from curation.evaluation.choice_items import Stage as ItemStage
 from curation.evaluation.choice_items import stage_questions
 from curation.models import ChoiceRound, Question, QuestionSet, Stage
 from curation.selectors.choice_items import built_questions, iterate_items
@@ -91,7 +90,7 @@ def count_relevance_right(questions: Sequence[Question]) -> list[int]:
 def count_copies(question_set: QuestionSet, stage: Stage, questions: Sequence[Question]) -> dict[str, int]:
     """Return how many questions have a wrong choice that is a near copy, or the same words, as the right one."""
     rows = Question.objects.filter(pk__in=[row.pk for row in questions])
-    listing = near_copies(stage_questions(iterate_items(rows), ItemStage(stage.value)))
+    listing = near_copies(stage_questions(iterate_items(rows), stage))
     near = {case["annot_id"] for case in listing.cases}
     verbatim = {case["annot_id"] for case in listing.cases if case["jaccard"] == 1}
     return {"near": len(near), "verbatim": len(verbatim)}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from curation.evaluation.choice_items import Stage as ChoiceStage
 from curation.evaluation.choice_shortcuts import CHANCE, POINT
 from curation.matching.fit_share import (
     ForeignResponse,
@@ -193,10 +192,10 @@ class AuditFacts:
             self.mean_relevance[stage].append(matches[question.match_index].mean_relevance)
             self.names[stage].append(question.annot_id)
 
-    def by_stage(self) -> dict[ChoiceStage, MatchingFacts]:
+    def by_stage(self) -> dict[Stage, MatchingFacts]:
         """Return the facts as the audits take them."""
         return {
-            ChoiceStage(stage.value): MatchingFacts(
+            stage: MatchingFacts(
                 np.array(self.cosines[stage]).reshape(-1, CHOICES),
                 np.array(self.mean_relevance[stage]),
                 self.names[stage],
