@@ -159,4 +159,5 @@ def questions_by_match_index(question: Question, indices: Sequence[int]) -> Mapp
         fold=question.fold,
         match_index__in=indices,
     )
-    return {row.match_index: row for row in rows.select_related("triplet__image")}
+    # Without an order: SQLite would read the whole set in the order of keys.
+    return {row.match_index: row for row in rows.order_by().select_related("triplet__image")}

@@ -25,28 +25,32 @@ def store_many_questions(project: Project, count: int, *, images: int = 1_000) -
     sha256 = objects_sha256(objects)
     _store_objects(project, photos, objects, sha256)
     found = _store_set(project, count)
+    pks: list[int] = []
     for start in range(0, count, CHUNK):
-        numbers = range(start, min(start + CHUNK, count))
-        records = Record.objects.bulk_create(
-            [
-                Record(
-                    project=project,
-                    type="triplet",
-                    instance_id=hashlib.sha256(f"{project.pk} {n}".encode()).hexdigest()[:32],
-                    submission=submissions[n % images],
-                    index=n // images,
-                    image=photos[n % images],
-                    fields=_fields(n) | {"objects_sha256": sha256},
-                )
-                for n in numbers
-            ],
-            batch_size=1000,
-        )
+        rows = [
+            Record(
+                project=project,
+                type="triplet",
+                instance_id=_instance_id(project, n),
+                submission=submissions[n % images],
+                index=n // images,
+                image=photos[n % images],
+                fields=_fields(n) | {"objects_sha256": sha256},
+            )
+            for n in range(start, min(start + CHUNK, count))
+        ]
+        pks += [record.pk for record in Record.objects.bulk_create(rows, batch_size=1000)]
+    for number, fold in enumerate(FOLDS):
+        # As the pipeline does: fold by fold, in the order of ids, which is not that of writing.
+        members = sorted(range(number, count, len(FOLDS)), key=lambda n: _instance_id(project, n))
         for stage in Stage:
-            rows = [
-                _question(found, stage, n, count, record) for n, record in zip(numbers, records, strict=True)
-            ]
-            Question.objects.bulk_create(rows, batch_size=1000)
+            Question.objects.bulk_create(
+                (
+                    _question(found, stage, fold, index, len(members), n, pks[n])
+                    for index, n in enumerate(members)
+                ),
+                batch_size=1000,
+            )
     return found
 
 
@@ -99,25 +103,28 @@ def _fields(n: int) -> dict[str, object]:
     }
 
 
-def _question(found: QuestionSet, stage: Stage, n: int, count: int, record: Record) -> Question:
-    fold, index = FOLDS[n % len(FOLDS)], n // len(FOLDS)
-    size = len(range(n % len(FOLDS), count, len(FOLDS)))
-    split = fold.partition("-")[0]
-    own = record.fields[stage.value]
+def _instance_id(project: Project, n: int) -> str:
+    return hashlib.sha256(f"{project.pk} {n}".encode()).hexdigest()[:32]
+
+
+def _question(
+    found: QuestionSet, stage: Stage, fold: str, index: int, size: int, n: int, triplet: int
+) -> Question:
+    split, _, part = fold.partition("-")
     choices = [
         {
-            "source": (index + shift) % size, "round": shift, "text": own, "remapped": [[0, 1]], "words": [],
-            "relevance": 0.1234, "similarity": 0.0321,
+            "source": (index + shift) % size, "round": shift, "text": _fields(n)[stage.value], "remapped": [[0, 1]],
+            "words": [], "relevance": 0.1234, "similarity": 0.0321,
         }
         for shift in range(4)
     ]  # fmt: skip
     return Question(
         question_set=found,
-        triplet=record,
+        triplet_id=triplet,
         stage=stage.value,
         movie=f"film {n % 200}",
         split=split,
-        annot_id=f"{split}-{index}",
+        annot_id=f"{split}-{int(part) * size + index}",
         question_number=n % 3,
         fold=fold,
         match_index=index,
