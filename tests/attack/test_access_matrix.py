@@ -71,6 +71,7 @@ NOT_THERE = {
     "scorer-evaluate": "no round was named",
     "evaluation-predictions": "there are no predictions",
     "choice-evaluation-predictions": "there are no predictions",
+    "choice-lambda": "no question set was named",
 }
 
 
@@ -102,6 +103,7 @@ class World:
         self.judged = compared
         rows.add(validation.JudgingRound.objects.create(batch=compared))
         rows.add(market.market_worker("wilma"))
+        rows.of(curation.ObjectSet)  # a photo without objects has no page of objects
         self.people: dict[str, User | None] = {
             "nobody": None,
             "a worker": User.objects.get(username="wilma"),
@@ -192,6 +194,7 @@ ROWS: dict[str, type[Any]] = {
     "version_id": curation.DatasetVersion,
     "scorer_id": curation.Scorer,
     "interest_id": curation.InterestModel,
+    "clip_id": curation.Clip,
     "board_id": leaderboard.Leaderboard,
     "team_id": leaderboard.LeaderboardTeam,
     "entry_id": leaderboard.LeaderboardEntry,
@@ -221,6 +224,7 @@ ROWS_AT: dict[tuple[str, str], type[Any]] = {
     ("curation-duplicates-undo", "run_id"): curation.DuplicateRun,
     ("decision-file", "run_id"): validation.DecisionRun,
     ("error-analysis", "analysis_id"): curation.ErrorAnalysis,
+    ("object-run", "run_id"): curation.DetectionRun,
 } | {(name, "set_id"): curation.QuestionSet for name in QUESTION_SET_PAGES}
 DEFAULTS: dict[str, type[Any]] = {
     "round_id": validation.QualificationRound,
