@@ -54,18 +54,6 @@ RECIPES: Mapping[ModelKind, Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 )
 """For each kind of model and each recipe, the settings that differ from the defaults of ``ChooserConfig``."""
 
-PUBLISHED_ROWS: Mapping[tuple[ModelKind, str], str] = MappingProxyType(
-    {
-        (ModelKind.R2C, PUBLISHED): "R2C",
-        (ModelKind.R2C, "no-query"): "R2C, no query",
-        (ModelKind.R2C, "no-reasoning"): "R2C, no reasoning",
-        (ModelKind.R2C, "no-vision"): "R2C, no vision",
-        (ModelKind.TEXT_ONLY, PUBLISHED): "BERT",
-        (ModelKind.RESPONSE_ONLY, PUBLISHED): "BERT, response only",
-    }
-)
-"""The row of ``curation.evaluation.choice_paper`` that a recipe reproduces, given the same data and weights."""
-
 
 def recipe_names() -> tuple[str, ...]:
     """Return the names of all recipes."""

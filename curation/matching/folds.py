@@ -12,7 +12,6 @@ import numpy as np
 from curation.evaluation.inputs import describe_ids
 from curation.records import InvalidInput
 
-DEFAULT_FOLDS = 11
 MIN_FOLDS = 3
 MIN_FOLD_SIZE = 200
 MIN_FOLDS_WITH_BLIND = 11

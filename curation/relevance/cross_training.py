@@ -7,7 +7,7 @@ a stopped run that resumes gives the same weights, bit for bit, on the same mach
 import io
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -197,15 +197,3 @@ class _Run:
         (finished / FIGURES_FILE).write_text(json.dumps(figures) + "\n", encoding="utf-8")
         rename_folder_durably(finished, out)
         shutil.rmtree(self._folder)
-
-
-def read_figures(folder: Path) -> dict[str, Any]:
-    """Return the settings, steps and losses of a fine-tuned model's folder."""
-    figures: dict[str, Any] = json.loads((folder / FIGURES_FILE).read_text(encoding="utf-8"))
-    return figures
-
-
-def losses(folder: Path) -> Iterator[tuple[int, float]]:
-    """Yield the step and the loss of every 50th step of a fine-tuned model."""
-    for number, loss in enumerate(read_figures(folder)["losses"]):
-        yield number * STEPS_PER_LOSS, loss

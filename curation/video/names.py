@@ -5,7 +5,6 @@ the sources do not say how n counts). Clips of LSMDC carry their times within th
 """
 
 import re
-from pathlib import PurePosixPath
 
 from curation.records import InvalidInput
 
@@ -15,7 +14,6 @@ LSMDC_PREFIX = "lsmdc_"  # of the published folders of films
 SHOT_MARK = "@"
 _LSMDC_TIME = r"(\d{1,2})\.(\d{2})\.(\d{2})\.(\d{3})"
 _LSMDC_CLIP_PATTERN = re.compile(rf"(?P<movie>.+)_{_LSMDC_TIME}-{_LSMDC_TIME}")
-_FRAME_PATTERN = re.compile(r"(?P<clip>[^/]+)@(?P<shot>\d+)(?:\.[A-Za-z]+)?")
 _FORBIDDEN_PATTERN = re.compile(r"[/\\@\x00-\x1f]")
 
 
@@ -27,12 +25,6 @@ def frame_name(clip: str, shot: int) -> str:
 def frame_path(movie: str, clip: str, shot: int) -> str:
     """Return the path of a shot's frame below the folder of images."""
     return f"{movie}/{frame_name(clip, shot)}"
-
-
-def parse_frame_name(name: str) -> tuple[str, int] | None:
-    """Return the clip and the shot of a frame's name or path; ``None`` for other names."""
-    found = _FRAME_PATTERN.fullmatch(PurePosixPath(name).name)
-    return (found["clip"], int(found["shot"])) if found else None
 
 
 def parse_lsmdc_clip(clip: str) -> tuple[str, float, float] | None:

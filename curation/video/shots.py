@@ -49,11 +49,6 @@ class Shot:
     end: float
     middle: int
 
-    @property
-    def middle_time(self) -> float:
-        """The time half-way through the shot, in seconds; its middle frame is the nearest one."""
-        return (self.start + self.end) / 2
-
 
 def parse_every(text: str) -> float | None:
     """Return the seconds between compared frames of a command line: a number, or ``frame`` for ``None``.

@@ -114,25 +114,6 @@ def save_chooser(folder: Path, model: ChoiceModel[Any], card: ChooserCard) -> st
     return _FOLDER.save(folder, card.as_json(), model.module, model.tokenizer_json)
 
 
-def list_chooser_files(folder: Path) -> tuple[str, ...]:
-    """Return the names of a chooser's files, its card last: everything that a copy needs.
-
-    Raises:
-        InvalidInput: the card cannot be read, or names a file that is not in the folder.
-    """
-    return _FOLDER.list_files(folder)
-
-
-def read_chooser_card(folder: Path) -> tuple[ChooserCard, str]:
-    """Return a chooser's card and its SHA-256, without its weights.
-
-    Raises:
-        InvalidInput: there is no card, or it is damaged.
-    """
-    text, raw = _FOLDER.read_card(folder)
-    return ChooserCard.from_json(raw), hashlib.sha256(text).hexdigest()
-
-
 def load_chooser(folder: Path, sources: InputSources, *, device: str = "") -> LoadedChooser:
     """Read a chooser; its model is in evaluation mode on the device.
 

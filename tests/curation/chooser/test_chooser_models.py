@@ -17,12 +17,7 @@ from curation.chooser.chooser import (
     predict_choices,
     write_predictions,
 )
-from curation.chooser.model.build import (
-    InputSources,
-    list_chooser_files,
-    load_chooser,
-    read_chooser_card,
-)
+from curation.chooser.model.build import InputSources, load_chooser
 from curation.chooser.model.clip_choice import response_texts, whole_pixels
 from curation.chooser.model.pair_tokens import MAX_TOKENS, HashedWordTokenizer
 from curation.chooser.questions import (
@@ -83,11 +78,15 @@ def test_clip_choice_trains_and_loads_again(tmp_path: Path, clip_folder: Path, s
     assert result.steps == 4
     assert result.texts == 4 * 12
     same_scores(run, tmp_path / "images", run / "features")
-    card, sha256 = read_chooser_card(run / "answer" / "best")
-    assert sha256 == result.weights_sha256
-    assert card.model["clip"]["crop"] == crop
-    assert str(clip_folder) not in (run / "answer" / "best" / "chooser.json").read_text()
-    assert set(list_chooser_files(run / "answer" / "best")) == set(files_of(run / "answer" / "best"))
+    best = run / "answer" / "best"
+    loaded = load_chooser(best, InputSources(tmp_path / "images"))
+    assert loaded.sha256 == result.weights_sha256
+    assert loaded.card.model["clip"]["crop"] == crop
+    text = (best / "chooser.json").read_text()
+    assert str(clip_folder) not in text
+    assert {"chooser.json", *(entry["file"] for entry in json.loads(text)["files"].values())} == set(
+        files_of(best)
+    )
 
 
 def test_stopped_clip_choice_resumes_bit_for_bit(tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from curation.chooser import train as command
 from curation.chooser.config import ChooserConfig
 from curation.chooser.model.build import InputSources, load_chooser
 from curation.chooser.model.r2c import R2C
-from curation.chooser.recipes import PUBLISHED_ROWS, RECIPES, make_config
+from curation.chooser.recipes import make_config
 from curation.chooser.train import train
 from curation.chooser.training.journal import read_losses, read_validations
 from curation.evaluation.choice_items import Stage
-from curation.evaluation.choice_paper import PUBLISHED_RESULTS
 from curation.features.crops import Crop
 from curation.records import InvalidInput
 from tests.support.curation._chooser_runs import make_planted_run, planted_config, tiny_network
@@ -358,10 +357,3 @@ def test_published_recipe_has_the_published_settings() -> None:
     assert not make_config("r2c", "no-query").use_query
     with pytest.raises(InvalidInput, match="recipe: text-only has no 'no-query'; use published, tiny"):
         make_config("text-only:tiny", "no-query")
-
-
-def test_recipes_name_rows_of_the_published_tables() -> None:
-    rows = {row.name for row in PUBLISHED_RESULTS}
-    for (kind, recipe), row in PUBLISHED_ROWS.items():
-        assert recipe in RECIPES[kind]
-        assert row in rows

@@ -1,5 +1,6 @@
 """P_rel by a fine-tuned cross-encoder, P_sim by an NLI model; tiny models of random weights."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from curation.records import InvalidInput
 from curation.relevance import cross_training
 from curation.relevance.cross import LABELS, CrossRelevance, find_base_model
-from curation.relevance.cross_training import FineTuning, fine_tune
+from curation.relevance.cross_training import FIGURES_FILE, FineTuning, fine_tune
 from curation.relevance.factory import get_similarity
 from curation.relevance.interfaces import ModelUnavailable, Texts
 from curation.relevance.names import parse_relevance, parse_similarity
@@ -48,7 +49,7 @@ def test_cross_encoder_learns_which_topics_belong_together(base: Path, tmp_path:
     assert found == pytest.approx(block[rows, columns], abs=1e-5)
     assert model.name == "cross:base"
     assert model.revision.startswith("sha256:")
-    losses = [loss for _, loss in cross_training.losses(tmp_path / "tuned")]
+    losses = json.loads((tmp_path / "tuned" / FIGURES_FILE).read_text())["losses"]
     assert losses[-1] < losses[0]
 
 

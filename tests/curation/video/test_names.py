@@ -7,24 +7,15 @@ from curation.video.names import (
     check_clip_name,
     check_movie_name,
     frame_path,
-    parse_frame_name,
     parse_lsmdc_clip,
 )
 
 LSMDC_CLIP = "0001_American_Beauty_00.23.57.935-00.24.00.783"
 
 
-def test_frame_names_are_read_back() -> None:
+def test_frames_have_the_published_names() -> None:
     path = frame_path("lsmdc_0001_American_Beauty", LSMDC_CLIP, 3)
     assert path == f"lsmdc_0001_American_Beauty/{LSMDC_CLIP}@3.jpg"
-    assert parse_frame_name(path) == (LSMDC_CLIP, 3)
-    assert parse_frame_name(f"{LSMDC_CLIP}@12.json") == (LSMDC_CLIP, 12)
-    assert parse_frame_name(f"{LSMDC_CLIP}@0") == (LSMDC_CLIP, 0)
-
-
-@pytest.mark.parametrize("name", ["clip.jpg", "clip@.jpg", "clip@x.jpg", "@1.jpg", ""])
-def test_other_names_are_no_frames(name: str) -> None:
-    assert parse_frame_name(name) is None
 
 
 def test_lsmdc_clip_carries_its_film_and_times() -> None:
