@@ -1,11 +1,11 @@
 """Relevance and similarity from sentence vectors and words alone: fast, and stand-ins for the models of the paper."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.logistic import fit_logistic
 from curation.records import InvalidInput
 from curation.relevance import names, pair_features
 from curation.relevance.interfaces import Indices, Probabilities, Texts
@@ -16,7 +16,6 @@ MIN_QUERIES = 10
 RIDGE = (
     1e-5  # per pair, on all weights but the intercept: the fit exists even if a feature separates the classes
 )
-NEWTON_STEPS, NEWTON_TOLERANCE = 50, 1e-10
 COEFFICIENT_DIGITS = 6  # rounding removes the last bits, in which machines differ
 SIMILARITY_SLOPE, SIMILARITY_MIDDLE = 16.0, 0.75
 _SHORT_HASH = 12
@@ -104,7 +103,7 @@ def fit_vector_relevance(queries: Texts, responses: Texts, seed: int) -> VectorR
     """
     rows, columns, targets = draw_training_pairs(len(queries), seed)
     features = pair_features.feature_rows(queries, responses, rows, columns)
-    weights = fit_logistic(features, targets.astype(np.float64))
+    weights = fit_logistic(features, targets, ridge=RIDGE * len(features))
     return VectorRelevance(tuple(round(float(weight), COEFFICIENT_DIGITS) for weight in weights))
 
 
@@ -124,27 +123,6 @@ def draw_training_pairs(count: int, seed: int) -> tuple[Indices, Indices, NDArra
     shifts[:, 0] = 0
     columns = (rows + shifts.ravel()) % count
     return rows, columns, shifts.ravel() == 0
-
-
-def fit_logistic(features: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights of a logistic regression and its intercept, by Newton's method with a small ridge.
-
-    Args:
-        features: (n, d). targets: (n,) of 0 and 1.
-    """
-    design = np.column_stack([features, np.ones(len(features))])
-    ridge = np.full(design.shape[1], RIDGE * len(design))
-    ridge[-1] = 0.0
-    weights = np.zeros(design.shape[1])
-    for _ in range(NEWTON_STEPS):
-        chances = 0.5 * (1.0 + np.tanh(0.5 * (design @ weights)))
-        gradient = design.T @ (chances - targets) + ridge * weights
-        curvature = design.T @ (design * np.maximum(chances * (1 - chances), 1e-9)[:, None]) + np.diag(ridge)
-        step = np.linalg.solve(curvature, gradient)
-        weights -= step
-        if math.sqrt(float(step @ step)) < NEWTON_TOLERANCE:
-            break
-    return weights
 
 
 def _sigmoid_in_place(logits: NDArray[np.float32]) -> NDArray[np.float32]:

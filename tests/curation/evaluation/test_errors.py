@@ -16,8 +16,6 @@ from curation.evaluation.errors import (
     worst_mistakes,
 )
 from curation.pipelines.evaluation.error_models import (
-    REGULARISATION,
-    fit_logistic,
     prediction_auc,
     rotate_features,
 )
@@ -199,18 +197,6 @@ def test_rotated_features_give_the_same_area() -> None:
     assert prediction_auc(rotated, labels, 0).value == pytest.approx(
         prediction_auc(features, labels, 0).value, abs=1e-6
     )
-
-
-def test_logistic_regression_equals_scikit_learn() -> None:
-    linear_model = pytest.importorskip("sklearn.linear_model")
-    rng = np.random.default_rng(10)
-    for images, wide in ((60, 1), (50, 8), (30, 60)):
-        features, labels = 3 * rng.standard_normal((images, wide)), np.arange(images) % 3 == 0
-        ours = fit_logistic(features, labels)
-        theirs = linear_model.LogisticRegression(C=REGULARISATION, max_iter=5000, tol=1e-10).fit(
-            features, labels
-        )
-        assert ours == pytest.approx(np.append(theirs.coef_[0], theirs.intercept_), abs=1e-4)
 
 
 def test_worst_mistakes_has_one_per_image() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from curation.interest.counts import CountsModel, fit_counts, sigmoid
+from curation.interest.counts import CountsModel, fit_counts
 from curation.records import InvalidInput
 from tests.support.curation.interest_counts import (
     INTERCEPT,
@@ -49,11 +49,6 @@ def test_fit_counts_separable_labels_gives_finite_weights() -> None:
 def test_counts_model_stored_and_read_is_equal() -> None:
     model = CountsModel(0.5, -1.25, 3.0)
     assert CountsModel.from_json(model.as_json()) == model
-
-
-def test_sigmoid_extreme_values_does_not_overflow() -> None:
-    with np.errstate(all="raise"):
-        assert sigmoid(np.array([-600.0, 0.0, 600.0])).tolist() == pytest.approx([0.0, 0.5, 1.0])
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from curation.relevance.vectors import (
     VectorRelevance,
     VectorSimilarity,
     draw_training_pairs,
-    fit_logistic,
     fit_vector_relevance,
 )
 
@@ -24,21 +23,6 @@ def random_texts(count: int, seed: int, near: Texts | None = None) -> Texts:
         vectors = near.vectors + 0.2 * vectors
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return Texts(texts, vectors.astype(np.float32))
-
-
-def test_logistic_regression_planted_weights_are_recovered() -> None:
-    generator = np.random.default_rng(0)
-    features = generator.standard_normal((20_000, 2))
-    chances = 1 / (1 + np.exp(-(2.0 * features[:, 0] - features[:, 1] + 0.5)))
-    targets = (generator.random(len(features)) < chances).astype(np.float64)
-    assert fit_logistic(features, targets) == pytest.approx([2.0, -1.0, 0.5], abs=0.1)
-
-
-def test_logistic_regression_separable_classes_stays_finite() -> None:
-    features = np.array([[-2.0], [-1.0], [1.0], [2.0]])
-    weights = fit_logistic(features, np.array([0.0, 0.0, 1.0, 1.0]))
-    assert np.isfinite(weights).all()
-    assert weights[0] > 1
 
 
 def test_training_pairs_have_one_true_and_three_other_responses() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.interest.counts import sigmoid
+from curation.logistic import sigmoid
 
 PEOPLE_WEIGHT, OTHERS_WEIGHT, INTERCEPT = 1.6, 1.1, -3.6
 
