@@ -26,7 +26,11 @@ from django.utils import timezone
 from hits.management.memory import peak_mib
 from tests.support.any_row import Rows
 
-BEFORE = {"hits": "0014_messages_to_workers", "curation": "0008_entry_withdrawals"}
+BEFORE = {
+    "hits": "0014_messages_to_workers",
+    "validation": "0005_python_names",
+    "curation": "0008_entry_withdrawals",
+}
 APART_SINCE = ("leaderboard",)  # apps that came to be since, of tables that were there
 CLUE, BOXES = "the kettle’s “lid”", [{"left": 1, "top": 2, "width": 3, "height": 4}]
 # What the models' constraints insist on.

@@ -31,13 +31,12 @@ def submission_spec() -> JudgingSpec:
 
 
 def collects_reviewable_work(project: Project) -> bool:
-    """Return whether a project has, or may still collect, records that submissions are reviewed for."""
+    """Return whether a project has, or may still collect, records that submissions are reviewed for; one query."""
     record_type = str(submission_spec().record_type)
     kinds = [name for name in registry.kind_names() if record_type in record_types_of_kind(name)]
-    return (
-        Batch.objects.filter(project=project, kind__in=kinds).exists()
-        or Record.objects.filter(project=project, type=record_type).exists()
-    )
+    batches = Batch.objects.filter(project=project, kind__in=kinds)
+    records = Record.objects.filter(project=project, type=record_type)
+    return Project.objects.filter(pk=project.pk).filter(Exists(batches) | Exists(records)).exists()
 
 
 def reviewable_assignments(project: Project) -> "QuerySet[Assignment]":

@@ -56,7 +56,7 @@ def _matching_figures(sets: SplitEvaluationSets, rng: np.random.Generator) -> di
     item_ids = {str(key) for key, image in rows_of_units if image in images}
     known_truths = {key: truth for key, truth in answer_keys(project, spec).items() if key in item_ids}
     rows = read_judgments(project=project, kind=spec.name, statuses=list(APPROVED_STATUSES))
-    answers = [Matching.from_labels(row.item, row.rater, spec.labels(row.answer)) for row in rows]
+    answers = [Matching(row.item, row.rater, spec.truth_labels(row.answer)) for row in rows]
     result = score_matchings(answers, known_truths, rng=rng)
     if not result.images:
         return {}

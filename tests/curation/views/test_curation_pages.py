@@ -85,6 +85,8 @@ def ask(client: Client, user: User | None, place: tuple[str, str]) -> Any:
 COVERED_IN_OTHER_TESTS = (
     "ablation",
     "api-leaderboard",
+    "choice-",
+    "clip",
     "curation-audit",
     "curation-features",
     "curation-leakage",
@@ -93,7 +95,11 @@ COVERED_IN_OTHER_TESTS = (
     "curation-text",
     "error-analysis",
     "evaluation",
+    "image-objects",
+    "interest",
     "leaderboard",
+    "object-run",
+    "question",
     "scorer",
 )
 

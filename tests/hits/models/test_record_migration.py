@@ -21,7 +21,13 @@ REFERENCES = [
     for table in ("audititem", "comparisonset", "proposaloverlap", "textreading", "textscore")
 ]
 MOST = 363_000
-NEW = {"hits_record", "hits_recordimage"}
+NEW = {
+    "hits_record",
+    "hits_recordimage",
+    "curation_objectset",
+    "curation_interestlabel",
+    "curation_auditwaiver",
+}
 
 
 @pytest.fixture
