@@ -38,8 +38,8 @@ class Scene:
 
     @property
     def name(self) -> str:
-        """The file name of the scene as a photo of its film."""
-        return f"{self.film}/scene-{self.number}.png"
+        """The file name of the scene as a photo; import keeps no folder of a name."""
+        return f"{self.film}-{self.number}.png"
 
 
 def draw_scenes(film: str) -> list[Scene]:

@@ -70,8 +70,7 @@ def _extract_frames(users: DemoUsers, scenes: list[Scene], folder: Path) -> None
 
 
 def _import_scene(users: DemoUsers, scene: Scene, folder: Path) -> None:
-    path = folder / f"{scene.film}-{scene.number}.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = folder / scene.name
     scene.picture.save(path)
     description = ImageDescription(credit=ORIGIN, licence=LICENCE)
     import_image(project=users.project, name=scene.name, data=path.read_bytes(), description=description)
