@@ -4,36 +4,27 @@ Kinds whose texts tag objects share it. The order of objects is part of the unit
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from hits.domain.images.detections import PAGE_POLYGON_POINTS
+from hits.domain.schema import Schema, UnitBox
 from hits.domain.tagged_text import Segments, TaggedTextError, check_segments
 
 MAX_OBJECTS = 200  # more boxes on one image cannot be told apart
 MAX_OBJECT_NAME = 60
+MAX_POLYGONS = 200  # of one object
+PolygonPoint = Annotated[list[int], Field(min_length=2, max_length=2)]
+PagePolygon = Annotated[list[PolygonPoint], Field(min_length=1, max_length=PAGE_POLYGON_POINTS)]
 
 
-class ObjectBox(BaseModel):
-    """A box in whole pixels of the image."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    left: int = Field(ge=0)
-    top: int = Field(ge=0)
-    width: int = Field(ge=1)
-    height: int = Field(ge=1)
-
-
-class UnitObject(BaseModel):
+class UnitObject(Schema):
     """One object: its class, its box, and its outline as polygons of ``[x, y]`` points; without any, its box."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     name: str = Field(min_length=1, max_length=MAX_OBJECT_NAME)
-    box: ObjectBox
-    polygons: list[list[list[int]]] = Field(default_factory=list, max_length=PAGE_POLYGON_POINTS)
+    box: UnitBox
+    polygons: list[PagePolygon] = Field(default_factory=list, max_length=MAX_POLYGONS)
 
 
 def object_names(objects: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -19,7 +19,15 @@ def test_unit_object_accepts_what_page_objects_returns() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"name": ""}, {"box": {"left": 0, "top": 0, "width": 0, "height": 1}}, {"score": 0.5}]
+    "change",
+    [
+        {"name": ""},
+        {"box": {"left": 0, "top": 0, "width": 0, "height": 1}},
+        {"score": 0.5},
+        {"polygons": [[]]},
+        {"polygons": [[[1], [2], [3]]]},
+        {"polygons": [[[1, 2]] * 201]},
+    ],
 )
 def test_unit_object_with_a_wrong_field_is_refused(change: dict[str, object]) -> None:
     (row, _) = page_objects(FOUND, width=64, height=48)
