@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.schema import FieldError, Schema
 from hits.domain.tagged_text import (
     Segment,
@@ -47,7 +48,10 @@ TRIPLET_TEXTS = tuple(WORDS)
 
 
 class WrittenTriplet(Schema):
-    """A triplet in an answer. Lengths are checked by ``clean_triplet``, which names the field and the count."""
+    """A triplet in an answer, a record or a unit.
+
+    Lengths of answers are checked by ``clean_triplet``, which names the field and the count.
+    """
 
     question: TaggedText = Field(max_length=MAX_SEGMENTS)
     answer: TaggedText = Field(max_length=MAX_SEGMENTS)
@@ -100,6 +104,14 @@ def _find_length_problem(name: str, text: Segments, names: Sequence[str]) -> str
 def display_triplet(triplet: Mapping[str, Any], names: Sequence[str]) -> dict[str, str]:
     """Return question, answer and rationale as people read them; ``names`` are the classes of the image's objects."""
     return {name: display_text(triplet[name], names) for name in TRIPLET_TEXTS}
+
+
+def triplet_row(triplet: Mapping[str, Any], names: Sequence[str]) -> EvidenceRow:
+    """Return the question, with answer, rationale and likelihood as its value, as people read them."""
+    texts = display_triplet(triplet, names)
+    return EvidenceRow(
+        texts["question"], f"{texts['answer']} · {texts['rationale']} · {triplet['likelihood']}"
+    )
 
 
 def count_missing_mentions(triplets: Sequence[Mapping[str, Any]]) -> int:

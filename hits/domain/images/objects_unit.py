@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from hits.domain.images.image_facts import ImageFacts
 from hits.domain.images.unit_objects import MAX_OBJECTS, UnitObject
 from hits.domain.schema import Schema
 
@@ -28,6 +29,14 @@ class ObjectsUnit(Schema):
     objects_sha256: str = Field(pattern=SHA256_PATTERN)
     captions: list[Caption] = Field(default_factory=list, max_length=MAX_CAPTIONS)
     names: list[str] = Field(default_factory=list, max_length=MAX_NAMES)
+
+
+def objects_for_page(unit: Mapping[str, Any], images: Mapping[int, ImageFacts]) -> dict[str, Any]:
+    """Return what a page shows of an ``ObjectsUnit``: all but the names that should not be used."""
+    return {
+        "image": images[unit["image"]].as_page_dict(),
+        **{name: unit[name] for name in ("objects", "objects_sha256", "captions")},
+    }
 
 
 def object_marks(unit: Mapping[str, Any]) -> list[dict[str, Any]]:

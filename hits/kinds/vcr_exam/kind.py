@@ -23,8 +23,9 @@ from hits.domain.answers.triplets import (
     describe_missing_mentions,
     display_triplet,
     page_limits,
+    triplet_row,
 )
-from hits.domain.images.objects_unit import OTHER_OBJECTS_MESSAGE, ObjectsUnit, object_marks
+from hits.domain.images.objects_unit import OTHER_OBJECTS_MESSAGE, ObjectsUnit, object_marks, objects_for_page
 from hits.domain.images.unit_objects import object_names
 from hits.domain.states import Purpose
 from hits.hints.card import Hint, HintRule
@@ -111,10 +112,7 @@ class VcrExam(HitKind):
         drawings = {name: {"path": f"{self.name}/{name}.svg", "alt": alt} for name, alt in DRAWINGS.items()}
         questions = questions_for_page(unit["questions"])
         return {
-            "image": images[unit["image"]].as_page_dict(),
-            "objects": list(unit["objects"]),
-            "objects_sha256": unit["objects_sha256"],
-            "captions": list(unit["captions"]),
+            **objects_for_page(unit, images),
             "questions": [
                 {**row, "number": number, "picture": drawings.get(row["picture"])}
                 for number, row in enumerate(questions, start=1)
@@ -149,11 +147,7 @@ class VcrExam(HitKind):
                 item=0,
                 image=unit["image"],
                 number=1,
-                texts=(
-                    ("Question", texts["question"]),
-                    ("Answer", texts["answer"]),
-                    ("Rationale", texts["rationale"]),
-                ),
+                texts=tuple((name.capitalize(), text) for name, text in texts.items()),
                 note=answer["triplet"]["likelihood"],
                 note_label="Likelihood",
                 caption=("Captions", " ".join(unit["captions"])) if unit["captions"] else ("", ""),
@@ -200,10 +194,8 @@ class VcrExam(HitKind):
     def answer_rows(self, unit: Payload, answer: Payload) -> list[EvidenceRow]:
         """Return the exam's score, and the triplet as people read it."""
         score = self.exam_score(unit, answer)
-        texts = display_triplet(answer["triplet"], object_names(unit["objects"]))
         rows = [EvidenceRow("Exam", f"{score.right} of {score.total} right")] if score.total else []
-        shown = f"{texts['answer']} · {texts['rationale']} · {answer['triplet']['likelihood']}"
-        return [*rows, EvidenceRow(texts["question"], shown)]
+        return [*rows, triplet_row(answer["triplet"], object_names(unit["objects"]))]
 
     def own_hints(
         self,

@@ -10,23 +10,23 @@ from hits.domain.answers.records import Record
 from hits.domain.answers.review_flags import ReviewCheck, check_pace
 from hits.domain.answers.triplets import (
     MAX_TRIPLETS,
-    Likelihood,
     WrittenTriplet,
     clean_triplet,
     count_missing_mentions,
     describe_missing_mentions,
     display_triplet,
     page_limits,
+    triplet_row,
 )
 from hits.domain.images.objects_unit import (
     OTHER_OBJECTS_MESSAGE,
     SHA256_PATTERN,
     ObjectsUnit,
     object_marks,
+    objects_for_page,
 )
 from hits.domain.images.unit_objects import object_names
 from hits.domain.states import Purpose
-from hits.domain.tagged_text import TaggedText
 from hits.hints.card import Hint, HintRule
 from hits.hints.triplet_drafts import read_triplet_cards, read_triplet_page
 from hits.hints.triplets import EARLIER_QUESTIONS, TRIPLET_RULES, find_triplet_hints
@@ -48,13 +48,9 @@ class Answer(Schema):
     objects_sha256: str = Field(max_length=64)
 
 
-class TripletFields(Schema):
+class TripletFields(WrittenTriplet):
     """The fields of a record of type ``triplet``."""
 
-    question: TaggedText
-    answer: TaggedText
-    rationale: TaggedText
-    likelihood: Likelihood
     objects_sha256: str = Field(pattern=SHA256_PATTERN)
 
 
@@ -111,20 +107,12 @@ class VcrQar(HitKind):
         """Return the id of the image."""
         return [unit["image"]]
 
-    @property
-    def takes_photos(self) -> bool:
-        """Units need the objects of an image, not only the image."""
-        return False
-
     def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
         """Return image, objects, captions, the cards and the rules; never the names to avoid."""
         return {
-            "image": images[unit["image"]].as_page_dict(),
-            "objects": list(unit["objects"]),
-            "objects_sha256": unit["objects_sha256"],
-            "captions": list(unit["captions"]),
+            **objects_for_page(unit, images),
             "cards": [{"index": index, "bonus": index > 1} for index in range(1, MAX_TRIPLETS + 1)],
             "limits": page_limits(),
         }
@@ -198,11 +186,7 @@ class VcrQar(HitKind):
     def answer_rows(self, unit: Payload, answer: Payload) -> list[EvidenceRow]:
         """Return each question with its answer and rationale, as people read them."""
         names = object_names(unit["objects"])
-        shown = [(display_triplet(triplet, names), triplet["likelihood"]) for triplet in answer["triplets"]]
-        return [
-            EvidenceRow(texts["question"], f"{texts['answer']} · {texts['rationale']} · {likelihood}")
-            for texts, likelihood in shown
-        ]
+        return [triplet_row(triplet, names) for triplet in answer["triplets"]]
 
     def checks(
         self,

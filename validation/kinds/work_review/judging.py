@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, ClassVar
 
+from hits.domain.answers.triplets import TRIPLET_TEXTS, display_triplet
 from hits.domain.images.unit_objects import object_names
-from hits.domain.tagged_text import display_text
 from validation.domain.judging.round_material import SubmissionToReview
 from validation.domain.judging.spec import Dimension, ItemView, JudgedLabel, JudgingSpec, Material, Scale
 from validation.kinds.work_review import scales
@@ -100,7 +100,7 @@ class WorkReviewSpec(JudgingSpec):
     def build_unit(self, source: SubmissionToReview) -> dict[str, Any]:
         """Return the unit of one submission: a copy of what its author saw and wrote."""
         shown = ("image", "objects", "objects_sha256", "captions")
-        fields = ("question", "answer", "rationale", "likelihood")
+        fields = (*TRIPLET_TEXTS, "likelihood")
         return {
             "submission": source.id,
             **{name: source.unit[name] for name in shown if name in source.unit},
@@ -118,12 +118,7 @@ class WorkReviewSpec(JudgingSpec):
         """Return the image with its numbered objects, and each triplet as one text."""
         names = object_names(unit["objects"])
         texts = {
-            str(number): " · ".join(
-                [
-                    *(display_text(row[name], names) for name in ("question", "answer", "rationale")),
-                    row["likelihood"],
-                ]
-            )
+            str(number): " · ".join([*display_triplet(row, names).values(), row["likelihood"]])
             for number, row in enumerate(unit["triplets"], start=1)
         }
         return ItemView(unit["image"], self.kind.marks(unit, None), texts)

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 from pydantic import Field, ValidationInfo, field_validator
 
 from hits.domain.answers.evidence import EvidenceRow
-from hits.domain.answers.triplets import MAX_TRIPLETS, Likelihood
+from hits.domain.answers.triplets import MAX_TRIPLETS, TRIPLET_TEXTS, WrittenTriplet
 from hits.domain.images.image_facts import ImageFacts
-from hits.domain.images.objects_unit import ObjectsUnit, object_marks
+from hits.domain.images.objects_unit import ObjectsUnit, object_marks, objects_for_page
 from hits.domain.images.unit_objects import check_unit_text, object_names
 from hits.domain.states import Purpose
-from hits.domain.tagged_text import TaggedText, display_text, dump_segments
+from hits.domain.tagged_text import display_text
 from hits.kind import FieldError, HitKind, Schema
 from validation.kinds.work_review.advice import MAX_CHARACTERS, MAX_SENTENCES, MIN_WORDS, advice_problem
 from validation.kinds.work_review.scales import (
@@ -27,17 +27,11 @@ from validation.kinds.work_review.scales import (
     TagsVerdict,
 )
 
-_TEXTS = ("question", "answer", "rationale")
 
-
-class Triplet(Schema):
+class Triplet(WrittenTriplet):
     """One question with answer and rationale, and the record that it is."""
 
     record: str = Field(min_length=1, max_length=64)
-    question: TaggedText
-    answer: TaggedText
-    rationale: TaggedText
-    likelihood: Likelihood
 
 
 class Unit(ObjectsUnit):
@@ -50,9 +44,9 @@ class Unit(ObjectsUnit):
     @classmethod
     def _check_texts(cls, triplets: list[Triplet], info: ValidationInfo) -> list[Triplet]:
         for number, triplet in enumerate(triplets if "objects" in info.data else [], start=1):
-            for name in _TEXTS:
+            for name, text in triplet.texts().items():
                 try:
-                    check_unit_text(dump_segments(getattr(triplet, name)), info.data["objects"])
+                    check_unit_text(text, info.data["objects"])
                 except ValueError as error:
                     raise ValueError(f"triplet {number}, {name}: {error}") from error
         return triplets
@@ -122,11 +116,13 @@ class WorkReview(HitKind):
     ) -> dict[str, Any]:
         """Return what the author saw and wrote; neither the submission's id nor the records."""
         return {
-            "image": images[unit["image"]].as_page_dict(),
-            "objects": unit["objects"],
-            "captions": unit["captions"],
+            **objects_for_page(unit, images),
             "triplets": [
-                {"number": number, "likelihood": row["likelihood"], **{name: row[name] for name in _TEXTS}}
+                {
+                    "number": number,
+                    "likelihood": row["likelihood"],
+                    **{name: row[name] for name in TRIPLET_TEXTS},
+                }
                 for number, row in enumerate(unit["triplets"], start=1)
             ],
             "limits": {"words": MIN_WORDS, "sentences": MAX_SENTENCES, "characters": MAX_CHARACTERS},
