@@ -13,6 +13,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hits.domain.answers.text import describe_control_character
+
 Segment = str | Mapping[str, Any]
 Segments = Sequence[Segment]
 Token = str | list[int]
@@ -87,20 +89,14 @@ def check_segments(segments: Any, object_count: int) -> list[Segment]:
         raise TaggedTextError("is not a list of texts and tags")
     for position, segment in enumerate(segments, start=1):
         if isinstance(segment, str):
-            _check_characters(segment, position)
+            control = describe_control_character(segment)
+            if control:
+                raise TaggedTextError(f"segment {position} {control}")
         elif not isinstance(segment, Mapping) or set(segment) != {"objects"}:
             raise TaggedTextError(f"segment {position} is neither a text nor a tag")
         else:
             _check_tag(segment["objects"], position, object_count)
     return normalize_segments(segments)
-
-
-def _check_characters(text: str, position: int) -> None:
-    for character in text:
-        if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} and not character.isspace():
-            raise TaggedTextError(
-                f"segment {position} contains the control character U+{ord(character):04X}: remove it"
-            )
 
 
 def _check_tag(objects: Any, position: int, object_count: int) -> None:

@@ -23,12 +23,20 @@ def clean_line(raw: str, *, maximum: int) -> str:
         TextError: control characters, or longer than ``maximum``.
     """
     text = _WHITESPACE_PATTERN.sub(" ", unicodedata.normalize("NFC", raw)).strip()
-    for character in text:
-        if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"}:
-            raise TextError(f"contains the control character U+{ord(character):04X}: remove it")
+    control = describe_control_character(text)
+    if control:
+        raise TextError(control)
     if len(text) > maximum:
         raise TextError(f"has {len(text)} characters: use {maximum} or fewer")
     return text
+
+
+def describe_control_character(text: str) -> str:
+    """Return that a text contains a control character, and which; empty if it has none. White space is allowed."""
+    for character in text:
+        if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} and not character.isspace():
+            return f"contains the control character U+{ord(character):04X}: remove it"
+    return ""
 
 
 def tokenize(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 
+from hits.domain.answers.text import TextError, clean_line
 from hits.domain.tagged_text import count_words
 
 MIN_WORDS = 8
@@ -18,13 +19,19 @@ def count_sentences(text: str) -> int:
     return 1 + sum(trimmed[end.end()].isupper() for end in _END_PATTERN.finditer(trimmed))
 
 
-def advice_problem(text: str) -> str:
-    """Return what is wrong with an advice and how to mend it; empty if nothing is."""
+def clean_advice(raw: str) -> tuple[str, str]:
+    """Return an advice on one line, and what is wrong with it and how to mend it; empty if nothing is."""
+    try:
+        text = clean_line(raw, maximum=MAX_CHARACTERS)
+    except TextError as error:
+        return "", str(error)
+    return text, _find_length_problem(text)
+
+
+def _find_length_problem(text: str) -> str:
     words, sentences = count_words([text]), count_sentences(text)
     if words < MIN_WORDS:
         return f"has {words} words: write at least {MIN_WORDS}, which the author can use"
     if sentences > MAX_SENTENCES:
         return f"has {sentences} sentences: use one to {MAX_SENTENCES}"
-    if len(text) > MAX_CHARACTERS:
-        return f"has {len(text)} characters: use {MAX_CHARACTERS} or fewer"
     return ""

@@ -13,7 +13,7 @@ from hits.domain.images.unit_objects import check_unit_text, object_names
 from hits.domain.states import Purpose
 from hits.domain.tagged_text import display_text
 from hits.kind import FieldError, HitKind, Schema
-from validation.kinds.work_review.advice import MAX_CHARACTERS, MAX_SENTENCES, MIN_WORDS, advice_problem
+from validation.kinds.work_review.advice import MAX_CHARACTERS, MAX_SENTENCES, MIN_WORDS, clean_advice
 from validation.kinds.work_review.scales import (
     ANSWER_TEXTS,
     OVERALL_TEXTS,
@@ -169,8 +169,7 @@ class WorkReview(HitKind):
         errors = []
         if sorted(row.triplet for row in answer.triplets) != list(range(1, count + 1)):
             errors.append(FieldError("triplets", f"judge each of the {count} questions once"))
-        advice = " ".join(answer.advice.split())
-        problem = advice_problem(advice)
+        advice, problem = clean_advice(answer.advice)
         if problem:
             errors.append(FieldError("advice", problem))
         normalized = {

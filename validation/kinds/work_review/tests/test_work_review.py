@@ -12,7 +12,7 @@ from validation.domain.judging.rating_tables import build_tables
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.round_material import RecordToJudge, SubmissionToReview
 from validation.domain.reports.judgment_files import parse_rating_rows
-from validation.kinds.work_review.advice import advice_problem, count_sentences
+from validation.kinds.work_review.advice import clean_advice, count_sentences
 from validation.kinds.work_review.judging import SPEC
 from validation.kinds.work_review.kind import KIND
 
@@ -32,7 +32,7 @@ def refused(**changes: Any) -> dict[str, str]:
 @pytest.mark.parametrize("case", ADVICE_CASES, ids=lambda case: case["text"][:20])
 def test_advice_is_judged_by_its_words_and_sentences(case: dict[str, Any]) -> None:
     assert count_sentences(case["text"]) == case["sentences"]
-    problem = advice_problem(case["text"])
+    _, problem = clean_advice(case["text"])
     assert WORDS[case["code"]] in problem if case["code"] else not problem
 
 
@@ -43,6 +43,9 @@ def test_answer_needs_each_question_once() -> None:
     for rows in ([first], [first, first], [first, second, {**second, "triplet": 3}]):
         assert refused(triplets=rows)["triplets"] == "judge each of the 2 questions once"
     assert "advice" in refused(advice="Good work!")
+    assert refused(advice=f"{ANSWER['advice']}\u0007") == {
+        "advice": "contains the control character U+0007: remove it"
+    }
     assert "overall" in refused(overall="fire")
     assert "triplets[0].answer" in refused(triplets=[{**first, "answer": "no"}, second])
 
