@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.chooser.config import FEATURES_FOLDER, ChooserConfig, ModelKind
 from curation.chooser.interface import Chooser
 from curation.chooser.model.build import InputSources, LoadedChooser, load_chooser, zero_shot_clip
 from curation.chooser.questions import ChoiceQuestion, ImageItem
@@ -18,6 +19,7 @@ from curation.evaluation.choices import ChoicePredictions
 from curation.evaluation.perturb import mask_items, parse_masking, perturb_items
 from curation.features.clip import choose_device
 from curation.files import write_text
+from curation.scorer.training.resumable_run import BEST_FOLDER
 
 ZERO_SHOT_PREFIX = "zero-shot:"
 
@@ -49,6 +51,22 @@ def open_chooser(source: str, sources: InputSources, *, name: str = "", device: 
         loaded = zero_shot_clip(source.removeprefix(ZERO_SHOT_PREFIX), sources, device=device)
         return ModelChooser(loaded, name=name or source, device=device)
     return ModelChooser(load_chooser(Path(source), sources, device=device), name=name, device=device)
+
+
+def open_run(run: Path, config: ChooserConfig, images: Path) -> tuple[ModelChooser, ModelChooser]:
+    """Return the choosers of answers and of rationales that a run with these settings trained.
+
+    Args:
+        images: the image folder of the questions that they will score, with the published metadata.
+
+    Raises:
+        InvalidInput: a stage was not trained, or weights are not available.
+    """
+    sources = InputSources(images, run / FEATURES_FOLDER, config.text if config.kind is ModelKind.R2C else "")
+    answers, rationales = (
+        open_chooser(str(run / stage / BEST_FOLDER), sources, device=config.device) for stage in Stage
+    )
+    return answers, rationales
 
 
 def predict_choices(

@@ -5,16 +5,20 @@ rowanz/r2c.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
 
 from curation.evaluation.choice_items import Stage
 from curation.features.crops import Crop
 from curation.features.encoder import Precision
 from curation.records import InvalidInput
-from curation.scorer.settings import check_minimum, dump_settings, parse_settings
+from curation.scorer.settings import LoopSettings
+
+FEATURES_FOLDER = "features"
+"""The folder of a run with stored vectors of objects."""
+STORED_VECTORS = "features"
+"""The value of ``visual`` for stored vectors."""
 
 
 class ModelKind(StrEnum):
@@ -40,7 +44,7 @@ class StageSelection(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ChooserConfig:
+class ChooserConfig(LoopSettings):
     """The settings of one training run.
 
     model: ``r2c``, or ``clip-choice:``, ``text-only:`` or ``response-only:`` and the starting weights.
@@ -64,6 +68,7 @@ class ChooserConfig:
     processes: number of torchrun processes. device: empty is the GPU, if there is one. seed: of all random draws.
     """
 
+    rate_source: ClassVar[str] = "R2C uses 2e-4"
     model: str
     stage: StageSelection = StageSelection.BOTH
     text: str = "gt-minilm"
@@ -97,31 +102,16 @@ class ChooserConfig:
 
     def __post_init__(self) -> None:
         parse_model(self.model)
-        for name in (
-            "class_size",
-            "object_size",
-            "hidden_size",
-            "pool_size",
-            "batch_size",
-            "epochs",
-            "processes",
-        ):
-            check_minimum(name, getattr(self, name), 1)
-        for name in ("chunk_size", "max_steps", "checkpoint_every", "patience", "plateau_patience"):
-            check_minimum(name, getattr(self, name), 0)
-        for name in ("plateau_cooldown", "seed"):
-            check_minimum(name, getattr(self, name), 0)
-        if self.batch_size % self.processes:
-            raise InvalidInput(
-                f"batch_size: {self.batch_size} cannot be divided among {self.processes} processes; use a multiple"
-            )
+        self.check_minima(1, "class_size", "object_size", "hidden_size", "pool_size")
+        self.check_minima(1, "batch_size", "epochs", "processes")
+        self.check_minima(0, "chunk_size", "max_steps", "checkpoint_every", "patience", "plateau_patience")
+        self.check_minima(0, "plateau_cooldown", "seed")
+        self.check_batch_and_rate()
         for name in ("dropout", "object_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise InvalidInput(
                     f"{name}: {getattr(self, name):g} is not a share below 1; use for instance 0.3"
                 )
-        if not 0 < self.learning_rate < 1:
-            raise InvalidInput(f"learning_rate: {self.learning_rate:g} is not between 0 and 1; R2C uses 2e-4")
         for name in ("weight_decay", "class_loss", "clip_norm"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise InvalidInput(f"{name}: {getattr(self, name):g} is not valid; use 0 or more")
@@ -135,19 +125,6 @@ class ChooserConfig:
     def start(self) -> str:
         """The starting weights; empty for R2C."""
         return parse_model(self.model)[1]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values, as ``from_json`` reads them."""
-        return dump_settings(self)
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "ChooserConfig":
-        """Return a configuration from plain values; missing settings have their defaults.
-
-        Raises:
-            InvalidInput: an unknown setting or an invalid value; the message names it.
-        """
-        return parse_settings(cls, raw)
 
 
 def parse_model(model: str) -> tuple[ModelKind, str]:

@@ -10,16 +10,15 @@ Here training stops after ``patience`` validations. A last batch that is not ful
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 
-from curation.chooser.training.components import RESULT_FILE, StageResult, StageRun, remove_prepared
-from curation.chooser.training.inputs import read_config, read_inputs
+from curation.chooser.config import ChooserConfig
+from curation.chooser.training.components import StageResult, StageRun, remove_prepared
+from curation.chooser.training.inputs import read_inputs, read_run_settings
 from curation.evaluation.choice_items import Stage
-from curation.records import InvalidInput
 from curation.scorer.training.distributed import World, join_process_group
 from curation.scorer.training.process import (
     ProgressCallback,
@@ -28,6 +27,7 @@ from curation.scorer.training.process import (
     lock_run,
     run_command,
 )
+from curation.scorer.training.resumable_run import RESULT_FILE, read_result
 
 MODULE = "curation.chooser.train"
 QUESTIONS = "questions"
@@ -44,7 +44,7 @@ def train(run: Path, *, report_progress: ProgressCallback = lambda *_: None) -> 
         InvalidInput: the folder, its questions or an image cannot be used, settings or questions changed since the
             checkpoint, or the loss became NaN or infinite.
     """
-    config = read_config(run)
+    config = ChooserConfig.from_json(read_run_settings(run).config)
     stages = config.stage.stages
     with join_process_group(config.device) as (world, device):
         check_processes(config.processes, world, MODULE)
@@ -55,7 +55,7 @@ def train(run: Path, *, report_progress: ProgressCallback = lambda *_: None) -> 
                     report_progress(number * total + done, len(stages) * total)
 
                 _train_stage(run, stage, world, device, report)
-    return {stage: read_result(run / stage) for stage in stages}
+    return {stage: read_result(run / stage, StageResult) for stage in stages}
 
 
 def _train_stage(
@@ -69,20 +69,6 @@ def _train_stage(
         remove_prepared(folder)
         return
     StageRun(folder, inputs, world, device).run_to_end(checkpoint, report_progress)
-
-
-def read_result(folder: Path) -> StageResult:
-    """Return the result of a finished stage.
-
-    Raises:
-        InvalidInput: it is missing or broken.
-    """
-    try:
-        values = json.loads((folder / RESULT_FILE).read_text("utf-8"))
-        del values["format"]
-        return StageResult(**values)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{folder / RESULT_FILE}: is broken; delete it and train again") from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

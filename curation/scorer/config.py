@@ -5,15 +5,14 @@ Source of the defaults: Hessel et al. 2022 §5 and appendix B, doi:10.1007/978-3
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import ClassVar
 
 from curation.features.crops import Crop
 from curation.features.encoder import Precision
 from curation.records import InvalidInput
-from curation.scorer.settings import check_minimum, dump_settings, parse_settings
+from curation.scorer.settings import LoopSettings
 from hits.domain.images.region_drawing import RegionMode
 
 TINY = "tiny"
@@ -33,7 +32,7 @@ class TextMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingConfig:
+class TrainingConfig(LoopSettings):
     """The settings of one training run. The defaults are those of Hessel et al. 2022 for ViT-B/16.
 
     model: the starting weights: ``clip:<hub id or folder>``, ``scorer:<folder>``, or ``tiny``.
@@ -51,6 +50,7 @@ class TrainingConfig:
     processes: number of torchrun processes. device: empty is the GPU, if there is one. seed: of all random draws.
     """
 
+    rate_source: ClassVar[str] = "Hessel et al. (2022) use 1e-5"
     model: str
     region_mode: RegionMode = RegionMode.HIGHLIGHT
     text_mode: TextMode = TextMode.INFERENCE
@@ -76,34 +76,12 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         if not self.model:
             raise InvalidInput("model: give the starting weights, such as clip:openai/clip-vit-base-patch16")
-        for name in ("batch_size", "epochs", "checkpoint_every", "processes"):
-            check_minimum(name, getattr(self, name), 1)
-        for name in ("chunk_size", "warmup_steps", "max_steps", "patience", "seed"):
-            check_minimum(name, getattr(self, name), 0)
+        self.check_minima(1, "batch_size", "epochs", "checkpoint_every", "processes")
+        self.check_minima(0, "chunk_size", "warmup_steps", "max_steps", "patience", "seed")
         if self.batch_size < 2:  # noqa: PLR2004 - a single pair has no negative
             raise InvalidInput(f"batch_size: {self.batch_size} leaves no negative; use at least 2")
-        if self.batch_size % self.processes:
-            raise InvalidInput(
-                f"batch_size: {self.batch_size} cannot be divided among {self.processes} processes; use a multiple"
-            )
-        if not 0 < self.learning_rate < 1:
-            raise InvalidInput(
-                f"learning_rate: {self.learning_rate:g} is not between 0 and 1; Hessel et al. (2022) use 1e-5"
-            )
+        self.check_batch_and_rate()
         if not 0 <= self.weight_decay < math.inf:
             raise InvalidInput(f"weight_decay: {self.weight_decay:g} is not a valid decay; use 0 or more")
         if not 0 <= self.grayscale <= 1:
             raise InvalidInput(f"grayscale: {self.grayscale:g} is not a probability; use 0 to 1")
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain JSON values, as ``from_json`` reads them."""
-        return dump_settings(self)
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> "TrainingConfig":
-        """Return a configuration from plain values; missing settings have their defaults.
-
-        Raises:
-            InvalidInput: an unknown setting or an invalid value; the message names it.
-        """
-        return parse_settings(cls, raw)

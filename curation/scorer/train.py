@@ -12,17 +12,10 @@ Unlike both, a last batch that is not full is dropped, so that every update has 
 """
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from curation.records import InvalidInput
-from curation.scorer.training.components import (
-    RESULT_FILE,
-    TrainingResult,
-    TrainingRun,
-    remove_pixels,
-)
+from curation.scorer.training.components import TrainingResult, TrainingRun, remove_pixels
 from curation.scorer.training.distributed import join_process_group
 from curation.scorer.training.inputs import read_inputs
 from curation.scorer.training.process import (
@@ -34,6 +27,7 @@ from curation.scorer.training.process import (
     lock_run,
     run_command,
 )
+from curation.scorer.training.resumable_run import RESULT_FILE, read_result
 
 __all__ = ["BAD_INPUT", "INTERRUPTED", "main", "train"]
 MODULE = "curation.scorer.train"
@@ -53,22 +47,13 @@ def train(run: Path, *, report_progress: ProgressCallback = lambda *_: None) -> 
     inputs = read_inputs(run)
     if (run / RESULT_FILE).is_file() and load_own_checkpoint(run, inputs.sha256) is not None:
         remove_pixels(run)
-        return _read_result(run)
+        return read_result(run, TrainingResult)
     with join_process_group(inputs.config.device) as (world, device):
         check_processes(inputs.config.processes, world, MODULE)
         with lock_run(run, world):
             checkpoint = load_own_checkpoint(run, inputs.sha256)
             TrainingRun(run, inputs, world, device).run_to_end(checkpoint, report_progress)
-    return _read_result(run)
-
-
-def _read_result(run: Path) -> TrainingResult:
-    try:
-        values = json.loads((run / RESULT_FILE).read_text("utf-8"))
-        del values["format"]
-        return TrainingResult(**values)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InvalidInput(f"{run / RESULT_FILE}: is broken; delete it and train again") from error
+    return read_result(run, TrainingResult)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from curation.chooser.config import ChooserConfig, ModelKind
+from curation.chooser.config import FEATURES_FOLDER, ChooserConfig, ModelKind
 from curation.chooser.model.choice_model import ChoiceModel
 from curation.chooser.model.clip_choice import rebuild_clip_choice, start_clip_choice
 from curation.chooser.model.cross_encoder import rebuild_cross_encoder, start_cross_encoder
@@ -25,7 +25,6 @@ from curation.scorer.model.towers import build_model
 
 FORMAT = "deerstalker-chooser/1"
 CARD = "chooser.json"
-FEATURES_FOLDER = "features"
 _FOLDER = CardFolder("chooser", FORMAT, CARD)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
+from curation.chooser.config import STORED_VECTORS
 from curation.chooser.objects import mentioned_objects
 from curation.chooser.questions import Box, ChoiceQuestion, add_detections
 from curation.features.encoder import POOLED_ENCODER
@@ -29,7 +30,7 @@ from curation.features.shards import (
 )
 from curation.records import InvalidInput
 
-GRID, STORED, ENCODER_PREFIX = "grid", "features", "encoder:"
+GRID, ENCODER_PREFIX = "grid", "encoder:"
 GRID_SIDE = 4
 SUBJECT = "object"
 BATCH_SIZE = 32
@@ -75,7 +76,7 @@ def load_image_encoder(source: str) -> ImageEncoder:
     name = source.removeprefix(ENCODER_PREFIX)
     if name == source:
         raise InvalidInput(
-            f"visual: {source!r} is not known; use {GRID}, {STORED}, {ENCODER_PREFIX}{POOLED_ENCODER}, or "
+            f"visual: {source!r} is not known; use {GRID}, {STORED_VECTORS}, {ENCODER_PREFIX}{POOLED_ENCODER}, or "
             "cnn: and the folder of a ResNet"
         )
     if name == POOLED_ENCODER:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from curation.chooser.config import ChooserConfig
+from curation.chooser.config import STORED_VECTORS, ChooserConfig
 from curation.chooser.model.choice_model import (
     ChoiceModel,
     ChoiceScores,
@@ -20,7 +20,6 @@ from curation.chooser.model.choice_model import (
 from curation.chooser.model.detector import RegionEncoder
 from curation.chooser.model.frames import CENTRED, make_frame
 from curation.chooser.model.object_vectors import (
-    STORED,
     EncodedVectors,
     ObjectVectors,
     StoredVectors,
@@ -112,7 +111,7 @@ class R2cModel(ChoiceModel[R2cBatch]):
         report_progress: ProgressCallback,
     ) -> InputFacts:
         """Encode the objects' crops once, if the module takes vectors of an image encoder."""
-        if self._vectors is not None and self._visual != STORED:
+        if self._vectors is not None and self._visual != STORED_VECTORS:
             target = folder / VECTORS_FOLDER
             if is_writer:
                 encoder = load_image_encoder(self._visual)
@@ -257,7 +256,11 @@ def rebuild_r2c(
 
 
 def _open_vectors(visual: str, images: Path, features: Path) -> ObjectVectors:
-    return StoredVectors(features) if visual == STORED else EncodedVectors(load_image_encoder(visual), images)
+    return (
+        StoredVectors(features)
+        if visual == STORED_VECTORS
+        else EncodedVectors(load_image_encoder(visual), images)
+    )
 
 
 def _size_of(vectors: ObjectVectors | None) -> int:

@@ -1,6 +1,5 @@
 """Build the components of one stage of a run: model, batches, objective, loop, output files."""
 
-import json
 import shutil
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -11,32 +10,29 @@ import torch
 
 from curation.chooser.config import ChooserConfig, ModelKind
 from curation.chooser.model.build import CARD, ChooserCard, InputSources, save_chooser, start_model
-from curation.chooser.model.choice_model import ChoiceModel, InputFacts
+from curation.chooser.model.choice_model import ChoiceModel
 from curation.chooser.training.inputs import StageInputs
 from curation.chooser.training.journal import (
     LOSSES,
     VALIDATIONS,
     ChoiceLossRow,
     ChoiceValidationRow,
-    read_validations,
 )
 from curation.chooser.training.objective import ChoiceObjective, ChunkLoader
 from curation.chooser.training.validate import Validation, Validator
 from curation.features.clip import resolve_precision
 from curation.features.encoder import Precision
-from curation.files import file_sha256, write_text
-from curation.records import InvalidInput
 from curation.scorer.training.batch_plan import BatchPlan
 from curation.scorer.training.checkpoint import Checkpoint
 from curation.scorer.training.distributed import World
-from curation.scorer.training.environment import shorten_paths
+from curation.scorer.training.environment import describe_training
 from curation.scorer.training.journal import Journal
-from curation.scorer.training.loop import TrainingLoop, TrainingState, Update, ValidationOutcome
+from curation.scorer.training.loop import TrainingLoop, Update, ValidationOutcome
 from curation.scorer.training.process import ProgressCallback
-from curation.scorer.training.resumable_run import ResumableRun
+from curation.scorer.training.resumable_run import BEST_FOLDER, ResumableRun
 from curation.scorer.training.schedule import PlateauSchedule
 
-BEST_FOLDER, RESULT_FILE, PREPARED_FOLDER = "best", "done.json", "prepared"
+PREPARED_FOLDER = "prepared"
 FORMAT = "deerstalker-chosen/1"
 
 
@@ -99,7 +95,8 @@ class StageRun(ResumableRun):
         with closing(loader):
             state = self._make_loop(loader, report).run(state)
         if self.world.is_writer:
-            self._write_result(state, facts)
+            texts = asdict(facts)
+            self.write_result(StageResult, state, layout=FORMAT, noun="chooser", card=CARD, **texts)
             remove_prepared(self.run)
         self.world.wait_for_all()
 
@@ -134,15 +131,12 @@ class StageRun(ResumableRun):
     def _save_best(self) -> None:
         if not self.world.is_writer:
             return
-        made: dict[str, Any] = {"training": shorten_paths(self.config.as_json())}
-        if self.inputs.rehearsal:
-            made["rehearsal"] = True
         card = ChooserCard(
             kind=self.config.kind,
             stage=self.inputs.stage,
             model=self.chooser.card(),
             precision=self.config.precision,
-            made=made,
+            made=describe_training(self.config, rehearsal=self.inputs.rehearsal),
         )
         save_chooser(self.run / BEST_FOLDER, self.chooser, card)
 
@@ -164,27 +158,6 @@ class StageRun(ResumableRun):
             assert isinstance(outcome, Validation)
             row = ChoiceValidationRow(step=step, loss=outcome.loss, accuracy=outcome.accuracy, kept=is_best)
             self.journal.record_validation(row)
-
-    def _write_result(self, state: TrainingState, facts: InputFacts) -> None:
-        rows = read_validations(self.run)
-        best = next((row for row in rows if row["step"] == state.best_step), None)
-        if best is None or not (self.run / BEST_FOLDER / CARD).is_file():
-            raise InvalidInput(
-                f"{self.run}: the chooser of step {state.best_step} or its validation is missing; "
-                f"delete checkpoint/ and {BEST_FOLDER}/ to train from the start"
-            )
-        result = StageResult(
-            steps=state.step,
-            best_step=state.best_step,
-            loss=best["loss"],
-            accuracy=best["accuracy"],
-            stopped="steps" if state.step == self.inputs.total_steps else "patience",
-            weights_sha256=file_sha256(self.run / BEST_FOLDER / CARD),
-            texts=facts.texts,
-            cut_texts=facts.cut_texts,
-        )
-        document = json.dumps({"format": FORMAT, **asdict(result)}, indent=1)
-        write_text(self.run / RESULT_FILE, [document + "\n"])
 
 
 def remove_prepared(folder: Path) -> None:

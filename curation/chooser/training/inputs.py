@@ -15,17 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curation.chooser.config import ChooserConfig, ModelKind
+from curation.chooser.config import FEATURES_FOLDER, STORED_VECTORS, ChooserConfig, ModelKind
 from curation.chooser.questions import ChoiceQuestion, read_questions
 from curation.evaluation.choice_items import Stage
 from curation.features.shards import MANIFEST_FILE
 from curation.files import write_text
 from curation.records import InvalidInput
-from curation.scorer.training.inputs import RUN_FILE, TRAIN_FILE, VAL_FILE
+from curation.scorer.training.inputs import TRAIN_FILE, VAL_FILE, RunSettings, read_settings, write_settings
 
 FORMAT = "deerstalker-choices/1"
-FEATURES_FOLDER = "features"
-STORED_VECTORS = "features"  # the value of the setting visual
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +44,14 @@ class StageInputs:
     rehearsal: bool = False
 
     @property
-    def steps_per_epoch(self) -> int:
-        """Updates per pass over the questions. Only full batches count; the remaining ones differ by epoch."""
-        return len(self.train) // self.config.batch_size
-
-    @property
     def total_steps(self) -> int:
         """Updates of the whole stage, without early stopping."""
-        steps = self.config.epochs * self.steps_per_epoch
-        return min(steps, self.config.max_steps) if self.config.max_steps else steps
+        return self.config.count_steps(len(self.train))
 
     @property
     def validate_every(self) -> int:
-        """Steps between validations."""
-        return self.config.checkpoint_every or self.steps_per_epoch
+        """Steps between validations: one pass over the questions, unless the settings have another number."""
+        return self.config.checkpoint_every or len(self.train) // self.config.batch_size
 
 
 def write_run(
@@ -83,13 +75,7 @@ def write_run(
     run.mkdir(parents=True, exist_ok=True)
     write_text(run / TRAIN_FILE, map(question_line, train))
     write_text(run / VAL_FILE, map(question_line, val))
-    settings = {
-        "format": FORMAT,
-        "config": config.as_json(),
-        "images": str(images.absolute()),
-        "provenance": dict(provenance or {}),
-    }
-    write_text(run / RUN_FILE, [json.dumps(settings, indent=1, sort_keys=True)])
+    write_settings(run, config, images=images, provenance=provenance, layout=FORMAT)
     return run
 
 
@@ -98,22 +84,13 @@ def question_line(raw: Mapping[str, Any]) -> str:
     return json.dumps(raw, ensure_ascii=False) + "\n"
 
 
-def read_config(run: Path) -> ChooserConfig:
-    """Return a run's settings.
+def read_run_settings(run: Path) -> RunSettings:
+    """Return the settings of a chooser's run.
 
     Raises:
         InvalidInput: the file is missing or broken.
     """
-    return ChooserConfig.from_json(_read_settings(run)["config"])
-
-
-def read_image_folder(run: Path) -> Path:
-    """Return the folder of a run's images.
-
-    Raises:
-        InvalidInput: the settings are missing or broken.
-    """
-    return Path(_read_settings(run)["images"])
+    return read_settings(run, layout=FORMAT, noun="chooser's")
 
 
 def read_inputs(run: Path, stage: Stage) -> StageInputs:
@@ -123,17 +100,17 @@ def read_inputs(run: Path, stage: Stage) -> StageInputs:
         InvalidInput: a file is missing or broken, a label is missing, there are fewer questions than a batch, or an
             image is missing.
     """
-    raw = _read_settings(run)
-    config = ChooserConfig.from_json(raw["config"])
+    settings = read_run_settings(run)
+    config = ChooserConfig.from_json(settings.config)
     inputs = StageInputs(
         config=config,
         stage=stage,
-        images=Path(raw["images"]),
+        images=settings.images,
         features=run / FEATURES_FOLDER,
         train=tuple(read_questions(run / TRAIN_FILE, stage)),
         val=tuple(read_questions(run / VAL_FILE, stage)) if (run / VAL_FILE).is_file() else (),
         sha256=_inputs_sha256(config, run, stage),
-        rehearsal=isinstance(raw.get("provenance"), dict) and bool(raw["provenance"].get("rehearsal")),
+        rehearsal=settings.rehearsal,
     )
     _check_labels(inputs)
     _check_ids(inputs)
@@ -141,19 +118,6 @@ def read_inputs(run: Path, stage: Stage) -> StageInputs:
     if config.kind in {ModelKind.CLIP_CHOICE, ModelKind.R2C} and config.visual != STORED_VECTORS:
         _check_images(inputs)
     return inputs
-
-
-def _read_settings(run: Path) -> dict[str, Any]:
-    path = run / RUN_FILE
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: cannot be read; give the folder of a chooser's run") from error
-    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        raise InvalidInput(f"{path}: is not of the format {FORMAT}; create the run again")
-    if not isinstance(raw.get("config"), dict) or not isinstance(raw.get("images"), str):
-        raise InvalidInput(f"{path}: lacks config or images; create the run again")
-    return raw
 
 
 def _inputs_sha256(config: ChooserConfig, run: Path, stage: Stage) -> str:

@@ -95,11 +95,11 @@ def _resolve_sources(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chooser_sources(chooser: Chooser) -> dict[str, Any]:
-    from curation.chooser.training.inputs import read_image_folder
+    from curation.chooser.training.inputs import read_run_settings
 
     folder = chooser_folder(chooser)
     with convert_input_errors():
-        images = read_image_folder(folder)
+        images = read_run_settings(folder).images
     return {
         "answers": str(stage_weights_folder(chooser, Stage.ANSWER)),
         "rationales": str(stage_weights_folder(chooser, Stage.RATIONALE)),

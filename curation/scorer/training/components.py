@@ -1,18 +1,15 @@
 """Build the components of one training run from its folder: model, batches, objective, loop, output files."""
 
-import json
 import shutil
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 from curation.features.clip import DTYPES, resolve_precision
 from curation.features.encoder import Precision
-from curation.files import file_sha256, write_text
-from curation.records import InvalidInput
 from curation.scorer.config import TrainingConfig
 from curation.scorer.model.folder import CARD, LoadedScorer, save_scorer
 from curation.scorer.model.towers import DualEncoder
@@ -27,18 +24,18 @@ from curation.scorer.training.checkpoint import Checkpoint
 from curation.scorer.training.compiling import compile_function
 from curation.scorer.training.contrastive import ContrastiveObjective
 from curation.scorer.training.distributed import World
-from curation.scorer.training.environment import shorten_paths
+from curation.scorer.training.environment import describe_training
 from curation.scorer.training.inputs import RunInputs
-from curation.scorer.training.journal import Journal, LossRow, ValidationRow, read_validations
-from curation.scorer.training.loop import TrainingLoop, TrainingState, Update, ValidationOutcome
+from curation.scorer.training.journal import Journal, LossRow, ValidationRow
+from curation.scorer.training.loop import TrainingLoop, Update, ValidationOutcome
 from curation.scorer.training.pixels import PreparedPixels, ViewSettings, open_pixels, prepare_pixels
 from curation.scorer.training.process import ProgressCallback
-from curation.scorer.training.resumable_run import ResumableRun
+from curation.scorer.training.resumable_run import BEST_FOLDER, ResumableRun
 from curation.scorer.training.schedule import WarmupSchedule
 from curation.scorer.training.starting_weights import load_starting_model
 from curation.scorer.training.validate import Validation, Validator
 
-BEST_FOLDER, RESULT_FILE, PIXELS_FOLDER = "best", "done.json", "pixels"
+PIXELS_FOLDER = "pixels"
 FORMAT = "deerstalker-trained/1"
 
 
@@ -91,7 +88,7 @@ class TrainingRun(ResumableRun):
             loop = self._make_loop(batches, val_pixels, report)
             state = loop.run(state)
         if self.world.is_writer:
-            self._write_result(state)
+            self.write_result(TrainingResult, state, layout=FORMAT, noun="scorer", card=CARD)
             remove_pixels(self.run)
         self.world.wait_for_all()
 
@@ -194,27 +191,6 @@ class TrainingRun(ResumableRun):
             )
             self.journal.record_validation(row)
 
-    def _write_result(self, state: TrainingState) -> None:
-        rows = read_validations(self.run)
-        best = next((row for row in rows if row["step"] == state.best_step), None)
-        if best is None or not (self.run / BEST_FOLDER / CARD).is_file():
-            raise InvalidInput(
-                f"{self.run}: the scorer of step {state.best_step} or its validation is missing; "
-                f"delete checkpoint/ and {BEST_FOLDER}/ to train from the start"
-            )
-        result = TrainingResult(
-            steps=state.step,
-            best_step=state.best_step,
-            loss=best["loss"],
-            im2txt=best["im2txt"],
-            txt2im=best["txt2im"],
-            p_at_1=best["p_at_1"],
-            stopped="steps" if state.step == self.inputs.total_steps else "patience",
-            weights_sha256=file_sha256(self.run / BEST_FOLDER / CARD),
-        )
-        document = json.dumps({"format": FORMAT, **asdict(result)}, indent=1)
-        write_text(self.run / RESULT_FILE, [document + "\n"])
-
 
 def remove_pixels(run: Path) -> None:
     """Delete the prepared pixels of a finished run: they are large and not needed any more."""
@@ -240,7 +216,5 @@ def _load_starting_scorer(config: TrainingConfig, *, rehearsal: bool) -> LoadedS
         crop=config.crop,
         seed=config.seed,
     )
-    made = {**loaded.card.made, "training": shorten_paths(config.as_json())}
-    if rehearsal:
-        made["rehearsal"] = True
+    made = {**loaded.card.made, **describe_training(config, rehearsal=rehearsal)}
     return replace(loaded, card=replace(loaded.card, made=made))

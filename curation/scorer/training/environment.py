@@ -82,6 +82,12 @@ def current_git_commit() -> str:
         return ""
 
 
+def describe_training(config: Settings, *, rehearsal: bool) -> dict[str, Any]:
+    """Return what the card of a trained model says about its training."""
+    described: dict[str, Any] = {"training": shorten_paths(config.as_json())}
+    return described | ({"rehearsal": True} if rehearsal else {})
+
+
 def shorten_paths(value: Any) -> Any:
     """Cut absolute paths to their last names in plain values: full paths may identify people and machines."""
     if isinstance(value, str):

@@ -10,6 +10,7 @@ from typing import Any
 from curation.files import write_text
 from curation.records import InvalidInput, Region
 from curation.scorer.config import TrainingConfig
+from curation.scorer.settings import LoopSettings
 
 FORMAT = "deerstalker-run/1"
 MIN_BATCH_SIZE = 2  # a single pair has no negative
@@ -43,15 +44,18 @@ class RunInputs:
     rehearsal: bool = False
 
     @property
-    def steps_per_epoch(self) -> int:
-        """Updates per pass over the pairs. Only full batches count; the remaining pairs differ by epoch."""
-        return len(self.train) // self.config.batch_size
-
-    @property
     def total_steps(self) -> int:
         """Updates of the whole run, without early stopping."""
-        steps = self.config.epochs * self.steps_per_epoch
-        return min(steps, self.config.max_steps) if self.config.max_steps else steps
+        return self.config.count_steps(len(self.train))
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What ``run.json`` has: the configuration as plain values, the image folder, and ``rehearsal``."""
+
+    config: Mapping[str, Any]
+    images: Path
+    rehearsal: bool
 
 
 def write_run(
@@ -74,20 +78,51 @@ def write_run(
 
 
 def write_settings(
-    run: Path, config: TrainingConfig, *, images: Path, provenance: Mapping[str, Any] | None = None
+    run: Path,
+    config: LoopSettings,
+    *,
+    images: Path,
+    provenance: Mapping[str, Any] | None = None,
+    layout: str = FORMAT,
 ) -> None:
     """Write a run's settings. Write them last: they mark the run as complete.
+
+    Args:
+        layout: the format of the run's folder.
 
     Raises:
         InvalidInput: the folder cannot be written to.
     """
     settings = {
-        "format": FORMAT,
+        "format": layout,
         "config": config.as_json(),
         "images": str(images.absolute()),
         "provenance": dict(provenance or {}),
     }
     write_text(run / RUN_FILE, [json.dumps(settings, indent=1, sort_keys=True)])
+
+
+def read_settings(run: Path, *, layout: str = FORMAT, noun: str = "training") -> RunSettings:
+    """Return a run's settings.
+
+    Args:
+        layout: the format that the folder must have. noun: what kind of run it is, for messages.
+
+    Raises:
+        InvalidInput: the file is missing or broken.
+    """
+    path = run / RUN_FILE
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: cannot be read; give the folder of a {noun} run") from error
+    if not isinstance(raw, dict) or raw.get("format") != layout:
+        raise InvalidInput(f"{path}: is not of the format {layout}; create the run again")
+    if not isinstance(raw.get("config"), dict) or not isinstance(raw.get("images"), str):
+        raise InvalidInput(f"{path}: lacks config or images; create the run again")
+    provenance = raw.get("provenance")
+    rehearsal = isinstance(provenance, dict) and bool(provenance.get("rehearsal"))
+    return RunSettings(raw["config"], Path(raw["images"]), rehearsal)
 
 
 def pair_line(pair: Pair) -> str:
@@ -101,31 +136,19 @@ def read_inputs(run: Path) -> RunInputs:
     Raises:
         InvalidInput: a file is missing or broken, there are fewer pairs than the batch size, or an image is missing.
     """
-    raw = _read_settings(run / RUN_FILE)
-    config = TrainingConfig.from_json(raw["config"])
+    settings = read_settings(run)
+    config = TrainingConfig.from_json(settings.config)
     inputs = RunInputs(
         config=config,
-        images=Path(raw["images"]),
+        images=settings.images,
         train=tuple(_read_pairs(run / TRAIN_FILE)),
         val=tuple(_read_pairs(run / VAL_FILE)) if (run / VAL_FILE).is_file() else (),
         sha256=_inputs_sha256(config, run),
-        rehearsal=isinstance(raw.get("provenance"), dict) and bool(raw["provenance"].get("rehearsal")),
+        rehearsal=settings.rehearsal,
     )
     _check_pairs_fill_batch(inputs)
     _check_images_exist(inputs)
     return inputs
-
-
-def _read_settings(path: Path) -> dict[str, Any]:
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: cannot be read; give the folder of a training run") from error
-    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        raise InvalidInput(f"{path}: is not of the format {FORMAT}; create the run again")
-    if not isinstance(raw.get("config"), dict) or not isinstance(raw.get("images"), str):
-        raise InvalidInput(f"{path}: lacks config or images; create the run again")
-    return raw
 
 
 def _read_pairs(path: Path) -> Iterator[Pair]:

@@ -117,6 +117,10 @@ class Journal:
             rows = [row for row in table.read(self._run) if row["step"] <= step]
             write_text(self._run / table.file, [table.header, *map(table.line, rows)])
 
+    def validations(self) -> list[Any]:
+        """Return the validations so far."""
+        return self._validations.read(self._run)
+
     def record_update(self, row: Mapping[str, Any]) -> None:
         """Append an update."""
         self._write(self._losses.file, self._losses.line(row))

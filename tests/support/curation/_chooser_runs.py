@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
-from curation.chooser.config import ChooserConfig
+from curation.chooser.config import FEATURES_FOLDER, ChooserConfig
 from curation.chooser.recipes import TINY, make_config
-from curation.chooser.training.inputs import FEATURES_FOLDER, write_run
+from curation.chooser.training.inputs import write_run
 from curation.features.shards import EncodedItem, FeatureSpec, ShardFolder, combine_hashes
 
 COLOURS = {
