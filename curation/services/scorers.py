@@ -16,9 +16,9 @@ from curation.scorer.config import TINY, TrainingConfig
 from curation.selectors import scorers as scorer_selectors
 from curation.selectors.jobs import IMPORT_SCORER, TRAIN_SCORER
 from curation.selectors.scorers import SCORER_PREFIX
+from curation.services.named_rows import first_free_name, validate_name
 from curation.services.scorer_splits import VAL_SHARE, check_batch_size, choose_splits
 from curation.services.splits import check_sealed, check_version_in_project
-from curation.services.trained_models import first_free_name, mark_ready, merge_facts, validate_name
 from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import Refused
@@ -229,16 +229,6 @@ def request_scorer_import(
         folder=str(folder.absolute()),
         name=chosen,
     )
-
-
-def merge_scorer_facts(*, scorer: Scorer, **changes: Any) -> None:
-    """Merge values into a scorer's ``figures``, ``splits`` or ``environment``."""
-    merge_facts(scorer, **changes)
-
-
-def mark_trained(*, scorer: Scorer, figures: Mapping[str, Any], weights_sha256: str) -> None:
-    """Mark a scorer as ready. Idempotent."""
-    mark_ready(scorer, figures=figures, weights_sha256=weights_sha256)
 
 
 def store_imported_scorer(

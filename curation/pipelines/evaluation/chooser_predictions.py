@@ -8,15 +8,14 @@ from typing import Any
 
 from django.conf import settings
 
-from curation.chooser.config import ChooserConfig, ModelKind
+from curation.chooser.config import ChooserConfig
 from curation.evaluation.choice_files import read_partial_predictions_csv
-from curation.evaluation.choice_items import Stage
 from curation.evaluation.choices import ChoicePredictions
 from curation.models import Chooser, QuestionSet
 from curation.pipelines.training.chooser_files import write_set_questions
 from curation.pipelines.training.train_chooser import PREDICTIONS_FILE
 from curation.records import InvalidInput
-from curation.selectors.choosers import chooser_folder, stage_weights_folder
+from curation.selectors.choosers import chooser_folder
 from curation.versions.splits import Split
 
 Scored = tuple[list[str], ChoicePredictions]
@@ -67,20 +66,11 @@ def predict_question_set(
 def _predict_file(
     chooser: Chooser, path: Path, perturb: Sequence[str], left_out: int, report_step: Callable[[], None]
 ) -> PredictedSet:
-    from curation.chooser.chooser import open_chooser, perturb_with_choosers, predict_choices
-    from curation.chooser.model.build import InputSources
+    from curation.chooser.chooser import open_run, perturb_with_choosers, predict_choices
     from curation.chooser.questions import read_image_items
-    from curation.chooser.training.inputs import FEATURES_FOLDER
 
     config = ChooserConfig.from_json(chooser.config)
-    features = chooser_folder(chooser) / FEATURES_FOLDER
-    sources = InputSources(
-        Path(settings.MEDIA_ROOT), features, config.text if config.kind is ModelKind.R2C else ""
-    )
-    answers, rationales = (
-        open_chooser(str(stage_weights_folder(chooser, stage)), sources, device=config.device)
-        for stage in Stage
-    )
+    answers, rationales = open_run(chooser_folder(chooser), config, Path(settings.MEDIA_ROOT))
     items = read_image_items(path)
     if not items:
         raise InvalidInput("questions: none has both stages and an available photo; choose another split")

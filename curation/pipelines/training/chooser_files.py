@@ -5,18 +5,19 @@ Questions of photos that were taken down are omitted and counted; so are questio
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
-from curation.chooser.config import ChooserConfig
-from curation.chooser.training.inputs import FEATURES_FOLDER, write_run
+from curation.chooser.config import FEATURES_FOLDER, ChooserConfig
+from curation.chooser.training.inputs import question_line, write_run
 from curation.evaluation.choice_items import Stage, item_record, iterate_json_lines
 from curation.files import write_text
 from curation.models import Chooser, QuestionSet
+from curation.pipelines.training.training_files import check_photos_remain
 from curation.scorer.training.inputs import RUN_FILE, TRAIN_FILE, VAL_FILE
 from curation.selectors.choice_items import built_questions, iterate_items
 from curation.selectors.choosers import chooser_folder
@@ -56,18 +57,20 @@ def load_or_write_chooser_run(chooser: Chooser, data: str) -> ChooserRun:
     config = ChooserConfig.from_json(chooser.config)
     if (folder / RUN_FILE).is_file():
         if not data:
-            _check_photos(folder)
+            _check_photos(chooser, folder)
         counts = {name: count for name, count in chooser.splits.items() if isinstance(count, int)}
         return ChooserRun(folder, config, counts)
     folder.mkdir(parents=True, exist_ok=True)
     with refuse_invalid_input():
         counts = (
-            _copy_folder(chooser, config, folder, Path(data)) if data else _write_set(chooser, config, folder)
+            _write_folder(chooser, config, folder, Path(data))
+            if data
+            else _write_set(chooser, config, folder)
         )
     return ChooserRun(folder, config, counts)
 
 
-def _copy_folder(chooser: Chooser, config: ChooserConfig, folder: Path, data: Path) -> dict[str, int]:
+def _write_folder(chooser: Chooser, config: ChooserConfig, folder: Path, data: Path) -> dict[str, int]:
     lines = {
         split: [record for _, record in iterate_json_lines(data / file)] for split, file in _SPLITS.items()
     }
@@ -76,31 +79,34 @@ def _copy_folder(chooser: Chooser, config: ChooserConfig, folder: Path, data: Pa
         (folder / FEATURES_FOLDER).symlink_to(features.absolute())
     images = next((data / name for name in IMAGE_FOLDERS if (data / name).is_dir()), data)
     counts = {f"{split}_questions": len(found) for split, found in lines.items()}
-    write_run(
-        folder,
-        config,
-        images=images,
-        train=lines[Split.TRAIN],
-        val=lines[Split.VAL],
-        provenance={**chooser.provenance, "chooser": chooser.name, **counts},
-    )
-    return counts
+    return _write_run(chooser, config, folder, images, lines, counts)
 
 
 def _write_set(chooser: Chooser, config: ChooserConfig, folder: Path) -> dict[str, int]:
     assert chooser.question_set is not None
     writer = _SetWriter(chooser, chooser.question_set, folder)
     lines = {split: list(writer.lines(split)) for split in _SPLITS}
-    counts = dict(writer.counts)
     for split, found in lines.items():
         if not found:
             raise Refused(
                 f"set {chooser.question_set}: no question of {split} remains, since their photos were taken down"
             )
+    return _write_run(chooser, config, folder, Path(settings.MEDIA_ROOT), lines, dict(writer.counts))
+
+
+def _write_run(
+    chooser: Chooser,
+    config: ChooserConfig,
+    folder: Path,
+    images: Path,
+    lines: Mapping[str, list[dict[str, Any]]],
+    counts: dict[str, int],
+) -> dict[str, int]:
+    """Write a run's files, and return the counts."""
     write_run(
         folder,
         config,
-        images=Path(settings.MEDIA_ROOT),
+        images=images,
         train=lines[Split.TRAIN],
         val=lines[Split.VAL],
         provenance={**chooser.provenance, "chooser": chooser.name, **counts},
@@ -115,7 +121,7 @@ def write_set_questions(chooser: Chooser, question_set: QuestionSet, split: str,
         split: empty for all.
     """
     writer = _SetWriter(chooser, question_set, chooser_folder(chooser))
-    write_text(path, (json.dumps(line, ensure_ascii=False) + "\n" for line in writer.lines(split)))
+    write_text(path, map(question_line, writer.lines(split)))
     return writer.counts["left_out_questions"]
 
 
@@ -173,7 +179,7 @@ def _available_files(project_id: int) -> dict[int, str]:
     return dict(rows.values_list("pk", "file"))
 
 
-def _check_photos(folder: Path) -> None:
+def _check_photos(chooser: Chooser, folder: Path) -> None:
     """Refuse to resume a run with photos that were taken down meanwhile."""
     with refuse_invalid_input():
         used = {
@@ -181,10 +187,4 @@ def _check_photos(folder: Path) -> None:
             for file in (TRAIN_FILE, VAL_FILE)
             for _, record in iterate_json_lines(folder / file)
         }
-    available = Image.objects.filter(file__in=used, taken_down_at__isnull=True)
-    missing = len(used) - len(set(available.values_list("file", flat=True)))
-    if missing:
-        raise Refused(
-            f"photos: {missing} of this run {'were' if missing > 1 else 'was'} taken down meanwhile; "
-            "start a new training run"
-        )
+    check_photos_remain(used, set(_available_files(chooser.project_id).values()))

@@ -4,30 +4,31 @@ The loop (``curation.chooser.train``) works on files only. It saves its exact st
 killed job resumes where it stopped.
 """
 
-import json
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from curation.chooser.config import ChooserConfig, ModelKind, StageSelection
-from curation.chooser.training.inputs import FEATURES_FOLDER, read_image_folder
+from curation.chooser.config import StageSelection
+from curation.chooser.training.inputs import read_run_settings
 from curation.chooser.training.journal import ChoiceValidationRow, read_validations
-from curation.evaluation.choice_items import Stage
 from curation.models import Chooser
 from curation.pipelines.training.chooser_files import ChooserRun, load_or_write_chooser_run
 from curation.pipelines.training.training_processes import ProgressCallback, train_in_processes
+from curation.pipelines.training.training_progress import (
+    TrainingProgress,
+    best_validation_figures,
+    format_measure,
+    read_json_or_empty,
+)
 from curation.scorer.training.inputs import VAL_FILE
 from curation.scorer.training.journal import ENVIRONMENT_FILE
-from curation.selectors.choosers import BEST_FOLDER
+from curation.services.named_rows import mark_ready, merge_facts
 from curation.services.refusals import refuse_invalid_input
-from curation.services.trained_models import mark_ready, merge_facts
 from hits.domain.hashing import content_sha256
 from hits.services.jobs.jobs import Progress
 
 MODULE = "curation.chooser.train"
 PREDICTIONS_FILE = "predictions-val.csv"
-PROGRESS_INTERVAL_SECONDS = 1.0  # between two progress updates
 
 
 def train_chooser(progress: Progress) -> dict[str, Any]:
@@ -45,10 +46,11 @@ def train_chooser(progress: Progress) -> dict[str, Any]:
     merge_facts(chooser, splits=run.counts)
     progress.log(_describe_start(run.counts))
     with refuse_invalid_input():
-        _train(run, ChooserProgress(chooser, run, progress))
+        _train(run, _make_reporter(chooser, run, progress))
         _write_predictions(run)
     environment = {
-        stage.value: _read_json(run.folder / stage / ENVIRONMENT_FILE) for stage in run.config.stage.stages
+        stage.value: read_json_or_empty(run.folder / stage / ENVIRONMENT_FILE)
+        for stage in run.config.stage.stages
     }
     merge_facts(chooser, environment=environment)
     figures = stage_figures(run)
@@ -60,7 +62,7 @@ def train_chooser(progress: Progress) -> dict[str, Any]:
 def _train(run: ChooserRun, report_progress: ProgressCallback) -> None:
     if run.config.processes > 1:
         stages = run.config.stage.stages
-        total = _count_steps(run.config, run.counts["train_questions"]) * len(stages)
+        total = run.config.count_steps(run.counts["train_questions"]) * len(stages)
         train_in_processes(
             run.folder,
             run.config.processes,
@@ -75,93 +77,41 @@ def _train(run: ChooserRun, report_progress: ProgressCallback) -> None:
     train(run.folder, report_progress=report_progress)
 
 
-def _count_steps(config: ChooserConfig, questions: int) -> int:
-    steps = config.epochs * (questions // config.batch_size)
-    return min(steps, config.max_steps) if config.max_steps else steps
-
-
 def _write_predictions(run: ChooserRun) -> None:
     """Predict the validation questions, if both stages were trained."""
     if run.config.stage is not StageSelection.BOTH or (run.folder / PREDICTIONS_FILE).is_file():
         return
-    from curation.chooser.chooser import open_chooser, predict_choices, write_predictions
-    from curation.chooser.model.build import InputSources
+    from curation.chooser.chooser import open_run, predict_choices, write_predictions
     from curation.chooser.questions import read_image_items
 
-    text = run.config.text if run.config.kind is ModelKind.R2C else ""
-    sources = InputSources(read_image_folder(run.folder), run.folder / FEATURES_FOLDER, text)
-    answers, rationales = (
-        open_chooser(str(run.folder / stage / BEST_FOLDER), sources, device=run.config.device)
-        for stage in Stage
-    )
+    answers, rationales = open_run(run.folder, run.config, read_run_settings(run.folder).images)
     items = read_image_items(run.folder / VAL_FILE)
     write_predictions(run.folder / PREDICTIONS_FILE, *predict_choices(answers, rationales, items))
 
 
-class ChooserProgress:
-    """Stores a run's progress, at most once per second, and its validation results."""
-
-    def __init__(
-        self,
-        chooser: Chooser,
-        run: ChooserRun,
-        progress: Progress,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._chooser, self._run, self._progress, self._clock = chooser, run, progress, clock
-        self._next = -1.0
-        self._logged = {stage: len(read_validations(run.folder / stage)) for stage in run.config.stage.stages}
-
-    def __call__(self, done: int, total: int) -> None:
-        """Report a step.
-
-        Raises:
-            Cancelled: the job was cancelled.
-        """
-        now = self._clock()
-        if now < self._next and done < total:
-            return
-        self._next = now + PROGRESS_INTERVAL_SECONDS
-        self._progress.advance(done, total)
-        for stage, logged in self._logged.items():
-            rows = read_validations(self._run.folder / stage)
-            if len(rows) > logged:
-                self._logged[stage] = len(rows)
-                merge_facts(self._chooser, figures=stage_figures(self._run))
-            for row in rows[logged:]:
-                self._progress.log(_describe_validation(stage, row))
+def _make_reporter(chooser: Chooser, run: ChooserRun, progress: Progress) -> TrainingProgress:
+    return TrainingProgress(
+        progress,
+        {stage: partial(read_validations, run.folder / stage) for stage in run.config.stage.stages},
+        store=lambda: merge_facts(chooser, figures=stage_figures(run)),
+        describe=_describe_validation,
+    )
 
 
 def stage_figures(run: ChooserRun) -> dict[str, Any]:
     """Return the best validation's figures and the progress of each stage that has begun."""
     figures = {}
     for stage in run.config.stage.stages:
-        rows = read_validations(run.folder / stage)
-        best = next((row for row in reversed(rows) if row["kept"]), None)
-        if best is not None:
-            figures[stage.value] = {
-                "best_step": best["step"],
-                "loss": best["loss"],
-                "accuracy": best["accuracy"],
-                "steps": rows[-1]["step"],
-                "validations": len(rows),
-                **_result_facts(run.folder / stage),
-            }
+        found = best_validation_figures(read_validations(run.folder / stage), ("loss", "accuracy"))
+        if found:
+            figures[stage.value] = found | _result_facts(run.folder / stage)
     return figures
 
 
 def _result_facts(folder: Path) -> dict[str, Any]:
     """Return a finished stage's hash, how many texts it read, and how many were too long and were cut."""
-    result = _read_json(folder / "done.json")
+    result = read_json_or_empty(folder / "done.json")
     return {name: result[name] for name in ("texts", "cut_texts", "weights_sha256") if name in result}
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def summarise_chooser(chooser: Chooser) -> dict[str, Any]:
@@ -180,8 +130,8 @@ def _describe_start(counts: dict[str, int]) -> str:
     return f"{message}; {left_out} questions omitted, {reason}" if left_out else message
 
 
-def _describe_validation(stage: Stage, row: ChoiceValidationRow) -> str:
+def _describe_validation(stage: str, row: ChoiceValidationRow) -> str:
     suffix = ", the best so far" if row["kept"] else ""
-    loss = "–" if row["loss"] is None else f"{row['loss']:.4f}"
-    accuracy = "–" if row["accuracy"] is None else f"{row['accuracy']:.1f} %"
-    return f"{stage.value.capitalize()}s, step {row['step']}: validation loss {loss}, accuracy {accuracy}{suffix}"
+    loss, accuracy = format_measure(row["loss"], 4), format_measure(row["accuracy"], 1)
+    percent = "" if row["accuracy"] is None else " %"
+    return f"{stage.capitalize()}s, step {row['step']}: validation loss {loss}, accuracy {accuracy}{percent}{suffix}"

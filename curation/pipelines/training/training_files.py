@@ -6,7 +6,7 @@ Pairs on photos that were taken down since are omitted and counted.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -94,13 +94,22 @@ def _check_photos_and_read_counts(
         used = {json.loads(line)["image"] for line in lines}
     except (ValueError, KeyError, TypeError) as error:
         raise Refused(f"{folder.name}: the run's pairs are damaged; start a new training run") from error
+    check_photos_remain(used, available)
+    return {name: count for name, count in scorer.splits.items() if name.endswith(("_pairs", "_images"))}
+
+
+def check_photos_remain(used: Set[str], available: Set[str]) -> None:
+    """Refuse to resume a run with photos that were taken down meanwhile.
+
+    Args:
+        used, available: files of photos, those of the run and those of the project, below the media folder.
+    """
     missing = len(used - available)
     if missing:
         raise Refused(
             f"photos: {missing} of this run {'were' if missing > 1 else 'was'} taken down meanwhile; "
             "start a new training run"
         )
-    return {name: count for name, count in scorer.splits.items() if name.endswith(("_pairs", "_images"))}
 
 
 def _read_lines(path: Path) -> Iterator[str]:

@@ -1,18 +1,21 @@
 """Choosers of a project: trained on a question set or a folder by a job, resumed, and asked for predictions."""
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
+from django.db import connection
 from PIL import Image as Pillow
 
 from curation.chooser.recipes import make_config
 from curation.evaluation.choice_files import SCORE_COLUMNS, read_answer_key_lines, read_predictions_csv
 from curation.files import file_sha256
 from curation.models import Chooser, QuestionSet, QuestionSetState
+from curation.pipelines.training.chooser_files import load_or_write_chooser_run
 from curation.selectors.choosers import chooser_folder
 from curation.selectors.stored_files import curation_files
 from curation.services.choosers import request_folder_training, request_set_training
@@ -130,10 +133,27 @@ def test_questions_of_withdrawn_photos_are_left_out(
     assert chooser.splits["left_out_questions"] == hidden
 
 
+def test_a_run_of_more_photos_than_a_query_may_name_is_resumed(question_set: QuestionSet) -> None:
+    chooser = request_set_training(
+        question_set=question_set,
+        by=None,
+        name="mine",
+        config=make_config("response-only:tiny", "tiny", **FEW),
+        queue=False,
+    )
+    written = load_or_write_chooser_run(chooser, "")
+    before = connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 10)
+    try:
+        found = load_or_write_chooser_run(chooser, "")
+    finally:
+        connection.connection.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, before)
+    assert found.folder == written.folder
+
+
 def test_a_cancelled_job_resumes_unless_a_photo_was_withdrawn(
     question_set: QuestionSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.pipelines.training.train_chooser.PROGRESS_INTERVAL_SECONDS", 0.0)
+    monkeypatch.setattr("curation.pipelines.training.training_progress.PROGRESS_INTERVAL_SECONDS", 0.0)
     chooser = request_set_training(
         question_set=question_set,
         by=None,

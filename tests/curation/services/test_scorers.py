@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from curation.models import DatasetVersion, Scorer, ScorerOrigin
-from curation.pipelines.training import train_scorer
 from curation.pipelines.training.training_files import load_or_write_run
+from curation.pipelines.training.training_progress import TrainingProgress
 from curation.scorer.config import TINY, TrainingConfig
 from curation.scorer.model.folder import save_scorer
 from curation.scorer.training.starting_weights import load_starting_model
@@ -285,7 +285,7 @@ def test_cancelled_training_is_resumed(sealed: DatasetVersion, monkeypatch: pyte
     assert run(scorer).is_ready
 
 
-def test_progress_is_written_once_a_second_at_most(sealed: DatasetVersion, tmp_path: Path) -> None:
+def test_progress_is_written_once_a_second_at_most() -> None:
     written: list[tuple[int, int]] = []
 
     class Progress:
@@ -295,7 +295,13 @@ def test_progress_is_written_once_a_second_at_most(sealed: DatasetVersion, tmp_p
         def log(self, text: str) -> None: ...
 
     now = [0.0]
-    progress = train_scorer.TrainingProgress(ask(sealed), tmp_path, Progress(), clock=lambda: now[0])  # type: ignore[arg-type]
+    progress = TrainingProgress(
+        Progress(),  # type: ignore[arg-type]
+        {},
+        store=lambda: None,
+        describe=lambda *_: "",
+        clock=lambda: now[0],
+    )
     for step in range(1, 31):
         now[0] += 0.1
         progress(step, 30)

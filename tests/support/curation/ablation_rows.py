@@ -5,7 +5,7 @@ from typing import Any
 from curation.models import DatasetVersion, Evaluation, Scorer
 from curation.pipelines import ablations
 from curation.services.ablations import AblationOptions, default_splits, request_ablations
-from curation.services.scorers import merge_scorer_facts
+from curation.services.named_rows import merge_facts
 from hits.domain.states import JobState
 from hits.models import Job
 from hits.services.jobs import jobs
@@ -30,7 +30,7 @@ class Runner:
             Job.objects.filter(pk=job.pk).update(state=JobState.FAILED, error="no memory")
         else:
             for scorer in Scorer.objects.filter(job=job):
-                merge_scorer_facts(scorer=scorer, splits=COUNTS)  # as a training does when it begins
+                merge_facts(scorer, splits=COUNTS)  # as a training does when it begins
             Scorer.objects.filter(job=job).update(is_ready=True, weights_sha256="ab" * 32)
             Evaluation.objects.filter(job=job).update(figures=FIGURES, sha256="cd" * 32)
             Job.objects.filter(pk=job.pk).update(state=JobState.DONE)

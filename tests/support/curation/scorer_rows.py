@@ -5,7 +5,8 @@ from typing import Any
 from curation.models import DatasetVersion, Scorer
 from curation.scorer.config import TINY, TrainingConfig
 from curation.selectors.scorers import scorer_folder, weights_folder
-from curation.services.scorers import mark_trained, request_training
+from curation.services.named_rows import mark_ready
+from curation.services.scorers import request_training
 from hits.domain.states import JobState
 from hits.models import Job
 
@@ -45,7 +46,7 @@ def ready(version: DatasetVersion, name: str = "first", *, weights: bool = False
 
         sha256 = save_scorer(weights_folder(scorer), load_starting_model(TINY))
     figures = {"steps": 120, "best_step": 110, "p_at_1": 31.25, "im2txt": 20.1, "txt2im": 21.5, "loss": 2.5}
-    mark_trained(scorer=scorer, figures=figures, weights_sha256=sha256)
+    mark_ready(scorer, figures=figures, weights_sha256=sha256)
     Job.objects.filter(scorer=scorer).update(state=JobState.DONE, done=120, total=120)
     scorer.refresh_from_db()
     return scorer
