@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.features.encoder import EncoderUnavailable
+from curation.features.transformer_folders import load_model, load_tokenizer
 
 MAX_TOKENS = 128  # tokens of a pair; two typical sentences have about 40
 BATCH_SIZE = 64
@@ -28,19 +28,8 @@ class SentencePairClassifier:
         self._origin = f"{setting}={str(folder)!r}"
         if not (folder / "config.json").is_file():
             raise EncoderUnavailable(f"{self._origin}: use a folder with config.json, weights and tokenizer")
-        from safetensors import SafetensorError  # noqa: PLC0415 - with the model's libraries, on demand
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer  # noqa: PLC0415
-        from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
-
-        disable_progress_bar()
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._model: Any = AutoModelForSequenceClassification.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True
-            )
-        except (OSError, ValueError, SafetensorError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise EncoderUnavailable(f"{self._origin}: {reason}") from error
+        self._tokenizer = load_tokenizer(folder, where=self._origin)
+        self._model = load_model(folder, "AutoModelForSequenceClassification", where=self._origin)
         self._model.eval()
 
     def label_index(self, label: str, start: str) -> int:

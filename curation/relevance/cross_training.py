@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 
+from curation.features.encoder import EncoderUnavailable
 from curation.features.sentence_pairs import MAX_TOKENS
+from curation.features.transformer_folders import load_model, load_tokenizer
 from curation.files import atomic_file
 from curation.records import InvalidInput
 from curation.relevance.cross import LABELS, RELEVANT
@@ -125,27 +126,21 @@ class _Run:
     """Model, optimizer and number of finished steps, restored from a checkpoint if there is one."""
 
     def __init__(self, base: Path, folder: Path, settings: FineTuning) -> None:
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer  # noqa: PLC0415 - seconds
-        from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
-
-        disable_progress_bar()
         self._folder, self._settings = folder, settings
         self.step = 0
         self._losses: list[float] = []
         torch.manual_seed(settings.seed)  # the classifying layer is new
         try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(base, local_files_only=True)
-            self._model: Any = AutoModelForSequenceClassification.from_pretrained(
+            self._tokenizer = load_tokenizer(base)
+            self._model = load_model(
                 base,
-                local_files_only=True,
-                use_safetensors=True,
+                "AutoModelForSequenceClassification",
                 id2label=dict(enumerate(LABELS)),
                 label2id={name: index for index, name in enumerate(LABELS)},
                 ignore_mismatched_sizes=True,
             )
-        except (OSError, ValueError, SafetensorError) as error:
-            reason = str(error).strip().splitlines()[0]
-            raise ModelUnavailable(f"relevance: {base}: {reason}") from error
+        except EncoderUnavailable as error:
+            raise ModelUnavailable(f"relevance: {error}") from error
         self._optimizer = torch.optim.Adam(self._model.parameters(), lr=settings.learning_rate)
         self._restore()
 

@@ -26,12 +26,13 @@ from curation.chooser.model.pair_tokens import (
     TextPair,
     TokenBatch,
 )
-from curation.chooser.model.transformer_folders import find_folder, load_fast_tokenizer, load_model
+from curation.chooser.model.transformer_folders import find_folder
 from curation.chooser.questions import ChoiceQuestion
 from curation.chooser.texts import named_pair
 from curation.evaluation.choice_items import CHOICES
 from curation.features.clip import DTYPES
 from curation.features.encoder import Precision
+from curation.features.transformer_folders import load_fast_tokenizer, load_model
 from curation.records import InvalidInput
 from curation.scorer.config import TINY
 from curation.scorer.training.batch_plan import temporary_seed

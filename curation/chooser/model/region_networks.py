@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from curation.chooser.model.transformer_folders import load_model
 from curation.features.encoder import EncoderUnavailable
+from curation.features.transformer_folders import load_model
 from curation.records import InvalidInput
 
 CNN_PREFIX = "cnn:"

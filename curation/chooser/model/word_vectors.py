@@ -17,13 +17,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from curation.chooser.model.transformer_folders import (
-    FOLDER_PREFIX,
-    MINILM,
-    find_folder,
-    load_fast_tokenizer,
-    load_model,
-)
+from curation.chooser.model.transformer_folders import FOLDER_PREFIX, MINILM, find_folder
+from curation.features.transformer_folders import load_fast_tokenizer, load_model
 from curation.features.weights import SHA_PREFIX, folder_sha256
 from curation.scorer.config import TINY
 
