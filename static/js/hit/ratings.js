@@ -3,6 +3,8 @@
  * unrated one; up and down move between rows without rating, left and right within a row, as for all radios.
  */
 import { isTyping } from '../boxes/keyboard.js';
+import { singleKeys } from '../ui/keys.js';
+import { acceptsKeys } from './judging.js';
 
 const radiosOf = (row) => [...row.querySelectorAll('input[type="radio"]')];
 
@@ -23,12 +25,11 @@ export class RatingRows {
 
   /**
    * @param {HTMLElement[]} rows elements that hold one group of radios each
-   * @param {{changed: () => void, enabled?: () => boolean, digits?: () => boolean,
-   *   reveal?: (index: number) => void}} options `digits`: whether digits rate; `reveal` shows a row before it becomes
-   *   the current one, on pages that show a few rows at a time
+   * @param {{changed: () => void, preview: boolean, reveal?: (index: number) => void}} page `reveal` shows a row before
+   *   it becomes the current one, on pages that show a few rows at a time
    */
-  constructor(rows, { changed, enabled = () => true, digits = () => true, reveal = () => {} }) {
-    Object.assign(this, { rows, changed, enabled, digits, reveal });
+  constructor(rows, { changed, preview, reveal = () => {} }) {
+    Object.assign(this, { rows, changed, preview, reveal });
     rows.forEach((row, index) => {
       row.addEventListener('change', () => this.changed());
       row.addEventListener('focusin', () => this.#mark(index));
@@ -39,6 +40,14 @@ export class RatingRows {
   }
 
   get rated() { return this.rows.map((row) => valueOf(row) !== null); }
+
+  /**
+   * @param {(number: number) => string} name of a row, counted from 1
+   * @returns {object[]} the unrated rows as gaps of the answer; row 3 has the id "row3"
+   */
+  gaps(name) {
+    return this.rated.flatMap((done, i) => (done ? [] : [{ key: `r${i + 1}`, href: `#row${i + 1}`, text: String(i + 1), name: name(i + 1), focus: () => this.goTo(i) }]));
+  }
 
   /** Makes a row the current one and puts focus on its radios. */
   goTo(index) {
@@ -65,13 +74,13 @@ export class RatingRows {
   }
 
   #key(event) {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !this.enabled()) return;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || !acceptsKeys(this.preview)) return;
     // Arrows scroll the instructions where these have the focus.
     const step = event.target.closest?.('.how') ? 0 : { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step) {
       event.preventDefault();
       this.goTo(Math.min(Math.max(this.#current + step, 0), this.rows.length - 1));
-    } else if (/^[1-9]$/.test(event.key) && this.digits()) this.#rate(Number(event.key), event);
+    } else if (/^[1-9]$/.test(event.key) && singleKeys()) this.#rate(Number(event.key), event);
   }
 
   #rate(digit, event) {

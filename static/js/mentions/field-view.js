@@ -4,6 +4,8 @@
  * Children are text nodes and chips. A browser shows no caret beside a chip without a text node, so an invisible FILLER
  * stands where the text has none.
  */
+import { objectsOf } from './chip.js';
+
 const FILLER = '\u200B';
 const isText = (node) => node.nodeType === Node.TEXT_NODE;
 
@@ -11,11 +13,10 @@ const isText = (node) => node.nodeType === Node.TEXT_NODE;
 export const isChip = (node) => node?.nodeType === Node.ELEMENT_NODE && node.hasAttribute('data-objects');
 
 const clean = (text) => text.replaceAll(FILLER, '').replace(/[\n\r\u00A0]/g, ' ');
-const tagOf = (node) => ({ objects: node.dataset.objects.split(' ').map(Number) });
 const sizeOf = (node) => (isChip(node) ? 1 : clean(node.textContent).length);
 
 /** @returns {import('./segments.js').Segment[]} what the element holds now */
-export const readChildren = (root) => [...root.childNodes].map((node) => (isChip(node) ? tagOf(node) : clean(node.textContent)));
+export const readChildren = (root) => [...root.childNodes].map((node) => (isChip(node) ? { objects: objectsOf(node) } : clean(node.textContent)));
 
 /** @returns {{anchor: number, focus: number}} the browser's selection; what is outside of the element is at its ends */
 export function readSelection(root) {

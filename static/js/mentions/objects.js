@@ -5,6 +5,8 @@
  * @typedef {{left: number, top: number, width: number, height: number}} Box
  * @typedef {{name: string, box: Box, polygons: [number, number][][]}} DetectedObject
  */
+import { area, contains } from '../boxes/geometry.js';
+import { toImage } from '../boxes/transform.js';
 import { svgElement } from '../boxes/view.js';
 import { colourOf } from './chip.js';
 
@@ -21,8 +23,7 @@ export function isInside(polygon, { x, y }) {
   return inside;
 }
 
-const inBox = ({ left, top, width, height }, { x, y }) => x >= left && x <= left + width && y >= top && y <= top + height;
-const areaOf = ({ box }) => box.width * box.height;
+const areaOf = ({ box }) => area(box);
 
 /**
  * @param {DetectedObject[]} objects @param {{x: number, y: number}} point photo pixels
@@ -30,7 +31,7 @@ const areaOf = ({ box }) => box.width * box.height;
  *   box does
  */
 export function objectsAt(objects, point) {
-  const order = objects.map((_, index) => index).filter((index) => inBox(objects[index].box, point));
+  const order = objects.map((_, index) => index).filter((index) => contains(objects[index].box, point));
   const isHit = (index) => !objects[index].polygons.length || objects[index].polygons.some((polygon) => isInside(polygon, point));
   return order.sort((a, b) => isHit(b) - isHit(a) || areaOf(objects[a]) - areaOf(objects[b]) || a - b);
 }
@@ -111,9 +112,7 @@ export class ObjectPhoto {
 
   /** @returns {number[]} the objects under the pointer; a number's own object comes first */
   #at(event) {
-    const rect = this.svg.getBoundingClientRect();
-    const point = { x: ((event.clientX - rect.left) / rect.width) * this.size.width, y: ((event.clientY - rect.top) / rect.height) * this.size.height };
-    const found = objectsAt(this.objects, point);
+    const found = objectsAt(this.objects, toImage(event.clientX, event.clientY, this.svg.getBoundingClientRect(), this.size));
     const tab = event.target.closest?.('[data-tab]');
     if (!tab) return found;
     const own = Number(tab.dataset.tab);

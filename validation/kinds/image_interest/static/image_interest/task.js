@@ -1,9 +1,8 @@
 /** Judge photos one after another; one key press judges one photo. */
 import { boot } from '../js/hit/page.js';
+import { showProgress } from '../js/hit/judging.js';
 import { RatingRows, valueOf } from '../js/hit/ratings.js';
-import { element } from '../js/ui/dom.js';
 import { gettext, interpolate, pieces } from '../js/ui/i18n.js';
-import { singleKeys } from '../js/ui/keys.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
@@ -17,8 +16,7 @@ class InterestTask {
     this.config = config;
     this.items = [...document.querySelectorAll('.shot')];
     this.rows = new RatingRows(this.items, {
-      enabled: () => !preview && !byId('work').disabled && !byId('work').inert,
-      digits: singleKeys,
+      preview,
       changed: () => {
         this.#progress();
         changed();
@@ -40,9 +38,7 @@ class InterestTask {
 
   answer() { return this.read(); }
 
-  gaps() {
-    return this.rows.rated.flatMap((done, i) => (done ? [] : [{ key: `r${i + 1}`, href: `#row${i + 1}`, text: String(i + 1), name: words.row(i + 1), focus: () => this.rows.goTo(i) }]));
-  }
+  gaps() { return this.rows.gaps(words.row); }
 
   cents() { return this.config.pay.reward_cents; }
 
@@ -56,15 +52,8 @@ class InterestTask {
   resume() { this.rows.resume(); }
 
   #progress() {
-    // A preview has no progress bar.
-    if (!byId('count')) return;
-    const rated = this.rows.rated;
-    const done = rated.filter(Boolean).length;
-    const [count, rest] = words.judged(done, rated.length);
-    byId('count').replaceChildren(element('b', { text: count }), rest);
-    const bar = byId('progress');
-    bar.setAttribute('aria-valuenow', String(done));
-    bar.firstElementChild.style.setProperty('--v', `${(100 * done) / rated.length}%`);
+    const done = this.rows.rated.filter(Boolean).length;
+    showProgress(done, this.items.length, words.judged(done, this.items.length));
   }
 }
 

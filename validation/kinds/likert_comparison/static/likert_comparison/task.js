@@ -1,10 +1,9 @@
 /** Rate ten sentences; one key press rates one sentence. */
 import { boot } from '../js/hit/page.js';
+import { showProgress } from '../js/hit/judging.js';
 import { RatingRows, valueOf } from '../js/hit/ratings.js';
 import { watchStages } from '../js/boxes/stage.js';
-import { element } from '../js/ui/dom.js';
 import { gettext, interpolate, pieces } from '../js/ui/i18n.js';
-import { singleKeys } from '../js/ui/keys.js';
 import { Pages } from './pages.js';
 import { wirePhoto } from './photo.js';
 
@@ -22,8 +21,7 @@ class ComparisonTask {
     // A preview shows all sentences, since its page buttons are disabled.
     const pages = new Pages(this.items, preview ? this.items.length : config.unit.per_page, { onPageChange: (index) => this.rows.goTo(index) });
     this.rows = new RatingRows(this.items, {
-      enabled: () => !preview && !byId('work').disabled && !byId('work').inert,
-      digits: singleKeys,
+      preview,
       reveal: (index) => pages.show(index),
       changed: () => {
         this.#progress();
@@ -49,9 +47,7 @@ class ComparisonTask {
 
   answer() { return this.read(); }
 
-  gaps() {
-    return this.rows.rated.flatMap((done, i) => (done ? [] : [{ key: `r${i + 1}`, href: `#row${i + 1}`, text: String(i + 1), name: words.row(i + 1), focus: () => this.rows.goTo(i) }]));
-  }
+  gaps() { return this.rows.gaps(words.row); }
 
   cents() { return this.config.pay.reward_cents; }
 
@@ -65,15 +61,8 @@ class ComparisonTask {
   resume() { this.rows.resume(); }
 
   #progress() {
-    // A preview has no progress bar.
-    if (!byId('count')) return;
-    const rated = this.rows.rated;
-    const done = rated.filter(Boolean).length;
-    const [count, rest] = words.rated(done, rated.length);
-    byId('count').replaceChildren(element('b', { text: count }), rest);
-    const bar = byId('progress');
-    bar.setAttribute('aria-valuenow', String(done));
-    bar.firstElementChild.style.setProperty('--v', `${(100 * done) / rated.length}%`);
+    const done = this.rows.rated.filter(Boolean).length;
+    showProgress(done, this.items.length, words.rated(done, this.items.length));
   }
 }
 

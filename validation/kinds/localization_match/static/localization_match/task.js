@@ -1,8 +1,9 @@
 /** Match each sentence to a part of the photo: by dragging, by two clicks, or by a letter key. */
+import { acceptsKeys, showProgress } from '../js/hit/judging.js';
 import { boot } from '../js/hit/page.js';
 import { around, windowOn } from '../js/boxes/geometry.js';
 import { isTyping } from '../js/boxes/keyboard.js';
-import { element, setIcon, setText } from '../js/ui/dom.js';
+import { setIcon, setText } from '../js/ui/dom.js';
 import { singleKeys } from '../js/ui/keys.js';
 import { draggable } from './drag.js';
 import { Matching } from './matching.js';
@@ -19,7 +20,7 @@ class LocalizationTask {
   start({ config, preview, announce, changed }) {
     const { image, regions, inferences } = config.unit;
     Object.assign(this, { config, announce, changed, regions, inferences });
-    this.enabled = () => !preview && !byId('work').disabled && !byId('work').inert;
+    this.enabled = () => acceptsKeys(preview);
     this.matching = new Matching(inferences.map(({ id }) => id), regions.map(({ id }) => id));
     this.cards = [...document.querySelectorAll('.sentence')];
     this.slots = [...document.querySelectorAll('.slot')];
@@ -264,15 +265,9 @@ class LocalizationTask {
   }
 
   #progress() {
-    // A preview has no progress bar.
-    if (!byId('count')) return;
     const { done } = this.matching;
     const count = done.filter(Boolean).length;
-    const [figures, rest] = words.matched(count, done.length);
-    byId('count').replaceChildren(element('b', { text: figures }), rest);
-    const bar = byId('progress');
-    bar.setAttribute('aria-valuenow', String(count));
-    bar.firstElementChild.style.setProperty('--v', `${(100 * count) / done.length}%`);
+    showProgress(count, done.length, words.matched(count, done.length));
     byId('undo').disabled = !this.matching.canUndo;
   }
 }

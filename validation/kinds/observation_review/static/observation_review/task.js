@@ -4,7 +4,6 @@ import { RatingRows, valueOf } from '../js/hit/ratings.js';
 import { watchStages } from '../js/boxes/stage.js';
 import { element } from '../js/ui/dom.js';
 import { gettext, interpolate, pieces } from '../js/ui/i18n.js';
-import { singleKeys } from '../js/ui/keys.js';
 
 const byId = (id) => document.getElementById(id);
 const words = {
@@ -24,8 +23,7 @@ class ReviewTask {
     this.items = [...document.querySelectorAll('.rate')];
     this.names = this.items.map((item) => item.dataset.question);
     this.rows = new RatingRows(this.items, {
-      enabled: () => !preview && !byId('work').disabled && !byId('work').inert,
-      digits: singleKeys,
+      preview,
       changed: () => {
         this.#count();
         changed();

@@ -3,7 +3,6 @@ import { boot } from '../js/hit/page.js';
 import { RatingRows, valueOf } from '../js/hit/ratings.js';
 import { MentionReader } from '../js/mentions/reader.js';
 import { gettext } from '../js/ui/i18n.js';
-import { singleKeys } from '../js/ui/keys.js';
 
 const byId = (id) => document.getElementById(id);
 const words = { gap: gettext('choose one of the four'), choice: gettext('Choice'), several: gettext('Another one is right') };
@@ -14,7 +13,7 @@ class ChoiceTask {
     this.reader = new MentionReader({ objects: config.unit.objects, announce });
     this.choices = byId('choices');
     this.several = byId('several');
-    this.rows = new RatingRows([this.choices], { enabled: () => !preview && !byId('work').disabled && !byId('work').inert, digits: singleKeys, changed });
+    this.rows = new RatingRows([this.choices], { preview, changed });
     this.several?.addEventListener('change', changed);
   }
 
