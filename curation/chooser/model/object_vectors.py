@@ -134,6 +134,7 @@ class EncodedVectors:
         self._encoder, self._images = encoder, images
         self.size = encoder.dim
         self._open = lru_cache(maxsize=_RECENT_IMAGES)(self._open_image)
+        self._place = lru_cache(maxsize=_RECENT_IMAGES)(self._read_boxes)  # of all objects at once
 
     def select(self, question: ChoiceQuestion, objects: Sequence[int]) -> Vectors:
         """Return the (1 + n, size) vectors of the whole image and of n objects.
@@ -149,8 +150,10 @@ class EncodedVectors:
         picture = self._open(question.annot_id, question.image)
         if index is None:
             return picture
-        box = add_detections(question, self._images).boxes[index]
-        return picture.crop(crop_edges(box, picture.size))
+        return picture.crop(crop_edges(self._place(question)[index], picture.size))
+
+    def _read_boxes(self, question: ChoiceQuestion) -> tuple[Box, ...]:
+        return add_detections(question, self._images).boxes
 
     def _open_image(self, annot_id: str, image: str) -> Pillow.Image:
         return open_picture(self._images / image, annot_id)
