@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from curation.evaluation.choice_items import ChoiceItem, Stage, Text, iterate_json_lines, parse_item
+from curation.evaluation.choice_items import ChoiceItem, Stage, Text, iterate_json_lines, note_id, parse_item
 from curation.records import InvalidInput
 from curation.sources import fields
 from curation.sources.json_stream import parse_json
 from hits.domain.images.polygons import Polygon
-from hits.domain.tagged_text import Segment, segments_of_tokens
 
 CORNERS = 4
 MAX_METADATA_BYTES = 1 << 26
@@ -41,11 +40,6 @@ class ChoiceQuestion:
     metadata: str = ""
     boxes: tuple[Box, ...] = ()
     polygons: tuple[tuple[Polygon, ...], ...] = ()
-
-
-def to_segments(text: Text) -> list[Segment]:
-    """Return a text as segments, with the spaces that people expect (``hits.domain.tagged_text``)."""
-    return segments_of_tokens([token if isinstance(token, str) else list(token) for token in text])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +82,7 @@ def read_image_items(path: Path) -> list[ImageItem]:
     lines: dict[str, str] = {}
     for location, record in iterate_json_lines(path):
         found = parse_image_item(record, location)
-        name = found.item.annot_id
-        if name in lines:
-            raise InvalidInput(
-                f"{location}: annot_id {name} is that of {lines[name]}; give each question its own"
-            )
-        lines[name] = location.rpartition(": ")[2]
+        note_id(found.item.annot_id, location, lines)
         items.append(found)
     return items
 

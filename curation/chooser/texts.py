@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
-from curation.chooser.questions import ChoiceQuestion, to_segments
-from curation.evaluation.choice_items import Text
+from curation.chooser.questions import ChoiceQuestion
+from curation.evaluation.choice_items import Text, to_segments
 from hits.domain.images.detections import is_person
 from hits.domain.images.region_drawing import OBJECT_COLOURS
 from hits.domain.tagged_text import class_text

@@ -14,8 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.choice_items import CHOICES, ChoiceItem, Stage, StageQuestion, Text, class_tokens
-from hits.domain.tagged_text import class_text, segments_of_tokens
+from curation.evaluation.choice_items import (
+    CHOICES,
+    ChoiceItem,
+    Stage,
+    StageQuestion,
+    class_tokens,
+    to_segments,
+)
+from hits.domain.tagged_text import class_text
 
 NEAR_COPY_JACCARD = 0.8
 NEAR_COPY_COSINE = 0.95
@@ -169,18 +176,13 @@ def frequent_texts(questions: Sequence[StageQuestion], *, limit: int = HUBS) -> 
             key = tuple(class_tokens(response, question.item.objects))
             (right if choice == question.label else wrong)[key] += 1
             if key not in shown:
-                shown[key] = _display(response, question.item.objects)
+                shown[key] = class_text(to_segments(response), question.item.objects)
     ordered = sorted(wrong.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
         {"text": shown[key], "right": right[key], "wrong": count}
         for key, count in ordered[:limit]
         if count > CHOICES - 1
     ]
-
-
-def _display(text: Text, objects: Sequence[str]) -> str:
-    """Return a text as people read it, with each object as its class."""
-    return class_text(segments_of_tokens([t if isinstance(t, str) else list(t) for t in text]), objects)
 
 
 def hubs(

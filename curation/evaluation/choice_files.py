@@ -21,6 +21,7 @@ from curation.evaluation.choice_items import (
     Stage,
     StageChoices,
     iterate_json_lines,
+    note_id,
     parse_stage_key,
 )
 from curation.evaluation.choices import ChoiceKey, ChoicePredictions
@@ -51,8 +52,7 @@ def read_answer_key_lines(path: Path) -> ChoiceKey:
         name = record.get(ID_COLUMN)
         if not isinstance(name, str) or not name:
             raise InvalidInput(f"{location}: has no {ID_COLUMN}; write one for each question")
-        if name in lines:
-            raise InvalidInput(f"{location}: {ID_COLUMN} {name} is that of {lines[name]}; keep one of them")
+        note_id(name, location, lines)
         for stage in Stage:
             found = parse_stage_key(record, stage, location)
             if found.label is None:
@@ -60,7 +60,6 @@ def read_answer_key_lines(path: Path) -> ChoiceKey:
                     f"{location}: has no {stage}_label; give the key, not the public test file"
                 )
             choices[stage].append(found)
-        lines[name] = location.rpartition(": ")[2]
         images.append(str(record.get("img_id") or record.get("img_fn") or name))
         folds.append(str(record.get("match_fold") or ""))
     if not lines:

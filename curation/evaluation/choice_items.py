@@ -13,6 +13,7 @@ from typing import Any
 
 from curation.evaluation.inputs import parse_json
 from curation.records import InvalidInput, Stage
+from hits.domain.tagged_text import Segment, segments_of_tokens
 
 CHOICES = 4
 Token = str | tuple[int, ...]
@@ -120,6 +121,11 @@ def class_tokens(text: Text, objects: Sequence[str]) -> list[str]:
     ]
 
 
+def to_segments(text: Text) -> list[Segment]:
+    """Return a text as segments, with the spaces that people expect (``hits.domain.tagged_text``)."""
+    return segments_of_tokens([token if isinstance(token, str) else list(token) for token in text])
+
+
 def plain_text(tokens: Sequence[str | Sequence[int]]) -> Text:
     """Return tokens of JSON, with tags as lists, as a text. Equal words share their memory."""
     return tuple(sys.intern(token) if isinstance(token, str) else tuple(token) for token in tokens)
@@ -164,15 +170,24 @@ def read_items(path: Path, metadata: Path | None = None) -> list[ChoiceItem]:
         if metadata is not None:
             record["objects"] = _read_object_names(record, metadata, location)
         item = parse_item(record, location)
-        if item.annot_id in lines:
-            raise InvalidInput(
-                f"{location}: annot_id {item.annot_id} is that of {lines[item.annot_id]}; give each question its own"
-            )
-        lines[item.annot_id] = location.rpartition(": ")[2]
+        note_id(item.annot_id, location, lines)
         items.append(item)
     if not items:
         raise InvalidInput(f"{path}: has no questions; give a file with one JSON object per line")
     return items
+
+
+def note_id(annot_id: str, location: str, lines: dict[str, str]) -> None:
+    """Add the line of a question to those of the questions before it.
+
+    Raises:
+        InvalidInput: one of these has the same id; the message names both lines.
+    """
+    if annot_id in lines:
+        raise InvalidInput(
+            f"{location}: annot_id {annot_id} is that of {lines[annot_id]}; give each question its own"
+        )
+    lines[annot_id] = location.rpartition(": ")[2]
 
 
 def _read_object_names(record: Mapping[str, Any], folder: Path, location: str) -> list[str]:

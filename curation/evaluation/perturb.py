@@ -18,6 +18,7 @@ from curation.evaluation.choice_items import (
     Token,
     replace_responses,
     stage_question,
+    tagged_objects,
 )
 from curation.records import InvalidInput
 from hits.domain.images.detections import is_person
@@ -80,8 +81,7 @@ def _only_person(item: ChoiceItem) -> Token | None:
 
 def _people(text: Text, objects: Sequence[str]) -> list[int]:
     """Return the distinct people that a text tags."""
-    found = {index for token in text if not isinstance(token, str) for index in token}
-    return sorted(index for index in found if is_person(objects[index]))
+    return sorted(index for index in tagged_objects(text) if is_person(objects[index]))
 
 
 def _only_group(text: Text, objects: Sequence[str]) -> Token | None:
