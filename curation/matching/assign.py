@@ -277,9 +277,14 @@ def _sort_distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _make_graph(
     rows: NDArray[np.int64], columns: NDArray[np.int64], costs: NDArray[np.float64], n: int
 ) -> Graph:
+    return Graph(row_starts(rows, n), columns, costs)
+
+
+def row_starts(rows: NDArray[np.integer], n: int) -> NDArray[np.int64]:
+    """Return where each of n rows starts among pairs (e,) that are sorted by row, and their number: (n + 1,)."""
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=starts[1:])
-    return Graph(starts, columns, costs)
+    return starts
 
 
 def _empty_matching(n: int) -> Matching:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.matching import core_kernels
-from curation.matching.assign import Weights, merge_pairs
+from curation.matching.assign import Weights, merge_pairs, row_starts
 from curation.matching.options import ShortlistBy
 
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -21,9 +21,7 @@ def shortlist_pairs(weights: Weights, k: int, by: ShortlistBy) -> Pairs:
     if by is ShortlistBy.ROWS:
         best_rows = np.full_like(best_rows, core_kernels.NONE)
     rows, columns = np.divmod(merge_pairs(best_columns, best_rows), max(n, 1))
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-    return indptr, columns
+    return row_starts(rows, n), columns
 
 
 def pair_rows(indptr: NDArray[np.int64]) -> NDArray[np.int64]:

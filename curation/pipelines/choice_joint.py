@@ -21,7 +21,7 @@ from curation.evaluation.choices import (
     joint_lift,
     stage_scores,
 )
-from curation.matching.assign import Assignment, Infeasible, assign_sparse
+from curation.matching.assign import Assignment, Infeasible, assign_sparse, row_starts
 from curation.records import InvalidInput
 
 
@@ -100,5 +100,4 @@ def _assign_pairs(
     """Assign each of ``size`` rows to a column, among pairs given as arrays of rows, columns and weights."""
     rows, columns, values = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
     order = np.lexsort((columns, rows))
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
-    return assign_sparse(indptr, columns[order], values[order], size)
+    return assign_sparse(row_starts(rows, size), columns[order], values[order], size)

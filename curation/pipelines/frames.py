@@ -6,6 +6,7 @@ the frame rate may vary.
 """
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -93,7 +94,7 @@ def decode_frames(path: Path, stamps: Sequence[int], key_stamps: Sequence[int]) 
                 frames = container.decode(stream)
             frame = _decode_to(frames, stamp)
             if frame is None and can_seek:  # the index led behind the frame
-                container.seek(int(key_stamps[0]), stream=stream)
+                container.seek(key_stamps[0], stream=stream)
                 frames = container.decode(stream)
                 frame = _decode_to(frames, stamp)
             if frame is None:
@@ -158,8 +159,8 @@ def _decode_to(frames: Iterator[Any], stamp: int) -> Any | None:
 
 
 def _last_at_or_before(stamps: Sequence[int], stamp: int) -> int | None:
-    index = int(np.searchsorted(np.asarray(stamps, dtype=np.int64), stamp, side="right")) - 1
-    return int(stamps[index]) if index >= 0 else None
+    index = bisect_right(stamps, stamp) - 1
+    return stamps[index] if index >= 0 else None
 
 
 @dataclass(slots=True)
