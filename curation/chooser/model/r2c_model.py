@@ -44,10 +44,12 @@ from curation.chooser.objects import (
 )
 from curation.chooser.questions import ChoiceQuestion
 from curation.chooser.texts import name_objects
+from curation.evaluation.choice_items import CHOICES
 from curation.records import InvalidInput
 from curation.scorer.training.batch_plan import temporary_seed
 
 VECTORS_FOLDER = "objects"
+COUNTED = 64  # questions whose texts are tokenized at once when those that are too long are counted
 
 
 class R2cModel(ChoiceModel[R2cBatch]):
@@ -120,12 +122,16 @@ class R2cModel(ChoiceModel[R2cBatch]):
                 )
             wait()
             self._vectors = StoredVectors(target)
-        pairs, _ = place_pairs(questions, [mentioned_objects(question) for question in questions])
-        return InputFacts(len(pairs), self._words.count_cut(pairs))
+        chunks = (questions[start : start + COUNTED] for start in range(0, len(questions), COUNTED))
+        return InputFacts(CHOICES * len(questions), sum(map(self._count_cut, chunks)))
 
     def count_objects(self, questions: Sequence[ChoiceQuestion]) -> int:
         """Return the number of objects whose classes are predicted, with the whole images."""
         return sum(1 + len(mentioned_objects(question)) for question in questions)
+
+    def _count_cut(self, questions: Sequence[ChoiceQuestion]) -> int:
+        pairs, _ = place_pairs(questions, [mentioned_objects(question) for question in questions])
+        return self._words.count_cut(pairs)
 
     def _collate_texts(
         self, questions: Sequence[ChoiceQuestion], objects: Sequence[Sequence[int]]

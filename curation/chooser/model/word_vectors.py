@@ -26,7 +26,6 @@ LAYER = -2
 MAX_PIECES = 128
 """Pieces of query and response together, as published."""
 TINY_SIZE = 48
-CHUNK_SIZE = 256  # pairs that are tokenized at once
 WordPair = tuple[Sequence[str], Sequence[str]]
 VectorPair = tuple[Tensor, Tensor]
 
@@ -115,9 +114,7 @@ class TransformerWords:
 
     def count_cut(self, pairs: Sequence[WordPair]) -> int:
         """Return how many pairs are longer than the model reads."""
-        chunks = (pairs[start : start + CHUNK_SIZE] for start in range(0, len(pairs), CHUNK_SIZE))
-        encodings = (encoding for chunk in chunks for encoding in self._tokenize(chunk).encodings)
-        return sum(bool(encoding.overflowing) for encoding in encodings)
+        return sum(bool(encoding.overflowing) for encoding in self._tokenize(pairs).encodings)
 
     def _tokenize(self, pairs: Sequence[WordPair]) -> Any:
         with self._tokenizing:
