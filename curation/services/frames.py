@@ -19,7 +19,6 @@ from hits.services import audit
 from hits.services.errors import BadFile, Conflict, Refused
 from hits.services.images import import_image, take_down
 from hits.services.jobs import jobs
-from hits.services.typed_values import require_reason
 
 MAX_LICENCE_LENGTH = 120
 MAX_ORIGIN_LENGTH = 300
@@ -195,7 +194,7 @@ def take_down_clip(*, clip: Clip, reason: str, by: AbstractBaseUser | None) -> l
         Refused: the reason is empty or too long.
         Conflict: it is taken down already.
     """
-    reason_text = _clean_reason(reason)
+    reason_text = take_down.clean_reason(reason)
     now = timezone.now()
     if not Clip.objects.filter(pk=clip.pk, taken_down_at=None).update(taken_down_at=now):
         raise Conflict(f"{clip}: is taken down already")
@@ -215,7 +214,7 @@ def put_back_clip(*, clip: Clip, reason: str, by: AbstractBaseUser | None) -> in
         Refused: the reason is empty or too long.
         Conflict: it is not taken down.
     """
-    reason_text = _clean_reason(reason)
+    reason_text = take_down.clean_reason(reason)
     if clip.taken_down_at is None:
         raise Conflict(f"{clip}: is not taken down")
     images = list(
@@ -258,11 +257,6 @@ def _make_frame(clip: Clip, frame: NewFrame, image: Image) -> Frame:
         end_seconds=frame.end,
         captions=list(frame.captions),
     )
-
-
-def _clean_reason(reason: str) -> str:
-    text = " ".join(reason.split())
-    return require_reason("reason", text, take_down.MAX_REASON_LENGTH, "; the project’s history shows it")
 
 
 def _record_take_down(clip: Clip, by: AbstractBaseUser | None, action: str, reason: str, frames: int) -> None:

@@ -40,7 +40,7 @@ def take_down_image(*, image: Image, reason: str, by: AbstractBaseUser | None) -
         Refused: the reason is empty or too long.
         Conflict: it is taken down already.
     """
-    reason_text = _clean_reason(reason)
+    reason_text = clean_reason(reason)
     if not Image.objects.filter(pk=image.pk, taken_down_at=None).update(taken_down_at=timezone.now()):
         raise Conflict(f"photo {image.pk}: is taken down already")
     image.refresh_from_db()
@@ -59,7 +59,7 @@ def put_back_image(*, image: Image, reason: str, by: AbstractBaseUser | None) ->
         Refused: the reason is empty or too long.
         Conflict: it is not taken down.
     """
-    reason_text = _clean_reason(reason)
+    reason_text = clean_reason(reason)
     if not Image.objects.filter(pk=image.pk, taken_down_at__isnull=False).update(taken_down_at=None):
         raise Conflict(f"photo {image.pk}: is not taken down")
     image.refresh_from_db()
@@ -111,7 +111,12 @@ def _plan_expiries(image: Image) -> int:
     return len(offered)
 
 
-def _clean_reason(reason: str) -> str:
+def clean_reason(reason: str) -> str:
+    """Return the reason of a take-down in one line.
+
+    Raises:
+        Refused: it is empty or too long.
+    """
     text = " ".join(reason.split())
     return require_reason("reason", text, MAX_REASON_LENGTH, "; the project’s history shows it")
 
