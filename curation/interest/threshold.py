@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.even_parts import spread_evenly
 from curation.records import InvalidInput
 from validation.domain.reports.planner import Interval, wilson_interval
 
@@ -88,19 +89,14 @@ def film_folds(films: Sequence[str], folds: int = FOLDS, *, seed: int = 0) -> ND
     """
     if folds < 2:  # noqa: PLR2004
         raise InvalidInput(f"folds: {folds} is below 2; use for instance {FOLDS}")
-    names, film_of, sizes = np.unique(np.asarray(films, dtype=str), return_inverse=True, return_counts=True)
-    if len(names) < folds:
+    count = len(set(films))
+    if count < folds:
         raise InvalidInput(
-            f"films: labels are about {len(names)}, and {folds} folds need {folds}; label images of more films, "
+            f"films: labels are about {count}, and {folds} folds need {folds}; label images of more films, "
             "or use fewer folds"
         )
-    drawn = np.random.default_rng(seed).permutation(len(names))
-    order = drawn[np.argsort(-sizes[drawn], kind="stable")]
-    fold_of, filled = np.zeros(len(names), dtype=np.intp), np.zeros(folds, dtype=np.int64)
-    for film in order:
-        fold_of[film] = filled.argmin()
-        filled[fold_of[film]] += sizes[film]
-    return fold_of[film_of]
+    fold_of = spread_evenly(films, folds, seed=seed)
+    return np.array([fold_of[film] for film in films], dtype=np.intp)
 
 
 def out_of_fold_scores(folds: NDArray[np.intp], fit_and_score: FitAndScore) -> NDArray[np.float64]:

@@ -7,9 +7,8 @@ names are ``train-0``, ``val-0`` and so on.
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from curation.evaluation.inputs import describe_ids
+from curation.even_parts import spread_evenly
 from curation.records import InvalidInput
 
 MIN_FOLDS = 3
@@ -44,20 +43,13 @@ def make_folds(movies: Sequence[str], count: int, seed: int, *, small: bool = Fa
         InvalidInput: fewer movies than folds, or a fold is too small.
     """
     names = fold_names(count)
-    sizes = Counter(movies)
-    if len(sizes) < count:
+    movie_count = len(set(movies))
+    if movie_count < count:
         raise InvalidInput(
-            f"movies: {len(sizes)} for {count} folds, and no movie may be in two; give more movies or fewer folds"
+            f"movies: {movie_count} for {count} folds, and no movie may be in two; give more movies or fewer folds"
         )
-    order = sorted(sizes)
-    np.random.default_rng(seed).shuffle(order)
-    totals = dict.fromkeys(names, 0)
-    fold_of: dict[str, str] = {}
-    for movie in sorted(order, key=lambda item: -sizes[item]):
-        smallest = min(names, key=totals.__getitem__)
-        fold_of[movie] = smallest
-        totals[smallest] += sizes[movie]
-    folds = [fold_of[movie] for movie in movies]
+    part_of = spread_evenly(movies, count, seed=seed)
+    folds = [names[part_of[movie]] for movie in movies]
     check_fold_sizes(folds, small=small)
     return folds
 

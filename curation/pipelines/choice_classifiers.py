@@ -5,7 +5,6 @@ so a classifier that was trained on a part of a fold knows which of the texts it
 Source: Zellers et al. 2019 §D and table 5 (answer priors), doi:10.1109/CVPR.2019.00688.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from curation.evaluation.choice_items import CHOICES, StageQuestion, class_tokens, tagged_objects, words
 from curation.evaluation.choice_shortcuts import RuleShares, question_labels, rule_shares
+from curation.even_parts import spread_evenly
 
 MAX_QUESTIONS, MAX_WITH_QUERY = 20_000, 6_000
 """More questions are sampled: the standard errors of accuracies are then 0.3 and 0.6 points."""
@@ -89,19 +89,12 @@ def fold_groups(questions: Sequence[StageQuestion]) -> tuple[NDArray[np.int64], 
         names = [question.item.fold for question in questions]
     else:
         names = _shared_text_components(questions)
-    sizes: dict[str, int] = defaultdict(int)
-    for name in names:
-        sizes[name] += 1
-    # The largest fold goes to the smallest group.
-    totals = [0] * min(MAX_GROUPS, len(sizes))
-    group_of: dict[str, int] = {}
-    for name in sorted(sizes, key=lambda known: (-sizes[known], known)):
-        group_of[name] = int(np.argmin(totals))
-        totals[group_of[name]] += sizes[name]
+    group_of = spread_evenly(names, min(MAX_GROUPS, len(set(names))))
     groups = np.array([group_of[name] for name in names], dtype=np.int64)
-    if len(totals) < 2:  # noqa: PLR2004 - one is held out
+    sizes = np.bincount(groups)
+    if len(sizes) < 2:  # noqa: PLR2004 - one is held out
         return groups, "all questions are in one match fold"
-    outside = len(names) - max(totals)
+    outside = len(names) - int(sizes.max())
     few = f"only {outside} questions are outside of the largest match fold; {MIN_GROUP} are needed"
     return groups, few if outside < MIN_GROUP else ""
 
