@@ -10,12 +10,12 @@ from hits.kinds.vcr_exam.questions import QUESTIONS
 
 Config = dict[str, Any]
 AnswerFunction = Callable[[Config], dict[str, Any]]
-RIGHT_SHARE = 0.9  # of the choices of a scripted worker
+RIGHT_SHARE = 0.9  # of a scripted worker's choices that are right
 ADVICE = "Your reasons name what the picture shows. Name the knowledge too: why does it lead to your answer?"
 
 
 def exam_answer(config: Config) -> dict[str, Any]:
-    """Answer the exam's questions rightly, and write one triplet."""
+    """Answer all questions of the exam correctly, and write one triplet."""
     right = {question["id"]: question["right"] for question in QUESTIONS}
     written = write_triplets(config["unit"], "exam")
     return {
@@ -52,25 +52,25 @@ def review_answer(config: Config) -> dict[str, Any]:
 
 
 def choice_answer_function(name: str, right_texts: Mapping[bytes, Sequence[Any]]) -> AnswerFunction:
-    """Return an answering function for the choice of a response, which is right nine times in ten.
+    """Return a function that answers a choice task: nine in ten of its choices are right.
 
-    ``right_texts`` has the right responses by ``choice_key``.
+    right_texts: the right responses of each question, by ``choice_key``.
     """
 
     def answer(config: Config) -> dict[str, Any]:
         unit = config["unit"]
         right = right_texts[choice_key(unit["image"]["id"], unit["question"], unit["answer"])]
-        draw = _share(f"{name} {unit['question']} {unit['stage']}")
-        wanted = [row["index"] for row in unit["choices"] if (row["text"] in right) == (draw < RIGHT_SHARE)]
-        return {"choice": wanted[0], "several": False}
+        draw = _random_share(f"{name} {unit['question']} {unit['stage']}")
+        matching = [row["index"] for row in unit["choices"] if (row["text"] in right) == (draw < RIGHT_SHARE)]
+        return {"choice": matching[0], "several": False}
 
     return answer
 
 
 def choice_key(image: int, question: Sequence[Any], answer: Sequence[Any] | None) -> bytes:
-    """Return the key of a question about an image, with its right answer if a rationale is chosen."""
+    """Return the key of a question about an image. answer: the right answer if workers choose a rationale."""
     return canonical_json([image, question, answer])
 
 
-def _share(text: str) -> float:
+def _random_share(text: str) -> float:
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4]) / 2**32

@@ -1,4 +1,4 @@
-"""Write the drawn scenes as films, one shot a scene, with PyAV where it is installed."""
+"""Write the drawn scenes as films with one shot for each scene. PyAV must be installed."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ def can_write_films() -> bool:
 
 
 def write_film(path: Path, scenes: Sequence[Scene]) -> None:
-    """Write a film in which each scene is shown for two seconds, and captions beside it."""
+    """Write a film in which each scene is shown for two seconds, and a caption file beside it."""
     import av  # noqa: PLC0415 - optional
 
     with av.open(str(path), "w") as container:
@@ -36,14 +36,14 @@ def write_film(path: Path, scenes: Sequence[Scene]) -> None:
 
 
 def _captions(scenes: Sequence[Scene]) -> str:
-    """Return SRT captions, one a scene."""
+    """Return SRT captions, one for each scene."""
     blocks = []
     for scene in scenes:
         start = scene.number * SECONDS_PER_SCENE
-        things = ", ".join(found.name for found in scene.objects)
+        names = ", ".join(found.name for found in scene.objects)
         times = f"{_srt_time(start)} --> {_srt_time(start + SECONDS_PER_SCENE)}"
         blocks.append(
-            f"{scene.number + 1}\n{times}\nScene {scene.number + 1} at the {scene.film}: {things}.\n"
+            f"{scene.number + 1}\n{times}\nScene {scene.number + 1} at the {scene.film}: {names}.\n"
         )
     return "\n".join(blocks)
 

@@ -1,4 +1,4 @@
-"""Play VCR's stages: films, objects, exam, writing, a review, matching, audits, a choice round, seal and export."""
+"""Run every stage of VCR once: films, objects, exam, writing, review, matching, audits, choice rounds and export."""
 
 import hashlib
 import tempfile
@@ -28,7 +28,7 @@ ReportProgress = Callable[[str], None]
 
 
 def vcr_users(users: DemoUsers) -> DemoUsers:
-    """Return the demo's users with a new rehearsal project of the family vcr."""
+    """Return the demo's users with a new rehearsal project of the family ``vcr``."""
     admin = users.project.memberships.get(role=Role.ADMIN).user
     project = projects.create_project(
         name=f"{users.project.name}, questions", by=admin, is_rehearsal=True, family="vcr"
@@ -38,13 +38,13 @@ def vcr_users(users: DemoUsers) -> DemoUsers:
 
 
 def play_vcr(demo_users: DemoUsers, out: Path, report_progress: ReportProgress) -> dict[str, Any]:
-    """Play every stage of VCR once and return a summary.
+    """Run every stage of VCR once and return a summary.
 
     Raises:
         PlayError: a page or a job failed.
     """
     users = vcr_users(demo_users)
-    report_progress("Drawing three films, and taking their frames and objects …")
+    report_progress("Drawing three films, and storing their frames and objects …")
     with tempfile.TemporaryDirectory() as folder:
         steps.add_films(users, Path(folder))
     writer, *others = [a.username for a in users.accounts if a.role == "worker"][::-1]
@@ -60,9 +60,9 @@ def play_vcr(demo_users: DemoUsers, out: Path, report_progress: ReportProgress) 
     review = steps.launch_review(users, others[0])
     _answer(users, others[0], review, answers.review_answer)
     approve_submissions(users, review)
-    report_progress("Matching wrong choices, and auditing them …")
+    report_progress("Matching the wrong choices, and running the audits …")
     question_set = steps.build_question_set(users)
-    report_progress("Six others choose answers and rationales …")
+    report_progress("Six other workers choose answers and rationales …")
     _play_choice_rounds(users, question_set, others)
     evaluation = steps.evaluate_people(users, question_set)
     report_progress("Sealing and exporting the questions …")

@@ -1,4 +1,4 @@
-"""Drawn scenes with people and things whose boxes and outlines are known, for films without any actor."""
+"""Drawn scenes of people and objects. Their boxes and outlines are known, and no real person is shown."""
 
 import math
 import random
@@ -13,7 +13,7 @@ from hits.domain.images.polygons import Polygon
 WIDTH, HEIGHT = 640, 360
 FILMS = ("harbour", "market", "school")
 SCENES_PER_FILM = 10
-PLACES = (
+WALL_AND_FLOOR_COLOURS = (
     ((196, 219, 233), (120, 141, 104)),
     ((244, 226, 198), (171, 132, 99)),
     ((214, 205, 224), (110, 104, 128)),
@@ -22,14 +22,14 @@ PLACES = (
 )
 SHIRTS = ((190, 52, 44), (36, 84, 160), (240, 176, 32), (40, 128, 96), (120, 60, 140), (230, 230, 230))
 SKINS = ((92, 60, 44), (150, 104, 76), (224, 178, 146), (246, 214, 188))
-THINGS = ("chair", "cup", "dog", "car", "book", "bicycle")
+OTHER_CLASSES = ("chair", "cup", "dog", "car", "vase", "bicycle")
 _CIRCLE_POINTS = 24
 Shape = tuple[Polygon, tuple[int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A picture (640 × 360 RGB) with its objects in the order of their list."""
+    """A picture (640 × 360, RGB) and its list of objects, in the list's order."""
 
     film: str
     number: int
@@ -38,30 +38,30 @@ class Scene:
 
     @property
     def name(self) -> str:
-        """The file name of the scene as a photo; import keeps no folder of a name."""
+        """The file name of the scene as a photo. It has no folder, because the import drops folders."""
         return f"{self.film}-{self.number}.png"
 
 
 def draw_scenes(film: str) -> list[Scene]:
-    """Return the scenes of a film; the same film is drawn alike every time."""
+    """Return the scenes of a film; every call draws the same scenes."""
     return [_draw_scene(film, number) for number in range(SCENES_PER_FILM)]
 
 
 def _draw_scene(film: str, number: int) -> Scene:
-    draw_number = random.Random(f"{film} {number}")  # noqa: S311 - where things stand in a drawing
-    wall, floor = PLACES[(number + FILMS.index(film)) % len(PLACES)]
+    generator = random.Random(f"{film} {number}")  # noqa: S311 - positions in a drawing
+    wall, floor = WALL_AND_FLOOR_COLOURS[(number + FILMS.index(film)) % len(WALL_AND_FLOOR_COLOURS)]
     picture = Image.new("RGB", (WIDTH, HEIGHT), wall)
     canvas = ImageDraw.Draw(picture)
     canvas.rectangle((0, HEIGHT * 2 // 3, WIDTH, HEIGHT), fill=floor)
-    people = draw_number.randint(2, 3)
-    things = draw_number.sample(THINGS, draw_number.randint(2, 3))
-    names = [PERSON] * people + things
-    slots = draw_number.sample(range(len(names)), len(names))
+    people = generator.randint(2, 3)
+    others = generator.sample(OTHER_CLASSES, generator.randint(2, 3))
+    names = [PERSON] * people + others
+    slots = generator.sample(range(len(names)), len(names))
     width = WIDTH / len(names)
     objects = []
     for rank, (name, slot) in enumerate(zip(names, slots, strict=True)):
         left = slot * width + width * 0.18
-        shapes = _SHAPES[name](left, draw_number.uniform(300, 340), width * 0.64, draw_number)
+        shapes = _SHAPES[name](left, generator.uniform(300, 340), width * 0.64, generator)
         for outline, colour in shapes:
             canvas.polygon(outline, fill=colour, outline=(40, 36, 34))
         objects.append(_as_object(name, shapes, rank))
@@ -131,10 +131,10 @@ def _person(left: float, ground: float, width: float, generator: random.Random) 
 
 def _chair(left: float, ground: float, width: float, generator: random.Random) -> list[Shape]:
     seat, back = ground - 60, ground - 130
-    wide = min(width, 70)
+    depth = min(width, 70)
     outline = _polygon(
-        (left, back), (left + 10, back), (left + 10, seat), (left + wide, seat), (left + wide, ground),
-        (left + wide - 8, ground), (left + wide - 8, seat + 12), (left + 10, seat + 12), (left + 10, ground),
+        (left, back), (left + 10, back), (left + 10, seat), (left + depth, seat), (left + depth, ground),
+        (left + depth - 8, ground), (left + depth - 8, seat + 12), (left + 10, seat + 12), (left + 10, ground),
         (left, ground),
     )  # fmt: skip
     return [(outline, (150, 98, 56))]
@@ -152,44 +152,46 @@ def _cup(left: float, ground: float, width: float, generator: random.Random) -> 
 
 
 def _dog(left: float, ground: float, width: float, generator: random.Random) -> list[Shape]:
-    long = min(width, 95)
+    length = min(width, 95)
     body = _polygon(
-        (left, ground - 55), (left + long * 0.7, ground - 55), (left + long * 0.72, ground - 78),
-        (left + long, ground - 72), (left + long, ground - 54), (left + long * 0.8, ground - 48),
-        (left + long * 0.78, ground), (left + long * 0.66, ground), (left + long * 0.62, ground - 28),
-        (left + long * 0.2, ground - 28), (left + long * 0.18, ground), (left + long * 0.06, ground),
+        (left, ground - 55), (left + length * 0.7, ground - 55), (left + length * 0.72, ground - 78),
+        (left + length, ground - 72), (left + length, ground - 54), (left + length * 0.8, ground - 48),
+        (left + length * 0.78, ground), (left + length * 0.66, ground), (left + length * 0.62, ground - 28),
+        (left + length * 0.2, ground - 28), (left + length * 0.18, ground), (left + length * 0.06, ground),
     )  # fmt: skip
     return [(body, generator.choice(((110, 78, 52), (60, 54, 50), (214, 184, 140))))]
 
 
 def _car(left: float, ground: float, width: float, generator: random.Random) -> list[Shape]:
-    long = min(width * 1.3, 150)
+    length = min(width * 1.3, 150)
     body = _polygon(
-        (left, ground - 42), (left + long * 0.2, ground - 46), (left + long * 0.34, ground - 76),
-        (left + long * 0.7, ground - 76), (left + long * 0.84, ground - 46), (left + long, ground - 40),
-        (left + long, ground - 14), (left, ground - 14),
+        (left, ground - 42), (left + length * 0.2, ground - 46), (left + length * 0.34, ground - 76),
+        (left + length * 0.7, ground - 76), (left + length * 0.84, ground - 46), (left + length, ground - 40),
+        (left + length, ground - 14), (left, ground - 14),
     )  # fmt: skip
-    wheels = [(_circle(left + long * share, ground - 12, 13), (30, 30, 32)) for share in (0.22, 0.78)]
+    wheels = [(_circle(left + length * share, ground - 12, 13), (30, 30, 32)) for share in (0.22, 0.78)]
     return [(body, generator.choice(((176, 40, 40), (40, 70, 120), (226, 190, 60)))), *wheels]
 
 
-def _book(left: float, ground: float, width: float, generator: random.Random) -> list[Shape]:
+def _vase(left: float, ground: float, width: float, generator: random.Random) -> list[Shape]:
     stand = _rectangle(left + 10, ground - 80, left + 70, ground - 74)
-    book = _polygon(
-        (left + 18, ground - 80),
-        (left + 24, ground - 118),
-        (left + 62, ground - 118),
-        (left + 56, ground - 80),
+    vase = _polygon(
+        (left + 30, ground - 80),
+        (left + 22, ground - 100),
+        (left + 32, ground - 118),
+        (left + 48, ground - 118),
+        (left + 58, ground - 100),
+        (left + 50, ground - 80),
     )
-    return [(stand, (120, 84, 60)), (book, generator.choice(SHIRTS[:5]))]
+    return [(stand, (120, 84, 60)), (vase, generator.choice(SHIRTS[:5]))]
 
 
 def _bicycle(left: float, ground: float, width: float, generator: random.Random) -> list[Shape]:
-    long = min(width, 110)
-    wheels = [(_circle(left + long * share, ground - 24, 24), (70, 70, 74)) for share in (0.2, 0.85)]
+    length = min(width, 110)
+    wheels = [(_circle(left + length * share, ground - 24, 24), (70, 70, 74)) for share in (0.2, 0.85)]
     frame = _polygon(
-        (left + long * 0.2, ground - 28), (left + long * 0.4, ground - 70), (left + long * 0.78, ground - 72),
-        (left + long * 0.85, ground - 26), (left + long * 0.74, ground - 60), (left + long * 0.44, ground - 58),
+        (left + length * 0.2, ground - 28), (left + length * 0.4, ground - 70), (left + length * 0.78, ground - 72),
+        (left + length * 0.85, ground - 26), (left + length * 0.74, ground - 60), (left + length * 0.44, ground - 58),
     )  # fmt: skip
     return [*wheels, (frame, generator.choice(SHIRTS[:5]))]
 
@@ -200,6 +202,6 @@ _SHAPES: dict[str, Callable[[float, float, float, random.Random], list[Shape]]] 
     "cup": _cup,
     "dog": _dog,
     "car": _car,
-    "book": _book,
+    "vase": _vase,
     "bicycle": _bicycle,
 }

@@ -1,4 +1,4 @@
-"""The researcher's steps of VCR's demo, each one service call or a few."""
+"""The researcher's steps of VCR's demo."""
 
 import json
 from collections import defaultdict
@@ -35,11 +35,13 @@ from validation.services.work_reviews import launch_work_review, set_reviewer
 
 KIND = "vcr_qar"
 LICENCE, ORIGIN = "CC0", "Drawn by the demo"
-CUT_THRESHOLD = 3.0  # flat drawings differ less than film
-SAMPLE = 6  # questions of a choice round
+CUT_THRESHOLD = 3.0  # lower than for films, because drawings with few colours differ less
+SAMPLE_SIZE = 6  # questions of a choice round
 JUDGES_PER_STAGE = 3
 QUESTION_SET_NAME = "first"
-WAIVER = "A rehearsal on drawn scenes with simulated texts: its audits say nothing about written texts."
+WAIVER = (
+    "A rehearsal on drawn scenes with simulated texts: its audits do not describe texts that people wrote."
+)
 
 
 def add_films(users: DemoUsers, folder: Path) -> int:
@@ -77,7 +79,7 @@ def _import_scene(users: DemoUsers, scene: Scene, folder: Path) -> None:
 
 
 def _import_objects(users: DemoUsers, scenes: list[Scene], folder: Path) -> None:
-    """Import the objects of the scenes, as a file of a detector would have them."""
+    """Write the objects of the scenes to a file, as a detector would, and import it."""
     by_name = {(scene.film, scene.number): scene for scene in scenes}
     frames = {
         frame.image_id: (frame.clip.movie, int(frame.time_seconds // SECONDS_PER_SCENE))
@@ -138,7 +140,7 @@ def launch_writing(users: DemoUsers) -> Batch:
 
 
 def launch_review(users: DemoUsers, reviewer: str) -> Batch:
-    """Let a worker review one submission, which stands for one in fifty."""
+    """Launch the review of one submission by a worker. A real project reviews one in fifty."""
     worker = Worker.objects.get(worker_id=_worker_id(reviewer))
     _, job = set_reviewer(
         project=users.project, worker=worker, is_reviewer=True, reason="Writes well", by=users.researcher
@@ -171,7 +173,7 @@ def _worker_id(username: str) -> str:
 
 
 def build_question_set(users: DemoUsers) -> QuestionSet:
-    """Match wrong choices, accept the set, and write why if an audit is over its limit."""
+    """Match the wrong choices and accept the set. If an audit is over its limit, give a reason first."""
     options = QuestionSetOptions(folds=len(FILMS))
     wait_for_job(request_question_set(users.project, QUESTION_SET_NAME, options, users.researcher))
     found = QuestionSet.objects.get(project=users.project, name=QUESTION_SET_NAME)
@@ -184,8 +186,8 @@ def build_question_set(users: DemoUsers) -> QuestionSet:
 def launch_choice_round(
     users: DemoUsers, question_set: QuestionSet, stage: Stage
 ) -> tuple[ChoiceRound, Batch]:
-    """Launch one stage of some questions as a pilot."""
-    options = ChoiceRoundOptions(stage=stage, sample=SAMPLE, purpose="pilot")
+    """Launch one stage of a sample of questions, as a pilot."""
+    options = ChoiceRoundOptions(stage=stage, sample=SAMPLE_SIZE, purpose="pilot")
     found, job = launch_choice(
         question_set=question_set,
         options=options,
@@ -198,7 +200,7 @@ def launch_choice_round(
 
 
 def right_texts(users: DemoUsers) -> dict[bytes, list[Any]]:
-    """Return the right responses of each question, by ``choice_key``; a worker may have asked one twice."""
+    """Return the right responses of each question, by ``choice_key``. A worker can write the same question twice."""
     found: dict[bytes, list[Any]] = defaultdict(list)
     for record in Record.objects.filter(project=users.project, type="triplet", image__isnull=False):
         fields, image = record.fields, record.image_id
@@ -209,7 +211,7 @@ def right_texts(users: DemoUsers) -> dict[bytes, list[Any]]:
 
 
 def evaluate_people(users: DemoUsers, question_set: QuestionSet) -> ChoiceEvaluation:
-    """Measure the majority of the scripted workers."""
+    """Evaluate the majority vote of the scripted workers."""
     evaluation = request_people_evaluation(question_set=question_set, split="", by=users.researcher)
     job = evaluation.job
     assert isinstance(job, Job)

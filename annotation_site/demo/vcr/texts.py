@@ -1,4 +1,4 @@
-"""Simulated triplets about a unit's objects. They are made up from lists, and stand for no person's judgment."""
+"""Simulated triplets about a unit's objects: phrases drawn from lists, which no person wrote or judged."""
 
 import random
 from collections.abc import Sequence
@@ -51,12 +51,12 @@ LIKELIHOODS = ("likely", "possible", "unlikely")
 
 
 def write_triplets(unit: dict[str, Any], seed: str) -> dict[str, Any]:
-    """Return an answer to a writing task with three triplets; equal seeds give equal answers.
+    """Return an answer to a writing task with three triplets; the same seed gives the same answer.
 
     Args:
-        unit: the unit as its page has it, with ``objects`` and ``objects_sha256``.
+        unit: the unit as its page shows it, with ``objects`` and ``objects_sha256``.
     """
-    generator = random.Random(seed)  # noqa: S311 - which phrase a simulated text has
+    generator = random.Random(seed)  # noqa: S311 - phrases of simulated texts
     names = [found["name"] for found in unit["objects"]]
     triplets = [write_triplet(names, generator, number) for number in range(TRIPLETS_PER_UNIT)]
     return {
@@ -67,20 +67,22 @@ def write_triplets(unit: dict[str, Any], seed: str) -> dict[str, Any]:
 
 
 def write_triplet(names: Sequence[str], generator: random.Random, number: int) -> dict[str, Any]:
-    """Return one triplet about objects of these classes, of which two are people."""
+    """Return one triplet about objects of these classes; at least two must be people."""
     people = [index for index, name in enumerate(names) if is_person(name)]
-    things = [index for index, name in enumerate(names) if not is_person(name)]
+    others = [index for index, name in enumerate(names) if not is_person(name)]
     first, second = generator.sample(people, 2)
-    cast = {0: first, 1: second, 2: generator.choice(things)}
+    objects_by_slot = {0: first, 1: second, 2: generator.choice(others)}
     subject, _, possessive = generator.choice(PRONOUNS)
     plan = generator.choice(PLANS)
     answer = [_tag(first), f" {plan}, and {possessive} friend ", _tag(second), " knows it."]
     ground, known = generator.choice(GROUNDS), generator.choice(KNOWLEDGE)
     rationale = [
-        *(_tag(first), f" {ground}, near ", _tag(cast[2])),
+        *(_tag(first), f" {ground}, near ", _tag(objects_by_slot[2])),
         f", so {subject} cannot be here by chance; {known}.",
     ]
-    question = [part if isinstance(part, str) else _tag(cast[part]) for part in generator.choice(QUESTIONS)]
+    question = [
+        part if isinstance(part, str) else _tag(objects_by_slot[part]) for part in generator.choice(QUESTIONS)
+    ]
     return {
         "question": normalize_segments(question),
         "answer": normalize_segments(answer),
