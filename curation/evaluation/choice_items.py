@@ -5,6 +5,7 @@ The answer of a question is chosen first; then a rationale, given the question a
 readme and of ``dataloaders/vcr.py`` of rowanz/r2c.
 """
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -221,8 +222,8 @@ def parse_item(record: Mapping[str, Any], location: str) -> ChoiceItem:
     if not stages:
         raise InvalidInput(f"{location}: has neither answer_choices nor rationale_choices; export it again")
     return ChoiceItem(
-        annot_id=_parse_id(record, location),
-        image=str(record.get("img_id") or record.get("img_fn") or _parse_id(record, location)),
+        annot_id=question_id(record, location),
+        image=str(record.get("img_id") or record.get("img_fn") or question_id(record, location)),
         objects=tuple(objects),
         question=_parse_text(record.get("question"), len(objects), f"{location}: question"),
         stages=stages,
@@ -238,7 +239,8 @@ def _right_answer(stages: Mapping[Stage, StageChoices], otherwise: Text | None) 
     return otherwise if answers is None or answers.label is None else answers.responses[answers.label]
 
 
-def _parse_id(record: Mapping[str, Any], location: str) -> str:
+def question_id(record: Mapping[str, Any], location: str) -> str:
+    """Return the id of a line of the published files: ``annot_id``, else ``id``, else the line's number."""
     return str(record.get("annot_id") or record.get("id") or location.rpartition(": ")[2])
 
 
@@ -299,6 +301,11 @@ def _check_token(token: Any, object_count: int, location: str) -> None:
             raise InvalidInput(
                 f"{location}: tag {index} is not one of the {object_count} objects; export it again"
             )
+
+
+def question_line(record: Mapping[str, Any]) -> str:
+    """Return a question's fields as a line of the published files, with its line end."""
+    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def item_record(item: ChoiceItem) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from curation.chooser.config import FEATURES_FOLDER, STORED_VECTORS, ChooserConfig, ModelKind
 from curation.chooser.questions import ChoiceQuestion, read_questions
-from curation.evaluation.choice_items import Stage
+from curation.evaluation.choice_items import Stage, question_line
 from curation.features.shards import MANIFEST_FILE
 from curation.files import write_text
 from curation.records import InvalidInput
@@ -77,11 +77,6 @@ def write_run(
     write_text(run / VAL_FILE, map(question_line, val))
     write_settings(run, config, images=images, provenance=provenance, layout=FORMAT)
     return run
-
-
-def question_line(raw: Mapping[str, Any]) -> str:
-    """Return a question in the published layout as a line of a file, with its line end."""
-    return json.dumps(raw, ensure_ascii=False) + "\n"
 
 
 def read_run_settings(run: Path) -> RunSettings:

@@ -1,6 +1,5 @@
 """``manage.py audit_choices (--project P --set NAME | --data FILE)``: shortcuts of multiple-choice questions."""
 
-import json
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,6 +10,8 @@ from curation.evaluation.choice_items import (
     Stage,
     item_record,
     iterate_json_lines,
+    question_id,
+    question_line,
     read_items,
     stage_fields,
 )
@@ -113,17 +114,13 @@ class Command(JobCommand):
 def _changed_lines(items: Iterable[ChoiceItem], data: Path | None) -> Iterator[str]:
     """Yield the lines of a changed copy; lines of a file keep their other fields."""
     if data is None:
-        yield from (_line(item_record(item)) for item in items)
+        yield from (question_line(item_record(item)) for item in items)
         return
     changed = {item.annot_id: item for item in items}
     for location, record in iterate_json_lines(data):
-        item = changed.get(str(record.get("annot_id") or record.get("id") or location.rpartition(": ")[2]))
+        item = changed.get(question_id(record, location))
         if item is not None:
-            yield _line(record | stage_fields(item))
-
-
-def _line(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"
+            yield question_line(record | stage_fields(item))
 
 
 def _describe_audits(audits: Mapping[str, Any]) -> list[str]:

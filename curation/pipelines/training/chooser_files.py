@@ -13,8 +13,8 @@ from typing import Any
 from django.conf import settings
 
 from curation.chooser.config import FEATURES_FOLDER, ChooserConfig
-from curation.chooser.training.inputs import question_line, write_run
-from curation.evaluation.choice_items import Stage, item_record, iterate_json_lines
+from curation.chooser.training.inputs import write_run
+from curation.evaluation.choice_items import Stage, item_record, iterate_json_lines, question_line
 from curation.files import write_text
 from curation.models import Chooser, QuestionSet
 from curation.pipelines.training.training_files import check_photos_remain
