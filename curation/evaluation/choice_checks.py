@@ -19,6 +19,7 @@ from curation.evaluation.choice_items import (
     ChoiceItem,
     Stage,
     StageQuestion,
+    Text,
     class_tokens,
     to_segments,
 )
@@ -170,16 +171,15 @@ def frequent_texts(questions: Sequence[StageQuestion], *, limit: int = HUBS) -> 
     """
     right: Counter[tuple[str, ...]] = Counter()
     wrong: Counter[tuple[str, ...]] = Counter()
-    shown: dict[tuple[str, ...], str] = {}
+    shown: dict[tuple[str, ...], tuple[Text, Sequence[str]]] = {}
     for question in questions:
         for choice, response in enumerate(question.responses):
             key = tuple(class_tokens(response, question.item.objects))
             (right if choice == question.label else wrong)[key] += 1
-            if key not in shown:
-                shown[key] = class_text(to_segments(response), question.item.objects)
+            shown.setdefault(key, (response, question.item.objects))
     ordered = sorted(wrong.items(), key=lambda pair: (-pair[1], pair[0]))
     return [
-        {"text": shown[key], "right": right[key], "wrong": count}
+        {"text": class_text(to_segments(shown[key][0]), shown[key][1]), "right": right[key], "wrong": count}
         for key, count in ordered[:limit]
         if count > CHOICES - 1
     ]

@@ -15,6 +15,7 @@ from curation.records import InvalidInput
 from curation.sources import fields
 from curation.sources.json_stream import parse_json
 from curation.sources.records import SourceRegion
+from hits.domain.images.detections import DetectedObject
 from hits.domain.images.polygons import Polygon
 
 MAX_METADATA_BYTES = 1 << 26
@@ -29,6 +30,15 @@ class ImageMetadata:
     width: int
     height: int
     objects: tuple[SourceRegion, ...]
+
+
+def object_fields(objects: Sequence[DetectedObject]) -> dict[str, Any]:
+    """Return the fields of an image's metadata that describe its objects, as published."""
+    return {
+        "boxes": [[*found.box, found.score] for found in objects],
+        "segms": [[[list(point) for point in polygon] for polygon in found.polygons] for found in objects],
+        "names": [found.name for found in objects],
+    }
 
 
 def read_metadata(path: Path, location: str, names: Sequence[str] | None = None) -> ImageMetadata:

@@ -20,8 +20,8 @@ from curation.services.choice_rounds import ChoiceRoundOptions, launch_choice
 from curation.services.frames import ExtractionSpec, request_extraction
 from curation.services.objects import request_detections_import
 from curation.services.questions import QuestionSetOptions, accept_question_set, request_question_set
+from curation.sources.vcr_metadata import object_fields
 from hits import registry
-from hits.domain.images.detections import DetectedObject
 from hits.models import Batch, Image, Job, Record, Worker
 from hits.selectors.images.images import list_usable_images
 from hits.selectors.records import approved_records
@@ -87,21 +87,12 @@ def _import_objects(users: DemoUsers, scenes: list[Scene], folder: Path) -> None
     }
     by_photo_name = {scene.name: scene for scene in scenes}
     path = folder / "objects.jsonl"
+    size = {"width": WIDTH, "height": HEIGHT}
     with path.open("w", encoding="utf-8") as file:
         for image in Image.objects.filter(project=users.project):
             scene = by_name[frames[image.pk]] if image.pk in frames else by_photo_name[image.name]
-            file.write(json.dumps({"image": image.name, **_metadata(scene.objects)}) + "\n")
+            file.write(json.dumps({"image": image.name, **object_fields(scene.objects), **size}) + "\n")
     wait_for_job(request_detections_import(project=users.project, by=users.researcher, path=path))
-
-
-def _metadata(objects: tuple[DetectedObject, ...]) -> dict[str, Any]:
-    return {
-        "boxes": [[*found.box, found.score] for found in objects],
-        "segms": [[[list(point) for point in polygon] for polygon in found.polygons] for found in objects],
-        "names": [found.name for found in objects],
-        "width": WIDTH,
-        "height": HEIGHT,
-    }
 
 
 def launch_exam(users: DemoUsers) -> Batch:

@@ -7,6 +7,7 @@ doi:10.1109/CVPR.2019.00688).
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from curation.sources.vcr_metadata import object_fields
 from hits.domain.images.detections import DetectedObject
 from hits.domain.tagged_text import original_text, tokenize_segments
 
@@ -94,9 +95,7 @@ def object_list_row(
         "image": dict(image),
         "img_fn": img_fn,
         "metadata_fn": metadata_fn,
-        "boxes": [[*found.box, found.score] for found in objects],
-        "segms": [[[list(point) for point in polygon] for polygon in found.polygons] for found in objects],
-        "names": [found.name for found in objects],
+        **object_fields(objects),
         "width": image["width"],
         "height": image["height"],
     }

@@ -24,6 +24,7 @@ from curation.selectors.choosers import chooser_folder
 from curation.selectors.object_lists import objects_of_records
 from curation.services.choosers import IMAGE_FOLDERS
 from curation.services.refusals import refuse_invalid_input
+from curation.sources.vcr_metadata import object_fields
 from curation.versions.splits import Split
 from hits.domain.images.detections import DetectedObject, objects_sha256
 from hits.models import Image, Record
@@ -162,14 +163,7 @@ class _SetWriter:
         path = self._folder / name
         if not path.is_file():
             path.parent.mkdir(exist_ok=True)
-            metadata = {
-                "boxes": [[*found.box, found.score] for found in objects],
-                "segms": [
-                    [[list(point) for point in polygon] for polygon in found.polygons] for found in objects
-                ],
-                "names": [found.name for found in objects],
-            }
-            write_text(path, [json.dumps(metadata)])
+            write_text(path, [json.dumps(object_fields(objects))])
         return f"{self._path}/{name}"
 
 
