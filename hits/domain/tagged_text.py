@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from hits.domain.answers.text import describe_control_character
+from hits.domain.control_characters import describe_control_character
 
 Segment = str | Mapping[str, Any]
 Segments = Sequence[Segment]

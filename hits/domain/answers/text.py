@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from hits.domain.control_characters import describe_control_character
+
 MAX_CLUE = 300
 MAX_INFERENCE = 600
 _WHITESPACE_PATTERN = re.compile(r"\s+")
@@ -29,14 +31,6 @@ def clean_line(raw: str, *, maximum: int) -> str:
     if len(text) > maximum:
         raise TextError(f"has {len(text)} characters: use {maximum} or fewer")
     return text
-
-
-def describe_control_character(text: str) -> str:
-    """Return that a text contains a control character, and which; empty if it has none. White space is allowed."""
-    for character in text:
-        if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn"} and not character.isspace():
-            return f"contains the control character U+{ord(character):04X}: remove it"
-    return ""
 
 
 def tokenize(text: str) -> list[str]:
