@@ -4,6 +4,7 @@ from django.urls import path
 
 from curation.views import (
     audits,
+    avoided_names,
     choice_rounds,
     clips,
     duplicates,
@@ -97,6 +98,7 @@ urlpatterns = [
     path(_SOURCES, sources.sources, name="curation-sources"),
     path(f"{_SOURCES}import/<str:source>", sources.start_import, name="curation-sources-import"),
     path(_CLIPS, clips.clip_list, name="clips"),
+    path(f"{_CLIPS}names", avoided_names.name_list, name="names"),
     path(_CLIP, clips.clip_detail, name="clip"),
     path(f"{_CLIP}take-down", clips.clip_take_down, name="clip-take-down"),
     path(f"{_CLIP}put-back", clips.clip_put_back, name="clip-put-back"),

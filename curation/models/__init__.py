@@ -4,7 +4,7 @@ from curation.models.audits import Audit, AuditItem, AuditLabel, AuditState
 from curation.models.choosers import Chooser
 from curation.models.duplicates import DuplicateRun, DuplicateRunState
 from curation.models.features import FeatureSet, Subject
-from curation.models.frames import Clip, Frame
+from curation.models.frames import AvoidedNames, Clip, Frame
 from curation.models.interest import InterestLabel, InterestModel, InterestModelKind, InterestScore
 from curation.models.objects import DetectionRun, ObjectSet
 from curation.models.pairs import Pair, Part
@@ -31,6 +31,7 @@ __all__ = [
     "AuditLabel",
     "AuditState",
     "AuditWaiver",
+    "AvoidedNames",
     "ChoiceEvaluation",
     "ChoiceRound",
     "Chooser",

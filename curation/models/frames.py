@@ -6,6 +6,26 @@ from hits.models import Image, Job, Project
 from hits.models.base import CreatedByModel
 
 
+class AvoidedNames(models.Model):
+    """The names that workers are advised not to use in texts about a film, such as those of its actors.
+
+    An empty ``movie`` is for all photos of the project. Tasks take the names when they are launched.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="avoided_names")
+    movie = models.CharField(max_length=120, blank=True)
+    names = models.JSONField(default=list)
+
+    class Meta:
+        ordering = ["project", "movie"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "movie"], name="avoided_names_once_per_movie"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.movie or self.project}: {len(self.names)} names"
+
+
 class Clip(CreatedByModel):
     """A film clip whose shots gave frames.
 

@@ -12,12 +12,13 @@ from typing import Any
 from curation.interest.rules import MIN_OBJECTS, MIN_PEOPLE, MIN_SCORE, HardRules
 from curation.models import Frame, InterestModel, InterestScore, ObjectSet
 from curation.records import InvalidInput
+from curation.selectors.avoided_names import avoided_names
 from curation.selectors.object_counts import image_ids_within_rules
 from curation.selectors.object_lists import newest_object_sets
 from hits.domain.answers.text import shorten_text
 from hits.domain.images.detections import DetectedObject, page_objects
 from hits.domain.images.image_selection import ImageSelectionError
-from hits.domain.images.objects_unit import MAX_CAPTION, MAX_CAPTIONS
+from hits.domain.images.objects_unit import MAX_CAPTION, MAX_CAPTIONS, clean_names
 from hits.domain.images.unit_objects import MAX_OBJECTS
 from hits.domain.units.planner_options import PlannerOption
 from hits.models import Image, Project
@@ -100,12 +101,12 @@ class WritingPlanner:
 
     def units(self, project: Project, photos: Sequence[int]) -> list[dict[str, Any]]:
         """Return one unit for each image that has an object list, in their order."""
-        object_sets, captions = newest_object_sets(photos), _captions(photos)
+        object_sets, frames, names = newest_object_sets(photos), _frames(photos), avoided_names(project)
         images = {
             image.pk: image for chunk in id_chunks(photos) for image in Image.objects.filter(pk__in=chunk)
         }
         return [
-            _build_unit(images[pk], object_sets[pk], captions.get(pk, []))
+            _build_unit(images[pk], object_sets[pk], frames.get(pk), names)
             for pk in photos
             if pk in object_sets and object_sets[pk].detections
         ]
@@ -128,21 +129,32 @@ def _find_model(project: Project, number: int) -> InterestModel:
     return model
 
 
-def _captions(images: Sequence[int]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
-    for chunk in id_chunks(images):
-        found |= dict(Frame.objects.filter(image__in=chunk).values_list("image_id", "captions"))
-    return found
+def _frames(images: Sequence[int]) -> dict[int, Frame]:
+    """Return the frames among some images, with their clips, by the image's id."""
+    return {
+        frame.image_id: frame
+        for chunk in id_chunks(images)
+        for frame in Frame.objects.filter(image__in=chunk).select_related("clip")
+    }
 
 
-def _build_unit(image: Image, object_set: ObjectSet, captions: Sequence[str]) -> dict[str, Any]:
-    """Return a unit. Objects beyond those that a unit can hold are left out, which changes no object's number."""
+def _build_unit(
+    image: Image, object_set: ObjectSet, frame: Frame | None, names: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return a unit. Objects beyond those that a unit can hold are left out, which changes no object's number.
+
+    Args:
+        names: by film, those that texts should not use.
+    """
     objects = [DetectedObject.from_json(raw) for raw in object_set.detections[:MAX_OBJECTS]]
+    captions = frame.captions if frame else []
+    movies = ["", frame.clip.movie] if frame else [""]
     return {
         "image": image.pk,
         "objects": page_objects(objects, width=image.width, height=image.height),
         "objects_sha256": object_set.sha256,
         "captions": [shorten_text(text, MAX_CAPTION) for text in captions if text][:MAX_CAPTIONS],
+        "names": clean_names(name for movie in movies for name in names.get(movie, [])),
     }
 
 

@@ -150,6 +150,7 @@ ACTION_LABELS = {
     "clip.extract": "Extracted a clip’s frames",
     "clip.take_down": "Took a film clip down",
     "clip.put_back": "Put a film clip back",
+    "names.set": "Changed the names that texts should not use",
     "objects.detect": "Requested a detection of objects",
     "objects.import": "Imported detected objects",
     "interest.train": "Started training a model of interest",

@@ -1,10 +1,11 @@
 """The unit of a kind that shows an image with its numbered objects (Zellers et al. 2019, §3 and §B.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from hits.domain.answers.text import TextError, clean_line
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.images.unit_objects import MAX_OBJECTS, UnitObject
 from hits.domain.schema import Schema
@@ -12,9 +13,11 @@ from hits.domain.schema import Schema
 MAX_CAPTIONS = 3
 MAX_CAPTION = 300  # characters
 MAX_NAMES = 200
+MAX_NAME = 80  # characters
 OTHER_OBJECTS_MESSAGE = "this answer belongs to another unit's object list: reload the task"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 Caption = Annotated[str, Field(min_length=1, max_length=MAX_CAPTION)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
 
 
 class ObjectsUnit(Schema):
@@ -28,7 +31,26 @@ class ObjectsUnit(Schema):
     objects: list[UnitObject] = Field(min_length=1, max_length=MAX_OBJECTS)
     objects_sha256: str = Field(pattern=SHA256_PATTERN)
     captions: list[Caption] = Field(default_factory=list, max_length=MAX_CAPTIONS)
-    names: list[str] = Field(default_factory=list, max_length=MAX_NAMES)
+    names: list[Name] = Field(default_factory=list, max_length=MAX_NAMES)
+
+
+def clean_names(lines: Iterable[str], *, maximum: int = MAX_NAMES) -> list[str]:
+    """Return names for ``ObjectsUnit.names``, one a line: without empty lines and repetitions, in their order.
+
+    Raises:
+        TextError: a name is too long or has control characters, or there are more than ``maximum``.
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            name = clean_line(line, maximum=MAX_NAME)
+        except TextError as error:
+            raise TextError(f"line {number} {error}") from error
+        if name:
+            found.setdefault(name.casefold(), name)
+    if len(found) > maximum:
+        raise TextError(f"there are {len(found)} names: use {maximum} or fewer")
+    return list(found.values())
 
 
 def objects_for_page(unit: Mapping[str, Any], images: Mapping[int, ImageFacts]) -> dict[str, Any]:
