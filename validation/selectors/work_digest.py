@@ -17,7 +17,6 @@ from hits import registry
 from hits.domain.answers.evidence import EvidenceRow
 from hits.domain.hashing import request_token
 from hits.domain.money.pay import median_cents
-from hits.domain.states import Purpose
 from hits.models import Assignment, OutgoingCall, Project, Record, Worker
 from hits.selectors.hints import count_hints
 from hits.selectors.money import pay
@@ -27,9 +26,13 @@ from validation.domain.qualification.work_digest import (
     draw_sample,
     window_bounds,
 )
-from validation.registry import record_types_of_kind
 from validation.selectors.ratings import counted_assignment_filter
-from validation.selectors.work_reviews import ReviewedWorker, reviewed_workers, submission_spec
+from validation.selectors.work_reviews import (
+    ReviewedWorker,
+    reviewed_kinds,
+    reviewed_workers,
+    submission_spec,
+)
 
 DIGEST_KEY = "digest"  # of a planned message: it is about one worker and window
 
@@ -64,19 +67,13 @@ def digest_assignments(project: Project, window: int, worker: Worker | None = No
     rows = Assignment.objects.filter(
         counted_assignment_filter(),
         hit__unit__batch__project=project,
-        hit__unit__batch__kind__in=_collecting_kinds(),
+        hit__unit__batch__kind__in=reviewed_kinds(),
         submitted_at__gte=start,
         submitted_at__lt=end,
     )
     if worker is not None:
         rows = rows.filter(worker=worker)
     return list(rows.select_related("worker", "submission", "hit__unit__batch__project").order_by("pk"))
-
-
-def _collecting_kinds() -> list[str]:
-    record_type = submission_spec().record_type
-    kinds = registry.kinds_with_purpose(Purpose.COLLECTING)
-    return [name for name in kinds if record_type in record_types_of_kind(name)]
 
 
 def list_digests(project: Project, window: int) -> list[WorkerDigest]:
@@ -128,7 +125,7 @@ def _rates_by_worker(
     project: Project, workers: Sequence[int], bounds: tuple[datetime, datetime]
 ) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
-    kinds = _collecting_kinds()
+    kinds = reviewed_kinds()
     batches = set(project.batches.filter(kind__in=kinds).values_list("pk", flat=True))
     for work in pay.measured_work(project, workers=workers) if workers else []:
         if bounds[0] <= work.at < bounds[1] and work.batch in batches and work.rate_cents is not None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Cast, Replace
 
 from hits import registry
 from hits.domain.hashing import request_token
@@ -39,30 +40,29 @@ def collects_reviewable_work(project: Project) -> bool:
     return Project.objects.filter(pk=project.pk).filter(Exists(batches) | Exists(records)).exists()
 
 
+def reviewed_kinds() -> list[str]:
+    """Return the collecting kinds whose submissions can be reviewed."""
+    kinds = registry.kinds_with_purpose(Purpose.COLLECTING)
+    return [name for name in kinds if submission_spec().record_type in registry.get_kind(name).record_types]
+
+
 def reviewable_assignments(project: Project) -> "QuerySet[Assignment]":
     """Return the confirmed, not rejected assignments that no round has sent to reviewers, oldest first.
 
     They have records of the reviewed type, and none of their images was taken down.
     """
-    record_type = str(submission_spec().record_type)
-    kinds = [
-        name
-        for name in registry.kinds_with_purpose(Purpose.COLLECTING)
-        if record_type in registry.get_kind(name).record_types
-    ]
-    found = Record.objects.filter(submission=OuterRef("submission"), type=record_type)
+    found = Record.objects.filter(submission=OuterRef("submission"), type=submission_spec().record_type)
     rows = Assignment.objects.filter(
-        counted_assignment_filter(), hit__unit__batch__project=project, hit__unit__batch__kind__in=kinds
+        counted_assignment_filter(),
+        hit__unit__batch__project=project,
+        hit__unit__batch__kind__in=reviewed_kinds(),
     )
     rows = rows.filter(Exists(found)).exclude(hit__unit__images__taken_down_at__isnull=False)
-    rows = rows.exclude(submission__in=sent_submission_ids(project))
+    # In one query: there may be more sent submissions than a query may name.
+    key = Replace(Cast(OuterRef("submission"), CharField()), Value("-"), Value(""))
+    sent = Unit.objects.filter(batch__project=project, batch__kind=submission_spec().name, key=key)
+    rows = rows.exclude(Exists(sent))
     return rows.select_related("worker", "hit__unit").order_by("pk")
-
-
-def sent_submission_ids(project: Project) -> list[UUID]:
-    """Return the submissions that a round has sent to reviewers."""
-    keys = Unit.objects.filter(batch__project=project, batch__kind=submission_spec().name)
-    return [UUID(key) for key in keys.order_by().values_list("key", flat=True) if _is_submission_key(key)]
 
 
 def submission_key(submission_id: UUID) -> str:
@@ -117,6 +117,13 @@ def review_rounds(project: Project) -> list[ReviewRound]:
         )
         for row in rows.order_by("-pk")
     ]
+
+
+def last_seed(project: Project) -> int | None:
+    """Return the seed of the project's newest sample; ``None`` if it has none."""
+    rows = Batch.objects.filter(project=project, kind=submission_spec().name).order_by("-pk")
+    seeds = rows.values_list("provenance__seed", flat=True)
+    return next((seed for seed in seeds if seed is not None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,9 +235,9 @@ def assignments_by_key(project: Project, keys: Sequence[str]) -> dict[str, Assig
     return found
 
 
-def advice_token(environment: str, review: Assignment) -> str:
-    """Return the token of the message with a review's advice."""
-    return request_token(environment, ADVICE_KEY, review.assignment_id)
+def advice_token(environment: str, assignment_id: str) -> str:
+    """Return the token of the message with a review's advice; ``assignment_id`` is the review's."""
+    return request_token(environment, ADVICE_KEY, assignment_id)
 
 
 def reviews_with_unsent_advice(project: Project | None = None) -> list[Assignment]:
@@ -245,12 +252,16 @@ def reviews_with_unsent_advice(project: Project | None = None) -> list[Assignmen
     )
     if project is not None:
         rows = rows.filter(hit__unit__batch__project=project)
-    rows = rows.select_related("submission", "hit__unit__batch__project").order_by("pk")
-    tokens = {advice_token(row.hit.environment, row): row for row in rows}
-    planned: set[str] = set()
+    # Most reviews are planned: only the others are read as a whole.
+    facts = rows.values_list("hit__environment", "assignment_id", "pk")
+    tokens = {advice_token(environment, assignment_id): pk for environment, assignment_id, pk in facts}
     for chunk in collected.id_chunks(sorted(tokens)):
-        planned.update(OutgoingCall.objects.filter(token__in=chunk).values_list("token", flat=True))
-    return [row for token, row in tokens.items() if token not in planned]
+        for token in OutgoingCall.objects.filter(token__in=chunk).values_list("token", flat=True):
+            tokens.pop(token, None)
+    whole = rows.select_related("submission", "hit__unit__batch__project").order_by("pk")
+    return [
+        row for chunk in collected.id_chunks(sorted(tokens.values())) for row in whole.filter(pk__in=chunk)
+    ]
 
 
 def count_waiting_reviews(project: Project) -> int:

@@ -101,8 +101,7 @@ def launch_work_review(
 
 def default_seed(project: Project) -> int:
     """Return the seed of the project's last sample, or a new random one."""
-    rounds = selectors.review_rounds(project)
-    last = next((row.seed for row in rounds if row.seed is not None), None)
+    last = selectors.last_seed(project)
     return secrets.randbelow(SEED_RANGE) if last is None else last
 
 
