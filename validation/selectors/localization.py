@@ -143,7 +143,7 @@ def load_human_baseline(project: Project) -> tuple[list[JudgmentRow], HumanBasel
     rows = list(read_judgments(project=project, kind=matching_spec().name))
     spec = matching_spec()
     answers = [Matching(row.item, row.rater, spec.truth_labels(row.answer)) for row in rows]
-    return rows, score_matchings(answers, answer_keys(project, spec), rng=bootstrap_rng())
+    return rows, score_matchings(answers, answer_keys(project, spec), chance=spec.chance, rng=bootstrap_rng())
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def _matching_figures(sets: SplitEvaluationSets, rng: np.random.Generator) -> di
     known_truths = {key: truth for key, truth in answer_keys(project, spec).items() if key in item_ids}
     rows = read_judgments(project=project, kind=spec.name, statuses=list(APPROVED_STATUSES))
     answers = [Matching(row.item, row.rater, spec.truth_labels(row.answer)) for row in rows]
-    result = score_matchings(answers, known_truths, rng=rng)
+    result = score_matchings(answers, known_truths, chance=spec.chance, rng=rng)
     if not result.images:
         return {}
     no_figure = Figure().as_json()

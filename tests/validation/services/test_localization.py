@@ -19,6 +19,7 @@ from hits.services.launching.terms import LaunchTerms
 from tests.support.answers import observations
 from tests.support.judging.work import Work
 from validation.domain.reports.localization import HumanBaseline, Matching, score_matchings
+from validation.kinds.localization_match.judging import SPEC
 from validation.models import JudgingRound
 from validation.selectors import localization as selectors
 from validation.services.localization import launch_localization, matching_set_id
@@ -28,7 +29,7 @@ Sets = list[tuple[list[int], list[list[int]]]]
 
 
 def _score(answers: list[Matching], truths: dict[str, dict[str, str]]) -> HumanBaseline:
-    return score_matchings(answers, truths, rng=RNG(7))
+    return score_matchings(answers, truths, chance=SPEC.chance, rng=RNG(7))
 
 
 def _truth(size: int) -> dict[str, str]:
@@ -72,7 +73,7 @@ def test_the_interval_is_drawn_by_the_generator_and_covers_the_known_share() -> 
             Matching(key, "w", truth if rng.random() < 0.8 else {"f0": "r1", "f1": "r0", "f2": "r2"})
             for key, truth in truths.items()
         ]
-        return score_matchings(answers, truths, rng=rng)
+        return score_matchings(answers, truths, chance=SPEC.chance, rng=rng)
 
     assert sample(RNG(3)) == sample(RNG(3))
     expected = 100 * (0.8 + 0.2 / 3)

@@ -65,11 +65,6 @@ class HumanBaseline:
     by_image: tuple[ImageScore, ...]
 
 
-def one_to_one_chance(truth: Mapping[str, Label]) -> float:
-    """Return the share of right labels in a random matching: one of them is right on average."""
-    return 1 / len(truth)
-
-
 def count_correct(chosen: Mapping[str, Label], truth: Mapping[str, Label]) -> int:
     """Count the parts whose chosen label is the right one, such as inferences matched to their own region."""
     return sum(chosen.get(inference) == region for inference, region in truth.items())
@@ -79,15 +74,15 @@ def score_matchings(
     answers: Iterable[Matching],
     truths: Mapping[str, Mapping[str, Label]],
     *,
+    chance: Callable[[Mapping[str, Label]], float],
     rng: np.random.Generator,
     replicates: int = REPLICATES,
-    chance: Callable[[Mapping[str, Label]], float] = one_to_one_chance,
 ) -> HumanBaseline:
     """Return the accuracy of ``answers``, averaged over images, with its bootstrap interval.
 
     Args:
         truths: by item, inference id -> region id. Answers about other items are left out.
-        chance: the expected share of right labels in a random answer to an item, from its truth.
+        chance: ``JudgingSpec.chance``, the expected share of right labels in a random answer, from an item's truth.
         rng: draws the bootstrap's images. replicates: number of draws.
     """
     correct: dict[str, list[int]] = {}
