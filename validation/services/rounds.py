@@ -202,8 +202,9 @@ def _check_image_sets(image_sets: Sequence[Sequence[int]], photos: int) -> None:
         raise Refused(f"image sets: choose at least one set of {count_photos(photos)}")
     for number, ids in enumerate(image_sets, start=1):
         if len(set(ids)) != photos:
-            different = " different" if photos > 1 else ""
-            raise Refused(f"image set {number}: use {photos}{different} photos; it has {len(set(ids))}")
+            raise Refused(
+                f"image set {number}: use {count_photos(photos)}; it has {len(set(ids))} different ones"
+            )
 
 
 def number_word(number: int) -> str:

@@ -110,7 +110,7 @@ def test_own_questions_replace_the_built_in_ones(vcr: Project, images: list[Imag
     ("change", "message"),
     [
         ({"image_sets": []}, "at least one set of one photo"),
-        ({"image_sets": [[1, 2]]}, "image set 1: use 1 photos; it has 2"),
+        ({"image_sets": [[1, 2]]}, "image set 1: use one photo; it has 2 different ones"),
         ({"admission": Admission(PassRule(needed=2))}, "use 1 to 1 reasonable triplets"),
         ({"admission": Admission(PassRule(1, 11))}, "there are 10 questions"),
     ],
