@@ -7,12 +7,13 @@ from typing import Any
 
 from annotation_site.demo.demo_users import DemoUsers, platform_deposits_cents
 from annotation_site.demo.player import PlayError
-from curation.families.sherlock.read import check_export
 from curation.models import ComparisonRound, DatasetVersion
 from curation.services.comparison import RoundOptions, launch_comparison_batch, request_comparison_round
 from curation.services.dedup import request_deduplication
 from curation.services.versions import create_version, request_seal
 from curation.versions.export import WrittenExport, export_version
+from curation.versions.families import family_of_version
+from curation.versions.photos import NO_PHOTOS
 from hits import registry
 from hits.domain.states import AssignmentStatus, CallState, SubmissionMatch
 from hits.models import Assignment, Batch, Image, Job, OutgoingCall, Record
@@ -164,14 +165,16 @@ def launch_comparison(users: DemoUsers, min_candidates: int) -> tuple[Batch, Job
     return launch_comparison_batch(round=latest, by=users.researcher, name=name)
 
 
-def seal_and_export(users: DemoUsers, out: Path) -> tuple[DatasetVersion, WrittenExport]:
+def seal_and_export(
+    users: DemoUsers, out: Path, *, photos: str = NO_PHOTOS
+) -> tuple[DatasetVersion, WrittenExport]:
     """Seal all approved records, export them, and check the export."""
     number = users.project.versions.count()
     version = create_version(project=users.project, name=f"v0.{number + 1}", by=users.researcher)
     wait_for_job(request_seal(version=version, by=users.researcher))
     version.refresh_from_db()
-    written = export_version(version, out / f"{users.project.slug}-{version.name}")
-    check_export(written.folder)
+    written = export_version(version, out / f"{users.project.slug}-{version.name}", photos=photos)
+    family_of_version(version).check(written.folder)
     return version, written
 
 

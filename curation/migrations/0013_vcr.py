@@ -234,7 +234,6 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='choice_evaluation', to='hits.job')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='choice_evaluations', to='hits.project')),
-                ('version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='choice_evaluations', to='curation.datasetversion')),
                 ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='curation.questionset')),
             ],
             options={

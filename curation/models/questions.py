@@ -6,7 +6,6 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from curation.models.versions import DatasetVersion
 from curation.records import Stage
 from hits.models import Batch, Job, Project, Record
 from hits.models.base import AppendOnly, CreatedByModel
@@ -135,15 +134,12 @@ class ChoiceRound(CreatedByModel):
 class ChoiceEvaluation(CreatedByModel):
     """The accuracies of a model, of people or of a file of predictions on one split of a question set.
 
-    ``figures`` are described at ``curation.evaluation.choices``. ``version`` is the sealed version whose questions
-    were used, or none for a draft set. ``path`` is the folder of the predictions, relative to the media folder.
+    ``figures`` are described at ``curation.evaluation.choices``. ``path`` is the folder of the predictions, relative
+    to the media folder.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="choice_evaluations")
     question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="evaluations")
-    version = models.ForeignKey(
-        DatasetVersion, on_delete=models.PROTECT, null=True, related_name="choice_evaluations"
-    )
     split = models.CharField(max_length=12, blank=True)
     source = models.CharField(max_length=12)
     label = models.CharField(max_length=80)

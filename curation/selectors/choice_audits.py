@@ -1,7 +1,5 @@
 """Queries on the audits of question sets: whether a set may be used, and the reasons given for using it anyway."""
 
-from typing import Any
-
 from curation.models import AuditWaiver, QuestionSet
 from hits.domain.hashing import content_sha256
 
@@ -38,8 +36,3 @@ def launch_refusal(question_set: QuestionSet) -> str | None:
             "why it is used anyway"
         )
     return None
-
-
-def audit_figures(question_set: QuestionSet) -> dict[str, Any]:
-    """Return a set's audits as ``curation.pipelines.choice_audits`` describes them; empty before they ran."""
-    return dict(question_set.audits)

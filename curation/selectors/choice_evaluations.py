@@ -20,7 +20,7 @@ PILOT = "pilot"  # purpose of a round
 def choice_evaluations(project: Project) -> "QuerySet[ChoiceEvaluation]":
     """Return the project's evaluations of question sets, newest first, including unfinished ones."""
     rows = ChoiceEvaluation.objects.filter(project=project)
-    return rows.select_related("question_set", "version", "job", "created_by")
+    return rows.select_related("question_set", "job", "created_by")
 
 
 def evaluated_splits(question_set: QuestionSet) -> list[tuple[str, int]]:

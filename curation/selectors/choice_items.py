@@ -41,13 +41,14 @@ def iterate_items(questions: "QuerySet[Question]") -> Iterator[ChoiceItem]:
         if not chunk or row.triplet_id != chunk[-1].triplet_id:
             triplets += 1
         if triplets > CHUNK_SIZE:
-            yield from _make_items(chunk)
+            yield from make_items(chunk)
             chunk, triplets = [], 1
         chunk.append(row)
-    yield from _make_items(chunk)
+    yield from make_items(chunk)
 
 
-def _make_items(rows: Sequence[Question]) -> Iterator[ChoiceItem]:
+def make_items(rows: Sequence[Question]) -> Iterator[ChoiceItem]:
+    """Yield the items of question rows that were loaded with their triplets."""
     by_triplet: dict[int, list[Question]] = {}
     for row in rows:
         by_triplet.setdefault(row.triplet_id, []).append(row)

@@ -1,5 +1,6 @@
 """Read choice rounds: which questions can be launched, what is known of them before, and how far a round is."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -8,9 +9,10 @@ from django.db.models import Count, QuerySet
 from curation.evaluation.choice_checks import near_copies
 from curation.evaluation.choice_items import stage_questions
 from curation.models import ChoiceRound, Question, QuestionSet, Stage
-from curation.selectors.choice_items import built_questions, iterate_items
+from curation.selectors.choice_items import built_questions, make_items
 from curation.selectors.questions import set_triplets
 from hits.models import Project
+from hits.selectors.records import id_chunks
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_for_material
 from validation.selectors.ratings import counted_assignment_filter
@@ -23,7 +25,11 @@ def question_spec() -> JudgingSpec:
 
 def item_id(question: Question) -> str:
     """Return the id of a question's unit, such as ``12-val-17-answer``: unique over sets and stages."""
-    return f"{question.question_set_id}-{question.annot_id}-{question.stage}"
+    return _item_id(question.question_set_id, question.annot_id, question.stage)
+
+
+def _item_id(question_set_id: int, annot_id: str, stage: str) -> str:
+    return f"{question_set_id}-{annot_id}-{stage}"
 
 
 def annot_id_of_item(item: str) -> str:
@@ -56,7 +62,7 @@ def launchable_questions(
     return [
         LaunchableQuestion(pk, instance_id)
         for pk, instance_id, annot_id in found
-        if f"{question_set.pk}-{annot_id}-{stage.value}" not in launched
+        if _item_id(question_set.pk, annot_id, stage.value) not in launched
     ]
 
 
@@ -68,11 +74,19 @@ def _launched_items(question_set: QuestionSet, stage: Stage) -> set[str]:
 def triplet_ids_by_match_index(
     question_set: QuestionSet, stage: Stage, questions: Sequence[Question]
 ) -> dict[tuple[str, int], str]:
-    """Return the published ids of the triplets that responses come from, by fold and match index; one query."""
-    folds = sorted({row.fold for row in questions})
-    rows = Question.objects.filter(question_set=question_set, stage=stage.value, fold__in=folds)
-    found = rows.values_list("fold", "match_index", "triplet__instance_id")
-    return {(fold, index): instance_id for fold, index, instance_id in found}
+    """Return the published ids of the triplets that responses come from, by fold and match index."""
+    indices: dict[str, set[int]] = defaultdict(set)
+    for question in questions:
+        indices[question.fold].update(choice["source"] for choice in question.choices)
+    stored = Question.objects.filter(question_set=question_set, stage=stage.value).order_by()
+    found: dict[tuple[str, int], str] = {}
+    for fold, wanted in indices.items():
+        for chunk in id_chunks(sorted(wanted)):
+            rows = stored.filter(fold=fold, match_index__in=chunk)
+            found |= {
+                (fold, index): name for index, name in rows.values_list("match_index", "triplet__instance_id")
+            }
+    return found
 
 
 def count_relevance_right(questions: Sequence[Question]) -> list[int]:
@@ -87,10 +101,9 @@ def count_relevance_right(questions: Sequence[Question]) -> list[int]:
     return [right, scored]
 
 
-def count_copies(question_set: QuestionSet, stage: Stage, questions: Sequence[Question]) -> dict[str, int]:
+def count_copies(stage: Stage, questions: Sequence[Question]) -> dict[str, int]:
     """Return how many questions have a wrong choice that is a near copy, or the same words, as the right one."""
-    rows = Question.objects.filter(pk__in=[row.pk for row in questions])
-    listing = near_copies(stage_questions(iterate_items(rows), stage))
+    listing = near_copies(stage_questions(make_items(questions), stage))
     near = {case["annot_id"] for case in listing.cases}
     verbatim = {case["annot_id"] for case in listing.cases if case["jaccard"] == 1}
     return {"near": len(near), "verbatim": len(verbatim)}

@@ -9,7 +9,6 @@ from curation.evaluation.choice_items import Stage
 from curation.models import Chooser
 from hits.models import Project
 
-CHOOSER_PREFIX = "chooser:"
 BEST_FOLDER = "best"  # the subfolder of a stage with the best weights
 
 

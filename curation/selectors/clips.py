@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Q, QuerySet
 
 from curation.models import Clip, Frame
-from curation.selectors.jobs import EXTRACT_FRAMES
-from hits.models import Job, Project
+from hits.models import Project
 
 MAX_SHOTS = 3_000  # a page must not read the frames of thousands of films
 
@@ -53,8 +52,3 @@ def shot_seconds(project: Project) -> list[float]:
     """Return the lengths of the newest shots that gave a frame, 3,000 at most, in seconds, sorted."""
     rows = Frame.objects.filter(clip__project=project).order_by("-pk")[:MAX_SHOTS]
     return sorted(end - start for start, end in rows.values_list("start_seconds", "end_seconds"))
-
-
-def newest_extraction(project: Project) -> Job | None:
-    """Return the newest job that extracts frames."""
-    return Job.objects.filter(project=project, task=EXTRACT_FRAMES).order_by("-pk").first()

@@ -16,11 +16,12 @@ from curation.models import ChoiceRound, Question, QuestionSet, Stage
 from curation.selectors import choice_rounds as selectors
 from curation.selectors.choice_audits import launch_refusal
 from curation.selectors.object_lists import objects_of_records
-from curation.selectors.questions import is_built, stand_in_of_similarity
+from curation.selectors.questions import load_questions, stand_in_of_similarity
+from curation.services.questions import check_built
 from hits.domain.images.detections import page_objects
 from hits.models import Job, Record
 from hits.services import audit
-from hits.services.errors import Conflict, Refused
+from hits.services.errors import Refused
 from hits.services.launching.eligibility import build_eligibility
 from hits.services.launching.launch import find_launched_batch_and_job
 from hits.services.launching.terms import LaunchTerms
@@ -117,8 +118,7 @@ def launch_choice(
 
 def _check_set(question_set: QuestionSet, options: ChoiceRoundOptions) -> str:
     """Return what the set's P_sim stands in for, or raise if the set may not be launched."""
-    if not is_built(question_set):
-        raise Conflict(f"set {question_set.name}: is not built yet; wait for its job or resume it")
+    check_built(question_set)
     refusal = launch_refusal(question_set)
     if refusal:
         raise Refused(refusal)
@@ -143,8 +143,7 @@ def _draw_questions(question_set: QuestionSet, options: ChoiceRoundOptions) -> l
         raise Refused(f"sample: {len(available)} questions can be launched; use that number or fewer")
     drawn = sorted(available, key=lambda row: sha256(f"{options.seed}/{row.instance_id}".encode()).digest())
     ids = [row.pk for row in drawn[: options.sample]]
-    rows = Question.objects.select_related("triplet__image").in_bulk(ids)
-    return [rows[pk] for pk in ids]
+    return load_questions(ids)
 
 
 def _build_units(
@@ -197,5 +196,5 @@ def _stored_options(
         "stand_in": stand_in,
         "accepted_stand_in": options.accept_stand_in,
         "relevance_right": selectors.count_relevance_right(questions),
-        "copies": selectors.count_copies(question_set, options.stage, questions),
+        "copies": selectors.count_copies(options.stage, questions),
     }

@@ -9,11 +9,12 @@ from django.db import IntegrityError, transaction
 
 from curation.chooser.config import ChooserConfig, ModelKind
 from curation.features.encoder import is_hub_id
-from curation.models import Chooser, QuestionSet, QuestionSetState
+from curation.models import Chooser, QuestionSet
 from curation.selectors import choosers as chooser_selectors
 from curation.selectors.choice_evaluations import evaluated_splits
 from curation.selectors.jobs import TRAIN_CHOOSER
-from curation.services.trained_models import first_free_name, validate_name
+from curation.services.named_rows import first_free_name, validate_name
+from curation.services.questions import check_built
 from curation.versions.splits import Split
 from hits.models import Project
 from hits.services import audit
@@ -44,10 +45,10 @@ def request_set_training(
         queue: False when this process runs the job (``jobs.run_in_process``).
 
     Raises:
-        Refused: the set is not built yet or lacks a split, or the name is taken or invalid.
+        Conflict: the set is not built yet.
+        Refused: it lacks a split, or the name is taken or invalid.
     """
-    if question_set.state == QuestionSetState.BUILDING:
-        raise Refused(f"set {question_set.name}: is not built yet; wait until it is")
+    check_built(question_set)
     counts = dict(evaluated_splits(question_set))
     for split in OPEN_SPLITS:
         if not counts.get(split):

@@ -16,10 +16,11 @@ from curation.selectors.choice_audits import audits_over_limit, current_waiver
 from curation.selectors.lambda_pilots import LambdaRow, lambda_rows, tuned_lambda
 from curation.services.choice_audits import waive_audits
 from curation.services.choice_rounds import PILOT, ChoiceRoundOptions, launch_choice
-from curation.services.questions import QuestionSetOptions, merge_set_facts, request_question_set
+from curation.services.named_rows import merge_facts
+from curation.services.questions import QuestionSetOptions, check_built, request_question_set
 from hits.models import Job, Project
 from hits.services import audit
-from hits.services.errors import Conflict, Refused
+from hits.services.errors import Refused
 from hits.services.launching.terms import LaunchTerms
 
 CHOICE_KEY = "lambda_choice"  # in a set's provenance: the chosen values by stage, with the figures
@@ -99,8 +100,7 @@ def choose_lambda(
         Conflict: the set is not built yet.
         Refused: no pilot has an answer yet, or the set's λ was not tried.
     """
-    if question_set.state == QuestionSetState.BUILDING:
-        raise Conflict(f"set {question_set.name}: is not built yet; wait for its job or resume it")
+    check_built(question_set)
     rows = lambda_rows(question_set.project, stage)
     if not any(row.people.questions for row in rows):
         raise Refused(f"λ: nobody has answered a pilot of the stage {stage.value} yet; run tune_lambda first")
@@ -117,7 +117,7 @@ def choose_lambda(
     with transaction.atomic():
         question_set.refresh_from_db(fields=["provenance"])
         choices = question_set.provenance.get(CHOICE_KEY, {}) | {stage.value: chosen}
-        merge_set_facts(question_set=question_set, provenance={CHOICE_KEY: choices})
+        merge_facts(question_set, provenance={CHOICE_KEY: choices})
         audit.record(
             project=question_set.project,
             actor=by,

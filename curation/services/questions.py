@@ -1,18 +1,17 @@
 """Request question sets, accept or reject them, and store what a pipeline builds."""
 
-import re
 import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 
+from curation.matching.folds import MIN_FOLDS
 from curation.matching.options import (
     ANSWER_LAMBDA,
     DEFAULT_BUCKET_SIZE,
@@ -24,7 +23,8 @@ from curation.models import Question, QuestionSet, QuestionSetState
 from curation.relevance import names
 from curation.selectors.choice_audits import launch_refusal
 from curation.selectors.jobs import QUESTION_SET
-from curation.selectors.questions import set_triplets
+from curation.selectors.questions import is_built, set_triplets
+from curation.services.named_rows import validate_name
 from curation.services.options import check_at_least, check_one_of
 from curation.services.refusals import refuse_invalid_input
 from hits.domain.states import OPEN_JOB_STATES
@@ -33,12 +33,11 @@ from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 
-MIN_FOLDS, MIN_BUCKET_SIZE = 3, 50
+MIN_BUCKET_SIZE = 50
 SAME_IMAGE = tuple(rule.value for rule in SameImageRule)
 MISSING_CLASS = tuple(rule.value for rule in MissingClassRule)
 SWITCH = ("on", "off")
 SECRET_BYTES = 32
-_NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 _CHUNK_SIZE = 1000
 
 
@@ -151,20 +150,6 @@ def request_question_set(
     return row.job
 
 
-def validate_name(name: str) -> str:
-    """Return a set's name, stripped.
-
-    Raises:
-        Refused: it has characters that are not allowed, or looks like a set's number.
-    """
-    plain = name.strip()
-    if not _NAME_PATTERN.fullmatch(plain) or plain.isdecimal():
-        raise Refused(
-            f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, such as draft 1"
-        )
-    return plain
-
-
 @transaction.atomic
 def accept_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | None) -> None:
     """Accept a set: later versions hold its questions. Idempotent.
@@ -176,7 +161,7 @@ def accept_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
     row = _locked(question_set)
     if row.state == QuestionSetState.ACCEPTED:
         return
-    _check_built(row)
+    check_built(row)
     refusal = launch_refusal(row)
     if refusal:
         raise Refused(refusal)
@@ -192,7 +177,7 @@ def reject_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
         Conflict: it is not built yet.
     """
     row = _locked(question_set)
-    _check_built(row)
+    check_built(row)
     if row.state == QuestionSetState.DRAFT:
         return
     _set_state(row, QuestionSetState.DRAFT, by, "question_set.reject")
@@ -233,9 +218,10 @@ def _locked(question_set: QuestionSet) -> QuestionSet:
     return rows.get(pk=question_set.pk)
 
 
-def _check_built(row: QuestionSet) -> None:
-    if row.state == QuestionSetState.BUILDING:
-        raise Conflict(f"set {row.name}: is not built yet; wait for its job or resume it")
+def check_built(question_set: QuestionSet) -> None:
+    """Raise Conflict unless all of a set's questions are stored."""
+    if not is_built(question_set):
+        raise Conflict(f"set {question_set.name}: is not built yet; wait for its job or resume it")
 
 
 def _set_state(row: QuestionSet, state: QuestionSetState, by: AbstractBaseUser | None, action: str) -> None:
@@ -248,16 +234,6 @@ def store_questions(*, questions: Sequence[Question]) -> None:
     """Store questions in chunks; those that an interrupted run stored already are left as they are."""
     for start in range(0, len(questions), _CHUNK_SIZE):
         Question.objects.bulk_create(questions[start : start + _CHUNK_SIZE], ignore_conflicts=True)
-
-
-@transaction.atomic
-def merge_set_facts(*, question_set: QuestionSet, **changes: dict[str, Any]) -> None:
-    """Merge values into a set's ``figures`` or ``provenance``."""
-    row = QuestionSet.objects.select_for_update().get(pk=question_set.pk)
-    for name, facts in changes.items():
-        setattr(row, name, getattr(row, name) | facts)
-        setattr(question_set, name, getattr(row, name))
-    row.save(update_fields=list(changes))
 
 
 def finish_question_set(*, question_set: QuestionSet) -> None:

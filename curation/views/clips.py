@@ -11,6 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation.models import Clip, Frame
 from curation.selectors import clips as selectors
+from curation.selectors.jobs import EXTRACT_FRAMES, latest_job
 from curation.services import frames as services
 from curation.views.clip_forms import ExtractionForm
 from curation.views.pages import tab_context
@@ -62,7 +63,7 @@ def clip_list(request: HttpRequest, project: Project) -> HttpResponse:
             form.add_error(None, f"Not started: {error}.")
     movies = selectors.movie_names(project)
     movie = request.GET.get("film", "")
-    job = selectors.newest_extraction(project)
+    job = latest_job(project, EXTRACT_FRAMES)
     seconds = selectors.shot_seconds(project)
     page = get_page(request, selectors.clips_of_project(project, movie), CLIPS_PER_PAGE)
     counts = selectors.frame_counts(list(page))

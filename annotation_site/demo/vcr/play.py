@@ -11,12 +11,10 @@ from django.conf import settings
 
 from annotation_site.demo.demo_users import DemoUsers
 from annotation_site.demo.player import PlayError, ScriptedWorker
-from annotation_site.demo.steps import approve_submissions, wait_for_job
+from annotation_site.demo.steps import approve_submissions, seal_and_export
 from annotation_site.demo.vcr import answers, steps
 from curation.models import Question, QuestionSet, Stage
-from curation.selectors.choice_audits import audit_figures
-from curation.services.versions import create_version, request_seal
-from curation.versions.export import MANIFEST, export_version
+from curation.versions.export import MANIFEST
 from curation.versions.families import family_of_version
 from curation.versions.photos import ALL_PHOTOS
 from hits.domain.states import Role
@@ -82,14 +80,9 @@ def _play_choice_rounds(users: DemoUsers, question_set: QuestionSet, judges: lis
 
 def _seal_and_export(users: DemoUsers, out: Path) -> str:
     """Seal and export a version; return the sha256 of its published manifest."""
-    version = create_version(project=users.project, name="v0.1", by=users.researcher)
-    wait_for_job(request_seal(version=version, by=users.researcher))
-    version.refresh_from_db()
-    folder = out / f"{users.project.slug}-{version.name}"
-    written = export_version(version, folder, photos=ALL_PHOTOS)
-    family = family_of_version(version)
-    family.check(written.folder)
-    return hashlib.sha256((folder / family.public_folder / MANIFEST).read_bytes()).hexdigest()
+    version, written = seal_and_export(users, out, photos=ALL_PHOTOS)
+    public = family_of_version(version).public_folder
+    return hashlib.sha256((written.folder / public / MANIFEST).read_bytes()).hexdigest()
 
 
 def _summarize(
@@ -100,7 +93,7 @@ def _summarize(
         "triplets": approved_records(users.project, "triplet").count(),
         "questions": questions.exclude(choices=[]).count(),
         "infeasible": questions.exclude(set_aside="").values("triplet").distinct().count(),
-        "audits": audit_figures(question_set).get("over", []),
+        "audits": question_set.audits.get("over", []),
         **{name: figures["choices"][name]["value"] for name in ("q_a", "qa_r", "q_ar")},
         "export_sha256": export_sha256,
     }

@@ -19,11 +19,11 @@ from curation.pipelines.questions.triplets import TEXTS_OF_STAGE, read_triplets
 from curation.records import InvalidInput
 from curation.selectors.choice_audits import OVER
 from curation.selectors.jobs import QUESTION_BUCKET, QUESTION_MODEL
+from curation.services.named_rows import merge_facts
 from curation.services.questions import (
     QuestionSetOptions,
     discard_refused_set,
     finish_question_set,
-    merge_set_facts,
     store_questions,
 )
 from curation.services.refusals import refuse_invalid_input
@@ -167,8 +167,8 @@ def _finish(
             store_questions(questions=finished.questions)
             shares.append({"stage": stage.value, "fold": fold.name} | finished.share_figures())
             facts.add(stage, finished, matches)
-    merge_set_facts(
-        question_set=question_set,
+    merge_facts(
+        question_set,
         figures=set_figures(folder, plan, shares),
         provenance=provenance_of_set(question_set, folder, plan),
     )

@@ -6,8 +6,9 @@ from typing import Any
 
 from django import forms
 
+from curation.matching.folds import MIN_FOLDS
 from curation.models import Stage
-from curation.services.questions import MIN_BUCKET_SIZE, MIN_FOLDS, QuestionSetOptions
+from curation.services.questions import MIN_BUCKET_SIZE, QuestionSetOptions
 from curation.views.fields import checkbox, choice_field, float_field, integer_field, text_field
 from curation.views.questions.labels import BASIC_OPTIONS, FINE_TUNING_OPTIONS, OPTIONS, STAGE_LABELS
 from hits.forms import PageForm

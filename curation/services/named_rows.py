@@ -1,4 +1,4 @@
-"""What rows of trained models have in common: their names, and facts that training adds."""
+"""What scorers, choosers and question sets have in common: their names, and facts that a job adds to their rows."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}")
 
 
 def validate_name(name: str) -> str:
-    """Return a trained model's name, stripped.
+    """Return the name of a model or set, stripped.
 
     Raises:
         Refused: it has characters that are not allowed, or looks like a number.
@@ -21,7 +21,7 @@ def validate_name(name: str) -> str:
     plain = name.strip()
     if not _NAME_PATTERN.fullmatch(plain) or plain.isdecimal():
         raise Refused(
-            f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, for instance v1.0 ViT-B-16"
+            f"name: {name!r}; use at most 60 letters, digits, dots, spaces and hyphens, such as draft 1.0"
         )
     return plain
 
@@ -36,7 +36,7 @@ def first_free_name(base: str, taken: Iterable[str]) -> str:
 
 @transaction.atomic
 def merge_facts(row: Model, **changes: Mapping[str, Any]) -> None:
-    """Merge values into JSON fields of a trained model, such as ``figures`` or ``environment``."""
+    """Merge values into JSON fields of a row, such as ``figures`` or ``provenance``."""
     stored = type(row)._default_manager.select_for_update().get(pk=row.pk)
     for name, facts in changes.items():
         setattr(stored, name, getattr(stored, name) | facts)
