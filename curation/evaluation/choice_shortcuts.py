@@ -35,7 +35,7 @@ class RuleShares:
     """How often a rule is right, as shares from 0 to 1.
 
     first_on_ties: the first of equal highest scores is chosen. gold_among_best: the right response has the highest
-    score, alone or not. expected_on_ties: each of k equal ones counts 1/k; it alone does not hang on the order.
+    score, alone or not. expected_on_ties: each of k equal ones counts 1/k; only this is independent of the order.
     """
 
     first_on_ties: float | None

@@ -23,7 +23,7 @@ class OkayImages(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One person's verdict on an image; ``person`` tells people apart, and ``source`` says where it was given."""
+    """One person's verdict on an image; ``person`` identifies the person, and ``source`` the page or task."""
 
     image: int
     person: str

@@ -227,7 +227,7 @@ class _CoreSolver:
             limit = min(2 * limit, self.n)
 
     def solve_whole(self, tolerance: float) -> bool:
-        """Complete the matching on the whole matrix: the core has grown so much that it saves nothing."""
+        """Complete the matching on the whole matrix: the core is so large that it saves no time."""
         matching = self.matching
         is_free = matching.columns == FREE
         is_free[self.price(tolerance, 1)[0]] = True

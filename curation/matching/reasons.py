@@ -8,7 +8,7 @@ from curation.matching.hall import HallViolator
 
 
 def check_bucket(ids: Sequence[str], same_text: Labels, rounds: int) -> str:
-    """Return why a bucket cannot have so many rounds, whatever its weights are; empty if it may.
+    """Return why no matching of a bucket with this number of rounds exists, whatever its weights; empty if one can.
 
     ids: n ids of the triplets. same_text: (n,) equal for copies.
     """

@@ -1,7 +1,7 @@
 """Give a response that was written for another image tags of this image's objects.
 
 A tag goes to an object of the same class: with the probability ``share`` to one of the *preferred* objects, which the
-query or its right response tags, and otherwise to any. The draws of a pair hang on a secret and on both ids alone,
+query or its right response tags, and otherwise to any. The draws of a pair depend only on a secret and on both ids,
 not on the share, the round or the other choices. So the holder of the secret gets the same text every time, a share
 can be fitted on unchanged draws, and nobody else can recognise the right response as the one that fits no draw.
 Sources: Zellers et al. 2019, appendix C, "Aligning Detections"; it states neither the probability nor the rule for

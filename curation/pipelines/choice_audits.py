@@ -1,4 +1,4 @@
-"""Audit multiple-choice questions: how far they can be answered without looking at the image.
+"""Audit multiple-choice questions: how often they can be answered without the image.
 
 The result is plain JSON; shares are from 0 to 1. By audit and stage (``answer``, ``rationale``):
 

@@ -1,4 +1,4 @@
-"""The job that extracts frames: find a folder's clips and captions, walk through each clip, store its frames.
+"""The job that extracts frames: find a folder's clips and captions, scan each clip, store its frames.
 
 Each clip is checked as a whole before any of its frames is stored. A job that was stopped continues with the clip
 at which it stopped, and frames that are stored are not stored again.
@@ -16,7 +16,7 @@ from PIL import Image as Pillow
 
 from curation.files import file_sha256
 from curation.models import Clip
-from curation.pipelines.frames import ClipWalk, decode_frames, load_pyav, walk_clip
+from curation.pipelines.frames import ClipScan, decode_frames, load_pyav, scan_clip
 from curation.records import InvalidInput
 from curation.services import frames as services
 from curation.services.frames import ExtractionSpec, NewFrame
@@ -82,7 +82,7 @@ def extract_frames(
     except InvalidInput as error:
         raise JobCannotStart(str(error)) from error
     counts = _Counts()
-    progress.log(f"{len(planned)} clip{'' if len(planned) == 1 else 's'} to walk through")
+    progress.log(f"{len(planned)} clip{'' if len(planned) == 1 else 's'} to scan")
     for position, clip in enumerate(planned):
         progress.advance(position, len(planned))
         try:
@@ -194,36 +194,36 @@ def _extract_clip(work: _Work, planned: PlannedClip, position: int, total: int) 
     if known is not None and known.is_complete:
         work.counts.known += 1
         return
-    walk = walk_clip(planned.path, work.spec.rule, report_progress=report_progress)
+    scan = scan_clip(planned.path, work.spec.rule, report_progress=report_progress)
     clip = services.start_clip(identity=identity, spec=work.spec, by=work.by, job=work.progress.job)
     repeated: list[int] = []
-    decoded = _decode_new_frames(clip, planned, walk)
+    decoded = _decode_new_frames(clip, planned, scan)
     while frames := list(islice(decoded, FRAMES_PER_STEP)):
         repeated += services.store_frames(clip=clip, frames=frames)
         report_progress(0)
-    facts = walk.facts | {"shots": len(walk.shots), "repeated_shots": repeated}
+    facts = scan.facts | {"shots": len(scan.shots), "repeated_shots": repeated}
     services.complete_clip(clip=clip, facts=facts, by=work.by)
     work.counts.clips += 1
-    work.counts.frames += len(walk.shots) - len(repeated)
+    work.counts.frames += len(scan.shots) - len(repeated)
     work.counts.repeated += len(repeated)
-    work.progress.log(f"{clip}: {len(walk.shots)} shots, {walk.facts['seconds']:.1f} s")
+    work.progress.log(f"{clip}: {len(scan.shots)} shots, {scan.facts['seconds']:.1f} s")
 
 
-def _decode_new_frames(clip: Clip, planned: PlannedClip, walk: ClipWalk) -> Iterator[NewFrame]:
+def _decode_new_frames(clip: Clip, planned: PlannedClip, scan: ClipScan) -> Iterator[NewFrame]:
     """Yield the frames of the shots that have none yet, in order."""
     known = set(clip.frames.values_list("shot", flat=True))
-    shots = [shot for shot in range(len(walk.shots)) if shot not in known]
+    shots = [shot for shot in range(len(scan.shots)) if shot not in known]
     captions = planned.read_captions()
-    stamps = [walk.middle_stamps[shot] for shot in shots]
+    stamps = [scan.middle_stamps[shot] for shot in shots]
     description = import_image.ImageDescription(licence=clip.licence, credit=clip.origin)
-    for shot, picture in zip(shots, decode_frames(planned.path, stamps, walk.key_stamps), strict=True):
-        time = walk.middle_times[shot]
+    for shot, picture in zip(shots, decode_frames(planned.path, stamps, scan.key_stamps), strict=True):
+        time = scan.middle_times[shot]
         file = import_image.IncomingFile(frame_name(clip.name, shot), _to_jpeg(picture), description)
         yield NewFrame(
             shot=shot,
             time=time,
-            start=walk.shots[shot].start,
-            end=walk.shots[shot].end,
+            start=scan.shots[shot].start,
+            end=scan.shots[shot].end,
             captions=find_surrounding(captions, time).texts(),
             prepared=import_image.prepare_image(file, known=()),
         )

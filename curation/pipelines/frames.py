@@ -32,7 +32,11 @@ _SEEKABLE = {
 }  # their index leads to the key frame before a time; others are decoded through
 _MIN_MISSING_SECONDS = 0.1  # by which a clip must be shorter than its header says to count as cut off
 _MISSING_FRAMES = 1.5  # the same in frames
-_TURNS = {90: Pillow.Transpose.ROTATE_90, 180: Pillow.Transpose.ROTATE_180, 270: Pillow.Transpose.ROTATE_270}
+_ROTATIONS = {
+    90: Pillow.Transpose.ROTATE_90,
+    180: Pillow.Transpose.ROTATE_180,
+    270: Pillow.Transpose.ROTATE_270,
+}
 ProgressCallback = Callable[[int], None]
 
 
@@ -41,8 +45,8 @@ class VideoUnavailable(InvalidInput):
 
 
 @dataclass(frozen=True, slots=True)
-class ClipWalk:
-    """What a walk through a clip found.
+class ClipScan:
+    """What a scan of a clip found.
 
     shots: in order. middle_stamps: presentation time stamps of their middle frames, in the stream's unit.
     middle_times: the same in seconds from the first frame. key_stamps: of the key frames, rising. facts: the size of
@@ -56,7 +60,7 @@ class ClipWalk:
     facts: dict[str, Any]
 
 
-def walk_clip(path: Path, rule: ShotRule, *, report_progress: ProgressCallback = lambda _: None) -> ClipWalk:
+def scan_clip(path: Path, rule: ShotRule, *, report_progress: ProgressCallback = lambda _: None) -> ClipScan:
     """Decode a clip once and find its shots.
 
     Args:
@@ -67,12 +71,12 @@ def walk_clip(path: Path, rule: ShotRule, *, report_progress: ProgressCallback =
         VideoUnavailable: PyAV is not installed.
     """
     with _open_stream(path) as (container, stream):
-        walker = _Walker(path, stream, rule, report_progress)
+        scanner = _ClipScanner(path, stream, rule, report_progress)
         for packet in container.demux(stream):
-            walker.add_packet(packet)
+            scanner.add_packet(packet)
             for frame in packet.decode():
-                walker.add_frame(frame)
-        return walker.finish(container)
+                scanner.add_frame(frame)
+        return scanner.finish(container)
 
 
 def decode_frames(path: Path, stamps: Sequence[int], key_stamps: Sequence[int]) -> Iterator[Pillow.Image]:
@@ -82,7 +86,7 @@ def decode_frames(path: Path, stamps: Sequence[int], key_stamps: Sequence[int]) 
     always reached by decoding on, since the first frame after a jump is rarely the wanted one.
 
     Raises:
-        InvalidInput: the clip has changed since its walk.
+        InvalidInput: the clip has changed since its scan.
     """
     with _open_stream(path) as (container, stream):
         can_seek = not _SEEKABLE.isdisjoint(container.format.name.split(","))
@@ -114,8 +118,8 @@ def to_upright_picture(frame: Any, pixel_ratio: Fraction | None = None) -> Pillo
     if pixel_ratio is not None and pixel_ratio > 0 and pixel_ratio != 1:
         width = max(1, round(picture.width * pixel_ratio))
         picture = picture.resize((width, picture.height), Pillow.Resampling.BICUBIC)
-    turn = _TURNS.get(frame.rotation % 360)
-    return picture if turn is None else picture.transpose(turn)
+    rotation = _ROTATIONS.get(frame.rotation % 360)
+    return picture if rotation is None else picture.transpose(rotation)
 
 
 def load_pyav() -> Any:
@@ -164,8 +168,8 @@ def _last_at_or_before(stamps: Sequence[int], stamp: int) -> int | None:
 
 
 @dataclass(slots=True)
-class _Walker:
-    """The state of a walk: the times of all frames, and the scores of the compared ones."""
+class _ClipScanner:
+    """The state of a scan: the times of all frames, and the scores of the compared ones."""
 
     path: Path
     stream: Any
@@ -214,7 +218,7 @@ class _Walker:
         if len(self._stamps) % PROGRESS_EVERY == 0:
             self.report_progress(len(self._stamps))
 
-    def finish(self, container: Any) -> ClipWalk:
+    def finish(self, container: Any) -> ClipScan:
         """Return the shots; refuse a clip that is empty or cut off."""
         if not self._stamps:
             raise InvalidInput(f"{self.path}: has no frame; give a film clip")
@@ -228,7 +232,7 @@ class _Walker:
             times.tolist(), end, find_cuts(self._compared, self._scores, self.rule.threshold).tolist()
         )
         middles = [shot.middle for shot in shots]
-        return ClipWalk(
+        return ClipScan(
             shots=shots,
             middle_stamps=[int(stamps[index]) for index in middles],
             middle_times=[float(times[index]) for index in middles],

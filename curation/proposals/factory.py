@@ -11,7 +11,7 @@ def get_detector(
     revision: str = "",
     min_score: float = 0.0,
 ) -> detector.Detector:
-    """Return the detector called ``name``: ``classical``, ``hf:<hub id or folder>``, or ``mask:`` likewise.
+    """Return the detector called ``name``: ``classical``, ``hf:<hub id or folder>``, or ``mask:<hub id or folder>``.
 
     ``hf:`` is an object detection model, and ``mask:`` an instance segmentation model, which outlines its objects.
 

@@ -1,4 +1,4 @@
-"""Read choice rounds: which questions can be launched, what is known of them before, and how far a round is."""
+"""Read choice rounds: which questions can be launched, which figures exist already, and the progress of a round."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -80,8 +80,8 @@ def triplet_ids_by_match_index(
         indices[question.fold].update(choice["source"] for choice in question.choices)
     stored = Question.objects.filter(question_set=question_set, stage=stage.value).order_by()
     found: dict[tuple[str, int], str] = {}
-    for fold, wanted in indices.items():
-        for chunk in id_chunks(sorted(wanted)):
+    for fold, match_indices in indices.items():
+        for chunk in id_chunks(sorted(match_indices)):
             rows = stored.filter(fold=fold, match_index__in=chunk)
             found |= {
                 (fold, index): name for index, name in rows.values_list("match_index", "triplet__instance_id")

@@ -23,12 +23,12 @@ def objects_of_records(records: Collection[Record]) -> dict[int, list[DetectedOb
     A record names its list by hash (``fields["objects_sha256"]``). A list that is not stored comes from the unit that
     the record's worker saw: such units were launched from a file.
     """
-    wanted = {record.pk: (record.image_id, record.fields["objects_sha256"]) for record in records}
-    stored = _stored_lists({key for key in wanted.values() if key[0] is not None})
-    missing = [record for record in records if wanted[record.pk] not in stored]
+    list_keys = {record.pk: (record.image_id, record.fields["objects_sha256"]) for record in records}
+    stored = _stored_lists({key for key in list_keys.values() if key[0] is not None})
+    missing = [record for record in records if list_keys[record.pk] not in stored]
     units = _unit_payloads(missing)
     return {
-        record.pk: stored.get(wanted[record.pk]) or _unit_objects(units.get(record.pk, {}))
+        record.pk: stored.get(list_keys[record.pk]) or _unit_objects(units.get(record.pk, {}))
         for record in records
     }
 

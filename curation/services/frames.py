@@ -106,7 +106,7 @@ def find_clip(*, identity: ClipIdentity, spec: ExtractionSpec) -> Clip | None:
     """Return a clip's row, or ``None`` if the project does not have it.
 
     Raises:
-        Refused: the project has another clip of this name, has it by another rule, or it was taken down.
+        Refused: the project has another clip of this name, has its frames by other settings, or it was taken down.
     """
     clip = Clip.objects.filter(project=identity.project, movie=identity.movie, name=identity.name).first()
     if clip is None:
@@ -117,7 +117,7 @@ def find_clip(*, identity: ClipIdentity, spec: ExtractionSpec) -> Clip | None:
         raise Refused(f"{clip}: was taken down; put it back first")
     if clip.options != asdict(spec.rule):
         raise Refused(
-            f"{clip}: has frames by another rule ({_describe_rule(clip.options)}); rename the file to have both"
+            f"{clip}: has frames of other settings ({_describe_rule(clip.options)}); rename the file to have both"
         )
     return clip
 

@@ -129,7 +129,7 @@ def _parse_polygons(raw: Any, location: str) -> tuple[Polygon, ...]:
 
 def _parse_point(raw: Any, location: str) -> tuple[float, float]:
     if not isinstance(raw, list) or len(raw) != 2:  # noqa: PLR2004 - x and y
-        raise InvalidInput(f"{location}: {json.dumps(raw)[:40]} is no point; polygons are [[x, y], …]")
+        raise InvalidInput(f"{location}: {json.dumps(raw)[:40]} is not a point; polygons are [[x, y], …]")
     x, y = (fields.require_number(value, "a coordinate", location) for value in raw)
     return x, y
 

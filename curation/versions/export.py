@@ -75,8 +75,8 @@ def export_version(
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
     family = family_of_version(version)
-    wanted = {_LEFT_OUT_KEY: regions, _PHOTOS_KEY: photos if family.has_photos else ""}
-    if _is_exported(folder, version, wanted) and not (real and version.rehearsal):
+    expected = {_LEFT_OUT_KEY: regions, _PHOTOS_KEY: photos if family.has_photos else ""}
+    if _is_exported(folder, version, expected) and not (real and version.rehearsal):
         return _read_export(folder, version)
     check_export_target(folder, rehearsal=version.rehearsal, real=real)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ def export_version(
             crash_point("export.before_rename")
             rename_folder_durably(partial, folder)
     except OSError:
-        if _is_exported(folder, version, wanted):
+        if _is_exported(folder, version, expected):
             return _read_export(folder, version)  # another process has just written the same export
         raise
     return WrittenExport(folder, version.manifest_sha256, tuple(files))
@@ -123,16 +123,16 @@ def check_export_target(folder: Path, *, rehearsal: bool, real: bool = False) ->
         raise ExportRefused(f"{folder}: {parent} is not writable; name another folder")
 
 
-def _is_exported(folder: Path, version: DatasetVersion, wanted: Mapping[str, Any]) -> bool:
-    """Return whether a folder has this export, with the ``wanted`` regions and photos, and all files are whole."""
+def _is_exported(folder: Path, version: DatasetVersion, expected: Mapping[str, Any]) -> bool:
+    """Return whether a folder has this export, with the ``expected`` regions and photos, and all files are whole."""
     try:
         manifest = json.loads(manifest_path(folder, version).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
-    if not same or wanted[_LEFT_OUT_KEY] != (_LEFT_OUT_KEY in manifest):
+    if not same or expected[_LEFT_OUT_KEY] != (_LEFT_OUT_KEY in manifest):
         return False
-    if wanted[_PHOTOS_KEY] != manifest.get(_PHOTOS_KEY, ""):
+    if expected[_PHOTOS_KEY] != manifest.get(_PHOTOS_KEY, ""):
         return False
     return all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 

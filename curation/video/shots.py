@@ -1,6 +1,6 @@
 """Cuts, shots and middle frames of a clip, from the times of its frames and the scores between them.
 
-Zellers et al. 2019 §B.1 walk through a clip at one frame per second; shot detectors compare every frame. Both are
+Zellers et al. 2019 §B.1 sample one frame per second; shot detectors compare every frame. Both are
 offered: scores lie between consecutive *compared* frames, which are all frames or samples of them.
 """
 

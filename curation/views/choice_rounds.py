@@ -117,7 +117,7 @@ class ChoiceRoundForm(RoundTermsForm):
             left = len(launchable_questions(self.chosen_set, Stage(data["stage"]), data["split"]))
             if data["sample"] > left:
                 self.add_error(
-                    "sample", f"Use {left} or fewer: so many questions of this stage can be launched."
+                    "sample", f"Use {left} or fewer: only {left} questions of this stage can be launched."
                 )
         return data
 

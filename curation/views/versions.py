@@ -233,7 +233,7 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     common = {family.private_name(name): label for name, label in FILE_LABELS.items()}
     known = {**FILE_LABELS, **common, **family.file_labels}
     default = known.get("", "Rows, one per line")
-    listed, folders = _split_crowded_folders(manifest["files"])
+    listed, folders = _split_large_folders(manifest["files"])
     rows = [
         {"name": file["name"], "words": known.get(file["name"], default), "bytes": file["bytes"]}
         for file in listed
@@ -248,10 +248,12 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     ]
 
 
-def _split_crowded_folders(
+def _split_large_folders(
     files: Sequence[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """Return the files to list one by one, and those of crowded folders, by the folder two levels below the export.
+    """Return the files to list one by one, and the files of folders that have too many, by folder.
+
+    The folder is the one two levels below the export.
 
     A version of many images has a file for each: the archive has them, and the page has their number.
     """

@@ -30,7 +30,7 @@ _NUMBER_LIST_PATTERN = re.compile(r"(?<![\w.,:'’-])\d+(?:(?:, and |, | and )\d
 
 
 class TaggedTextError(ValueError):
-    """A text with tags that is refused; the message names the segment and the mend."""
+    """A text with tags that is refused; the message names the segment and what to do."""
 
 
 class ObjectTag(BaseModel):
@@ -218,7 +218,7 @@ def _string_tokens(text: str) -> Iterator[str]:
 def segments_of_tokens(tokens: Iterable[Token]) -> list[Segment]:
     """Return the segments of published tokens; ``tokenize_segments`` returns the same tokens again.
 
-    Punctuation is attached to its word, as far as a mark tells on which side.
+    Punctuation is attached to its word, if the mark belongs to one side.
     """
     segments: list[Segment] = []
     previous: Token = ""

@@ -3,7 +3,7 @@
 ``segments`` are those of ``hits.domain.tagged_text``. ``objects`` are the objects of the image in order, as a unit
 has them (mappings with ``name``), or their names alone. A tag becomes a chip with the markup that the mention editor
 writes, too (``static/js/mentions/chip.js``), so ``static/css/mentions.css`` styles both. ``data-objects`` has the
-tagged objects, counted from 0; ``static/js/mentions/objects.js`` lights their boxes.
+tagged objects, counted from 0; ``static/js/mentions/objects.js`` highlights their boxes.
 """
 
 from collections.abc import Mapping, Sequence

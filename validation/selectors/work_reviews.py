@@ -74,7 +74,7 @@ def _is_submission_key(key: str) -> bool:
     try:
         return UUID(key).hex == key
     except ValueError:
-        return False  # a unit of another origin, such as a test's
+        return False  # a unit that no review round made, such as one of a test
 
 
 def records_by_submission(assignments: Iterable[Assignment]) -> dict[UUID, list[Record]]:

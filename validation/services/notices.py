@@ -52,7 +52,7 @@ def plan_feedback_notice(*, assignment: Assignment, feedback: Feedback) -> Outgo
 def plan_advice_notice(*, work: Assignment, review: Assignment) -> bool:
     """Plan the message with a review's advice to the author of ``work``; return whether it was not planned before.
 
-    It does not tell who wrote the advice, nor what else the reviewer answered.
+    It names neither the reviewer nor the reviewer’s other answers.
     """
     assert work.submission is not None
     assert review.submission is not None

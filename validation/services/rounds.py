@@ -165,7 +165,7 @@ def exam_questions(kind: HitKind, questions: Sequence[ExamQuestion]) -> list[dic
 
 
 def default_pass_rule(kind: HitKind, questions: int) -> PassRule:
-    """Return the pass rule that a kind declares, for an exam with so many questions."""
+    """Return the pass rule that a kind declares, for an exam with this number of questions."""
     return PassRule(kind.exam_rule.needed, kind.exam_rule.exam_needed(questions))
 
 

@@ -36,8 +36,8 @@ class Command(JobCommand):
     """Audit a question set or a file; or write a changed copy of it, to evaluate models on."""
 
     help = (
-        "Measure how far multiple-choice questions can be answered without the image. A question set over a limit is "
-        "not launched until a person writes why. With --perturb, write a changed copy instead."
+        "Measure how often multiple-choice questions can be answered without the image. A question set over a limit "
+        "is not launched until a person writes why. With --perturb, write a changed copy instead."
     )
     tasks = (AUDIT_CHOICES,)
 

@@ -35,10 +35,13 @@ class Command(JobCommand):
         add(
             "--licence",
             default="",
-            help="by which right the frames are used; stored with every frame; required",
+            help="licence of the clips; stored with every frame; required",
         )
         add(
-            "--source", dest="origin", default="", help="where the clips come from; stored likewise; required"
+            "--source",
+            dest="origin",
+            default="",
+            help="where the clips come from; stored with every frame; required",
         )
         add(
             "--movie",

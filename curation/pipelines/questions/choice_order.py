@@ -1,6 +1,6 @@
 """The order of the four choices of a question, drawn from the set's secret.
 
-Anybody can compute a hash of public ids, and so undo an order that hangs on them alone.
+Anybody can compute a hash of public ids, so an order that depends only on them would reveal the right choice.
 """
 
 import hmac

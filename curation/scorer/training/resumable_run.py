@@ -118,8 +118,8 @@ class ResumableRun:
             return TrainingState()
         checkpoint.restore(self.model, self.optimizer)
         self.rates.restore(checkpoint.state["rates"])
-        standing = checkpoint.state["standing"]
-        return TrainingState(**{**standing, "best": tuple(standing["best"])})
+        values = checkpoint.state["standing"]
+        return TrainingState(**{**values, "best": tuple(values["best"])})
 
 
 def read_result(run: Path, kind: type[Result]) -> Result:

@@ -103,7 +103,7 @@ def group_choice_evaluations(evaluations: Iterable[ChoiceEvaluation]) -> list[Ch
 
 
 def published_table(split: str) -> list[PublishedRow]:
-    """Return the published rows to stand beside a split."""
+    """Return the published results to show beside those of a split."""
     return [
         PublishedRow(row.name, row.group, [_percent(value) for value in triple], row.source)
         for row, triple in published_rows(split)

@@ -62,7 +62,7 @@ def _searched_fold(found: QuestionSet, search: QuestionFilterForm) -> tuple[str,
 @require_safe
 @project_page()
 def question(request: HttpRequest, project: Project, set_id: int, question_id: int) -> HttpResponse:
-    """Show one question: the photo with its objects, the query, and four choices with all that is known of them."""
+    """Show one question: the photo with its objects, the query, and four choices with their sources and scores."""
     found = get_question_set(project, set_id)
     rows = Question.objects.select_related("triplet__image")
     item: Question = get_or_404(rows.filter(pk=question_id, question_set=found).first())

@@ -31,7 +31,7 @@ class ExamRule:
     questions: Sequence[Mapping[str, Any]] = ()
 
     def exam_needed(self, questions: int) -> int:
-        """Return the number of right answers that an exam with so many questions needs."""
+        """Return the number of right answers that are needed to pass an exam of this length."""
         return math.ceil(round(self.exam_share * questions, 6))
 
 

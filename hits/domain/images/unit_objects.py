@@ -36,7 +36,7 @@ def check_unit_text(text: Segments, objects: Sequence[Any]) -> None:
     """Check a text of a unit: it is not empty, and every tag is one of the unit's objects.
 
     Raises:
-        ValueError: it is empty, or a segment is wrong; the message names the segment and the mend.
+        ValueError: it is empty, or a segment is wrong; the message names the segment and what to do.
     """
     try:
         if not check_segments(list(text), len(objects)):

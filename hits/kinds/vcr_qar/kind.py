@@ -197,7 +197,7 @@ class VcrQar(HitKind):
         active_seconds: float,
         expected_seconds: int,
     ) -> list[ReviewCheck]:
-        """Return the checks of the texts, and the pace for so many triplets."""
+        """Return the checks of the texts, and the pace for this number of triplets."""
         image = images.get(unit["image"])
         pace = check_pace(active_seconds, expected_seconds * len(answer["triplets"]))
         if image is None:

@@ -12,7 +12,7 @@ from PIL import Image as Pillow
 
 from curation.models import Clip, Frame
 from curation.pipelines import extract_frames as job
-from curation.pipelines.frames import walk_clip
+from curation.pipelines.frames import scan_clip
 from curation.selectors.jobs import EXTRACT_FRAMES
 from curation.services import frames as services
 from curation.video.shots import ShotRule
@@ -240,7 +240,7 @@ class TestBadInput:
 
     def test_another_rule_for_a_known_clip_is_refused(self, project: Project, clip: Path) -> None:
         extract(project, clip)
-        assert "has frames by another rule (every frame, threshold 30)" in refusal(project, clip, every="1")
+        assert "has frames of other settings (every frame, threshold 30)" in refusal(project, clip, every="1")
 
     def test_a_folder_without_clips_is_refused(self, project: Project, tmp_path: Path) -> None:
         (tmp_path / "none").mkdir()
@@ -346,5 +346,5 @@ def test_missing_pyav_fails_the_job_with_its_command(
 
 def test_walk_of_a_stored_clip_is_that_of_the_job(project: Project, clip: Path) -> None:
     extract(project, clip)
-    walk = walk_clip(clip, ShotRule(every=None))
-    assert [frame.time_seconds for frame in Frame.objects.all()] == list(walk.middle_times)
+    scan = scan_clip(clip, ShotRule(every=None))
+    assert [frame.time_seconds for frame in Frame.objects.all()] == list(scan.middle_times)

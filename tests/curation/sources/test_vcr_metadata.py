@@ -51,7 +51,7 @@ class TestMetadata:
             ({"names": ["person"]}, "has 2 boxes and 1 names"),
             ({"segms": [[]]}, "has 2 boxes and 1 segms"),
             ({"segms": [[], "x"]}, 'segms 1: is "x"; it must be a list of polygons'),
-            ({"segms": [[], [[[1, 2], [3]]]]}, r"segms 1: \[3\] is no point"),
+            ({"segms": [[], [[[1, 2], [3]]]]}, r"segms 1: \[3\] is not a point"),
             (
                 {"segms": [[], [[[1, 2], [3, "4"], [5, 6]]]]},
                 "segms 1: a coordinate is '4'; it must be a number",

@@ -14,7 +14,7 @@ def is_sampled(seed: int, hit_id: str, every: int) -> bool:
     """Return whether a HIT is in the sample of one in ``every``: sha256("seed/hit") mod every is 0.
 
     Args:
-        seed: from 0. Who knows it can tell which HITs are reviewed, so it is not shown to workers.
+        seed: from 0. It determines which HITs are reviewed, so it is not shown to workers.
         hit_id: the marketplace's id of the HIT.
         every: from 1, which takes all.
     """

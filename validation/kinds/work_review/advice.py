@@ -20,7 +20,7 @@ def count_sentences(text: str) -> int:
 
 
 def clean_advice(raw: str) -> tuple[str, str]:
-    """Return an advice on one line, and what is wrong with it and how to mend it; empty if nothing is."""
+    """Return the advice on one line, and its problem with what to do; the problem is empty if there is none."""
     try:
         text = clean_line(raw, maximum=MAX_CHARACTERS)
     except TextError as error:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from curation.pipelines import frames
-from curation.pipelines.frames import VideoUnavailable, decode_frames, to_upright_picture, walk_clip
+from curation.pipelines.frames import VideoUnavailable, decode_frames, scan_clip, to_upright_picture
 from curation.records import InvalidInput
 from curation.video.hsv import frame_score, to_hsv
 from curation.video.shots import ShotRule
@@ -65,11 +65,11 @@ def film(folder: Path, name: str) -> Path:
     return path
 
 
-walk_once = cache(walk_clip)  # several tests look at the same walk
+scan_once = cache(scan_clip)  # several tests look at the same scan
 
 
 def starts(path: Path, rule: ShotRule) -> list[float]:
-    return [shot.start for shot in walk_once(path, rule).shots]
+    return [shot.start for shot in scan_once(path, rule).shots]
 
 
 class TestReadings:
@@ -104,7 +104,7 @@ class TestReadings:
         assert found == [round(start * RATE) for start in starts(folder / name, EVERY_FRAME)]
 
     def test_facts_are_those_of_the_film(self, folder: Path) -> None:
-        facts = walk_once(folder / "mpeg4.mp4", EVERY_SECOND).facts
+        facts = scan_once(folder / "mpeg4.mp4", EVERY_SECOND).facts
         assert facts == {
             "width": WIDTH,
             "height": HEIGHT,
@@ -122,9 +122,9 @@ class TestMiddleFrames:
     @pytest.mark.parametrize("name", FILMS)
     def test_middle_frames_equal_frames_decoded_one_by_one(self, folder: Path, name: str) -> None:
         path = film(folder, name)
-        walk = walk_once(path, EVERY_FRAME)
-        assert walk.middle_times == pytest.approx(MIDDLES, abs=0.0011)  # MKV has whole milliseconds
-        found = list(decode_frames(path, walk.middle_stamps, walk.key_stamps))
+        scan = scan_once(path, EVERY_FRAME)
+        assert scan.middle_times == pytest.approx(MIDDLES, abs=0.0011)  # MKV has whole milliseconds
+        found = list(decode_frames(path, scan.middle_stamps, scan.key_stamps))
         every = [frame.to_ndarray(format="rgb24") for frame in decode_one_by_one(path)]
         for picture, time in zip(found, MIDDLES, strict=True):
             assert np.array_equal(np.asarray(picture), every[round(time * RATE)])
@@ -133,23 +133,23 @@ class TestMiddleFrames:
     def test_any_frames_equal_frames_decoded_one_by_one(self, folder: Path, name: str) -> None:
         """Neighbours, frames between key frames, and the last frame."""
         path = film(folder, name)
-        walk = walk_once(path, EVERY_SECOND)
+        scan = scan_once(path, EVERY_SECOND)
         every = list(decode_one_by_one(path, lambda frame: (frame.pts, frame.to_ndarray(format="rgb24"))))
         requested = [every[index] for index in (0, 1, 2, 37, 38, 41, 119, 239, 240, 241, 335)]
-        found = decode_frames(path, [stamp for stamp, _ in requested], walk.key_stamps)
+        found = decode_frames(path, [stamp for stamp, _ in requested], scan.key_stamps)
         assert all(np.array_equal(np.asarray(a), b) for a, (_, b) in zip(found, requested, strict=True))
 
     def test_lossless_middle_frames_are_the_drawn_pictures(self, folder: Path) -> None:
-        walk = walk_once(folder / "ffv1.mkv", EVERY_FRAME)
+        scan = scan_once(folder / "ffv1.mkv", EVERY_FRAME)
         for picture, time in zip(
-            decode_frames(folder / "ffv1.mkv", walk.middle_stamps, walk.key_stamps), MIDDLES, strict=True
+            decode_frames(folder / "ffv1.mkv", scan.middle_stamps, scan.key_stamps), MIDDLES, strict=True
         ):
             assert np.array_equal(np.asarray(picture), draw_frame(time, round(time * RATE)))
 
     def test_a_stamp_that_no_frame_has_is_refused(self, folder: Path) -> None:
         path = folder / "mpeg4.mp4"
         with pytest.raises(InvalidInput, match=r"mpeg4\.mp4: has no frame at its time stamp 7"):
-            list(decode_frames(path, [7], walk_once(path, EVERY_SECOND).key_stamps))
+            list(decode_frames(path, [7], scan_once(path, EVERY_SECOND).key_stamps))
 
 
 class TestStrangeClips:
@@ -161,12 +161,12 @@ class TestStrangeClips:
             *(7.5 + k / 24 for k in range(48)),
         ]
         path = write_film(tmp_path / "vfr.mkv", times=times, cuts=(3.0, 5.4, 8.5), **LOSSLESS)
-        walk = walk_clip(path, EVERY_FRAME)
-        assert [shot.start for shot in walk.shots] == pytest.approx([0.0, 3.0, 5.4, 8.5], abs=0.0006)
-        assert not walk.facts["is_rate_constant"]
+        scan = scan_clip(path, EVERY_FRAME)
+        assert [shot.start for shot in scan.shots] == pytest.approx([0.0, 3.0, 5.4, 8.5], abs=0.0006)
+        assert not scan.facts["is_rate_constant"]
         # The third shot's middle is 6.95 s: its frames are at 5.4, and from 7.5 on.
-        assert walk.middle_times[2] == pytest.approx(7.5, abs=0.0006)
-        pictures = list(decode_frames(path, walk.middle_stamps, walk.key_stamps))
+        assert scan.middle_times[2] == pytest.approx(7.5, abs=0.0006)
+        pictures = list(decode_frames(path, scan.middle_stamps, scan.key_stamps))
         assert np.asarray(pictures[2])[0, 0].tolist() == list(COLOURS[2])
 
     def test_sampling_a_variable_frame_rate_does_not_fail(self, tmp_path: Path) -> None:
@@ -177,10 +177,10 @@ class TestStrangeClips:
     def test_a_turned_stream_gives_upright_frames(self, tmp_path: Path) -> None:
         path = write_film(tmp_path / "turned.mp4", seconds=1)
         plain = next(decode_one_by_one(path, lambda frame: frame.to_ndarray(format="rgb24")))
-        walk = walk_clip(turn_clockwise(path), EVERY_SECOND)
-        (picture,) = decode_frames(path, walk.middle_stamps[:1], walk.key_stamps)
-        assert (walk.facts["width"], walk.facts["height"]) == picture.size == (HEIGHT, WIDTH)
-        (first,) = decode_frames(path, walk.key_stamps[:1], walk.key_stamps)
+        scan = scan_clip(turn_clockwise(path), EVERY_SECOND)
+        (picture,) = decode_frames(path, scan.middle_stamps[:1], scan.key_stamps)
+        assert (scan.facts["width"], scan.facts["height"]) == picture.size == (HEIGHT, WIDTH)
+        (first,) = decode_frames(path, scan.key_stamps[:1], scan.key_stamps)
         assert np.array_equal(np.asarray(first), np.rot90(plain, -1))
 
     def test_pixels_that_are_not_square_are_stretched(self) -> None:
@@ -188,7 +188,7 @@ class TestStrangeClips:
         assert to_upright_picture(frame, Fraction(4, 3)).size == (427, HEIGHT)
         assert to_upright_picture(frame, None).size == (WIDTH, HEIGHT)
 
-    def test_a_clip_with_sound_is_walked_by_its_video(self, tmp_path: Path) -> None:
+    def test_a_clip_with_sound_is_scanned_by_its_video(self, tmp_path: Path) -> None:
         path = tmp_path / "sound.mp4"
         with av.open(str(path), "w") as container:
             video, sound = container.add_stream("mpeg4", rate=RATE), container.add_stream("aac", rate=16_000)
@@ -201,11 +201,11 @@ class TestStrangeClips:
             for packet in sound.encode(samples):
                 container.mux(packet)
             container.mux(sound.encode())
-        assert walk_clip(path, EVERY_SECOND).facts["seconds"] == 1.0
+        assert scan_clip(path, EVERY_SECOND).facts["seconds"] == 1.0
 
     def test_one_frame_is_one_shot(self, tmp_path: Path) -> None:
         path = write_film(tmp_path / "one.mp4", seconds=1 / RATE)
-        (shot,) = walk_clip(path, EVERY_FRAME).shots
+        (shot,) = scan_clip(path, EVERY_FRAME).shots
         assert (shot.start, shot.end, shot.middle) == (0.0, pytest.approx(1 / RATE), 0)
 
 
@@ -217,7 +217,7 @@ class TestBrokenClips:
             write_film(folder / name, file_options={"movflags": "+faststart"})
         short = cut_off(film(folder, name), share)
         with pytest.raises(InvalidInput, match=f"short-{name}: .*is cut off"):
-            walk_clip(short, EVERY_SECOND)
+            scan_clip(short, EVERY_SECOND)
 
     def test_a_clip_without_video_is_refused_by_name(self, tmp_path: Path) -> None:
         path = tmp_path / "sound.mkv"
@@ -227,7 +227,7 @@ class TestBrokenClips:
             samples.sample_rate = 8000
             container.mux(sound.encode(samples))
         with pytest.raises(InvalidInput, match=r"sound\.mkv: has no video stream"):
-            walk_clip(path, EVERY_SECOND)
+            scan_clip(path, EVERY_SECOND)
 
     def test_a_clip_without_frames_is_refused_by_name(self, tmp_path: Path) -> None:
         path = tmp_path / "empty.mkv"
@@ -237,34 +237,34 @@ class TestBrokenClips:
             stream.codec_context.open()
             container.start_encoding()
         with pytest.raises(InvalidInput, match=r"empty\.mkv: has no frame"):
-            walk_clip(path, EVERY_SECOND)
+            scan_clip(path, EVERY_SECOND)
 
     @pytest.mark.parametrize("data", [b"", b"no film" * 100])
     def test_other_files_are_refused_by_name(self, tmp_path: Path, data: bytes) -> None:
         path = tmp_path / "notes.mp4"
         path.write_bytes(data)
         with pytest.raises(InvalidInput, match=r"notes\.mp4: cannot be decoded .* no film clip"):
-            walk_clip(path, EVERY_SECOND)
+            scan_clip(path, EVERY_SECOND)
 
     def test_a_playlist_is_not_followed(self, folder: Path, tmp_path: Path) -> None:
         playlist = tmp_path / "list.mp4"
         playlist.write_text(f"#EXTM3U\n#EXTINF:14,\n{folder / 'mpeg4.mp4'}\n#EXT-X-ENDLIST\n")
         with pytest.raises(InvalidInput, match=r"list\.mp4: cannot be decoded"):
-            walk_clip(playlist, EVERY_SECOND)
+            scan_clip(playlist, EVERY_SECOND)
 
     def test_a_missing_clip_is_refused_by_name(self, tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match=r"none\.mp4: there is no such clip"):
-            walk_clip(tmp_path / "none.mp4", EVERY_SECOND)
+            scan_clip(tmp_path / "none.mp4", EVERY_SECOND)
 
     def test_missing_pyav_is_named_with_its_command(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(sys.modules, "av", None)
         with pytest.raises(VideoUnavailable, match=r"PyAV .* is not installed: run make video"):
-            walk_clip(folder / "mpeg4.mp4", EVERY_SECOND)
+            scan_clip(folder / "mpeg4.mp4", EVERY_SECOND)
 
 
-def test_progress_can_stop_a_walk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_can_stop_a_scan(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frames, "PROGRESS_EVERY", 100)
     seen: list[int] = []
 
@@ -274,23 +274,23 @@ def test_progress_can_stop_a_walk(folder: Path, monkeypatch: pytest.MonkeyPatch)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        walk_clip(folder / "mpeg4.mp4", EVERY_SECOND, report_progress=stop)
+        scan_clip(folder / "mpeg4.mp4", EVERY_SECOND, report_progress=stop)
     assert seen == [100, 200]
 
 
 _WALK = """
 import resource, sys
 from pathlib import Path
-from curation.pipelines.frames import walk_clip
+from curation.pipelines.frames import scan_clip
 from curation.video.shots import ShotRule
-walk = walk_clip(Path(sys.argv[1]), ShotRule())
+scan = scan_clip(Path(sys.argv[1]), ShotRule())
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(walk.facts["frames"], walk.facts["seconds"], len(walk.shots), peak)
+print(scan.facts["frames"], scan.facts["seconds"], len(scan.shots), peak)
 """
 
 
 @pytest.mark.nightly
-def test_walk_through_two_hours_holds_400_mib(tmp_path: Path) -> None:
+def test_scan_of_two_hours_holds_400_mib(tmp_path: Path) -> None:
     hours = 2 * 3600
     path = write_film(tmp_path / "long.mp4", seconds=hours, cuts=[60.0 * k for k in range(1, 120)])
     result = subprocess.run(
