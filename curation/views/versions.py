@@ -223,7 +223,10 @@ def _describe_splits(sealed_round: dict[str, Any]) -> str:
 
 
 def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
-    """Return name, label and size of the exported files; empty before the first download."""
+    """Return path, label and size of the exported files and large folders; only files have a name.
+
+    Empty before the first download.
+    """
     try:
         path = manifest_path(services.export_folder(version), version)
         manifest = json.loads(path.read_text("utf-8"))
@@ -235,12 +238,17 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     default = known.get("", "Rows, one per line")
     listed, folders = _split_large_folders(manifest["files"])
     rows = [
-        {"name": file["name"], "words": known.get(file["name"], default), "bytes": file["bytes"]}
+        {
+            "name": file["name"],
+            "path": file["name"],
+            "words": known.get(file["name"], default),
+            "bytes": file["bytes"],
+        }
         for file in listed
     ]
     return rows + [
         {
-            "folder": f"{folder}/",
+            "path": f"{folder}/",
             "words": f"{len(files)} files",
             "bytes": sum(file["bytes"] for file in files),
         }
