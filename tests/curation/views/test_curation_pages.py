@@ -98,6 +98,7 @@ COVERED_IN_OTHER_TESTS = (
     "image-objects",
     "interest",
     "leaderboard",
+    "names",
     "object-run",
     "question",
     "scorer",

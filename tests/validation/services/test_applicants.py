@@ -77,7 +77,7 @@ def test_repeated_request_launches_one_round(work: Work, six: list[Image]) -> No
     ("change", "message"),
     [
         ({"image_sets": []}, "at least one set"),
-        ({"image_sets": [[1, 1, 2]]}, "3 different photos"),
+        ({"image_sets": [[1, 1, 2]]}, "use three photos; it has 2 different ones"),
         ({"applicants": 0}, "assignments: use at least 1"),
         ({"admission": Admission(PassRule(needed=10))}, "1 to 9 reasonable"),
         ({"admission": Admission(PassRule(exam_needed=1))}, "there are 0 questions"),
