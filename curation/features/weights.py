@@ -22,6 +22,11 @@ def folder_sha256(folder: Path) -> str:
     return digest.hexdigest()
 
 
+def folder_revision(folder: Path) -> str:
+    """Return the revision of a model's folder: the start of ``folder_sha256``."""
+    return SHA_PREFIX + folder_sha256(folder)[:SHORT_DIGITS]
+
+
 def resolve_model_folder(source: str, error_class: type[InvalidInput]) -> Path | None:
     """Return the folder of a model name, or ``None`` for a hub id.
 

@@ -1,4 +1,4 @@
-"""Options of a command for the settings of a training run, a frozen dataclass."""
+"""Options of a command for the settings in a frozen dataclass."""
 
 from argparse import ArgumentParser, BooleanOptionalAction
 from collections.abc import Callable, Collection, Mapping
@@ -34,6 +34,15 @@ def add_setting_options(
             convert = make_encoder_path_absolute
         shown = model_default if name == "model" else str(default) or "none"
         group.add_argument(flag, type=convert, default=None, help=f"{help_text}; default {shown}")
+
+
+def add_default_options(parser: ArgumentParser, defaults: Any, help_texts: Mapping[str, str]) -> None:
+    """Add an option for each number of ``help_texts``, with the type and the value that ``defaults`` has for it."""
+    for name, help_text in help_texts.items():
+        flag, default = f"--{name.replace('_', '-')}", getattr(defaults, name)
+        parser.add_argument(
+            flag, type=type(default), default=default, help=f"{help_text}; default: {default}"
+        )
 
 
 def given_settings(options: Mapping[str, Any], help_texts: Mapping[str, str]) -> dict[str, Any]:

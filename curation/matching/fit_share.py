@@ -111,5 +111,14 @@ def fit_share(shared: SharedTags) -> ShareFit:
         found[middle] = shared.tag_overlap(middle / SHARE_STEPS)
         low, high = (middle, high) if found[middle] > CHANCE else (low, middle)
     best = min(found, key=lambda step: (abs(found[step] - CHANCE), step))
-    in_reach = abs(found[best] - CHANCE) <= POINT
-    return ShareFit(best / SHARE_STEPS, found[best], at_zero, at_one, in_reach)
+    return ShareFit(best / SHARE_STEPS, found[best], at_zero, at_one, _is_in_reach(found[best]))
+
+
+def measure_share(shared: SharedTags, share: float) -> ShareFit:
+    """Return the figures of a share that is given, not fitted."""
+    overlap = shared.tag_overlap(share)
+    return ShareFit(share, overlap, shared.tag_overlap(0.0), shared.tag_overlap(1.0), _is_in_reach(overlap))
+
+
+def _is_in_reach(tag_overlap: float) -> bool:
+    return abs(tag_overlap - CHANCE) <= POINT

@@ -117,9 +117,9 @@ def make_feature_spec(origin: VectorOrigin, hashes: Sequence[str], **more: Any) 
     )
 
 
-def find_cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
-    """Return the vectors of a complete set with unchanged files; ``None`` otherwise."""
-    row = FeatureSet.objects.filter(
+def find_feature_set(project: Project, spec: FeatureSpec) -> FeatureSet | None:
+    """Return the row of a complete set, if any."""
+    return FeatureSet.objects.filter(
         project=project,
         encoder=spec.encoder,
         revision=spec.revision,
@@ -128,6 +128,11 @@ def find_cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
         items_sha256=spec.items_sha256,
         is_complete=True,
     ).first()
+
+
+def find_cached_vectors(project: Project, spec: FeatureSpec) -> Vectors | None:
+    """Return the vectors of a complete set with unchanged files; ``None`` otherwise."""
+    row = find_feature_set(project, spec)
     if row is None:
         return None
     try:

@@ -6,7 +6,7 @@ from pathlib import Path
 from curation.features.encoder import EncoderUnavailable
 from curation.features.sentence import PACKAGE
 from curation.features.sentence_pairs import SentencePairClassifier
-from curation.features.weights import SHA_PREFIX, SHORT_DIGITS, folder_sha256
+from curation.features.weights import folder_revision
 from curation.relevance.interfaces import Indices, ModelUnavailable, Probabilities, Texts, all_pairs
 from curation.relevance.names import CROSS_PREFIX, MINILM
 
@@ -34,7 +34,7 @@ class CrossRelevance:
         except EncoderUnavailable as error:
             raise ModelUnavailable(str(error)) from error
         self.name = f"{CROSS_PREFIX}{source}"
-        self.revision = SHA_PREFIX + folder_sha256(folder)[:SHORT_DIGITS]
+        self.revision = folder_revision(folder)
 
     def block(self, queries: Texts, responses: Texts) -> Probabilities:
         """Return (a, b) probabilities."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from curation.features.encoder import EncoderUnavailable
 from curation.features.sentence_pairs import SentencePairClassifier
-from curation.features.weights import SHA_PREFIX, SHORT_DIGITS, folder_sha256
+from curation.features.weights import folder_revision
 from curation.relevance.interfaces import Indices, ModelUnavailable, Probabilities, Texts, all_pairs
 from curation.relevance.names import NLI_PREFIX
 
@@ -31,7 +31,7 @@ class NliSimilarity:
         except EncoderUnavailable as error:
             raise ModelUnavailable(str(error)) from error
         self.name = f"{NLI_PREFIX}{folder.name}"
-        self.revision = SHA_PREFIX + folder_sha256(folder)[:SHORT_DIGITS]
+        self.revision = folder_revision(folder)
 
     def block(self, responses: Texts, others: Texts) -> Probabilities:
         """Return (a, b) probabilities; each pair is classified in both orders."""

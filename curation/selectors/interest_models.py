@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from curation.models import InterestModel, InterestScore
 from curation.selectors.jobs import SELECT_INTERESTING
@@ -27,11 +27,25 @@ def interest_models(project: Project) -> "QuerySet[InterestModel]":
     return InterestModel.objects.filter(project=project).select_related("created_by")
 
 
+def find_model(project: Project, number: int) -> InterestModel | None:
+    """Return the project's model with this number, or ``None``."""
+    return interest_models(project).filter(pk=number).first()
+
+
+def model_numbers(project: Project) -> str:
+    """Return the numbers of the project's models for a message: ``1, 4``, or ``none``."""
+    numbers = InterestModel.objects.filter(project=project).order_by("pk").values_list("pk", flat=True)
+    return ", ".join(map(str, numbers)) or "none"
+
+
 def list_models(project: Project) -> list[ListedModel]:
     """Return the project's models with their numbers of images, newest first."""
     available = Q(scores__image__taken_down_at__isnull=True)
-    rows = interest_models(project).annotate(scored=Count("scores", filter=available))
-    return [ListedModel(row, row.scored, count_selected(row) if row.scored else 0) for row in rows]
+    is_selected = available & Q(scores__score__gte=F("threshold"))
+    rows = interest_models(project).annotate(
+        scored=Count("scores", filter=available), selected=Count("scores", filter=is_selected)
+    )
+    return [ListedModel(row, row.scored, row.selected) for row in rows]
 
 
 def count_selected(model: InterestModel) -> int:

@@ -13,6 +13,7 @@ from curation.interest.rules import MIN_OBJECTS, MIN_PEOPLE, MIN_SCORE, HardRule
 from curation.models import Frame, InterestModel, InterestScore, ObjectSet
 from curation.records import InvalidInput
 from curation.selectors.avoided_names import avoided_names
+from curation.selectors.interest_models import find_model, model_numbers
 from curation.selectors.object_counts import image_ids_within_rules
 from curation.selectors.object_lists import newest_object_sets
 from hits.domain.answers.text import shorten_text
@@ -119,10 +120,9 @@ def selected_image_ids(model: InterestModel) -> set[int]:
 
 
 def _find_model(project: Project, number: int) -> InterestModel:
-    models = InterestModel.objects.filter(project=project)
-    model = models.filter(pk=number).first()
+    model = find_model(project, number)
     if model is None:
-        known = ", ".join(str(pk) for pk in models.order_by("pk").values_list("pk", flat=True)) or "none"
+        known = model_numbers(project)
         raise ImageSelectionError("model", f"There is no interest model {number}; known numbers: {known}.")
     if not model.scores.exists():
         raise ImageSelectionError("model", f"Model {number} has no scores; select photos with it first.")

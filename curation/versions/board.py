@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from curation.evaluation.answer_keys import AnswerKeyFolder, Subset, make_subsets
 from curation.models import DatasetVersion
 
 PUBLIC, HELD = (
@@ -126,6 +127,21 @@ class BoardScoring(ABC):
             InvalidInput: the submission cannot be scored; the message may name paths on this server.
             BrokenKey: an answer key is missing or damaged.
         """
+
+
+def public_and_private_subsets(folder: Path, has_private: bool) -> list[Subset]:
+    """Return the subset of a board's public rows, and the subset of its private ones, if there are any.
+
+    Raises:
+        BrokenKey: the list of private photos is missing or damaged.
+    """
+    try:
+        kept = AnswerKeyFolder(folder / HELD).held_out_names()
+    except (ValueError, LookupError, TypeError, OSError) as error:
+        raise BrokenKey("the list of private photos is damaged") from error
+    if bool(kept) != has_private:
+        raise BrokenKey("the list of private photos is missing")
+    return make_subsets(kept)
 
 
 def interval_generator(sha256: str) -> np.random.Generator:

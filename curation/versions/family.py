@@ -236,5 +236,9 @@ def row_files(version: DatasetVersion, parts: Iterable[Part]) -> Files:
 
 def row_lines(rows: Any) -> Iterator[bytes]:
     """Yield rows as canonical JSON lines, in sealed order."""
-    for row in rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK_SIZE):
-        yield canonical_json(row) + b"\n"
+    return (canonical_json(row) + b"\n" for row in row_contents(rows))
+
+
+def row_contents(rows: Any) -> Iterator[dict[str, Any]]:
+    """Yield the content of rows, in sealed order."""
+    yield from rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK_SIZE)

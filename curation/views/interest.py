@@ -92,7 +92,7 @@ def _list_context(request: HttpRequest, project: Project, form: TrainingForm) ->
 @project_page()
 def interest_model(request: HttpRequest, project: Project, interest_id: int) -> HttpResponse:
     """Show a model's figures and its photos by score; score all photos with it."""
-    model = get_or_404(models.interest_models(project).filter(pk=interest_id).first())
+    model = get_or_404(models.find_model(project, interest_id))
     form = RulesForm(request.POST if request.method == "POST" else None, auto_id="rules_%s")
     if request.method == "POST" and form.is_valid():
         try:

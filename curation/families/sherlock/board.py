@@ -26,6 +26,7 @@ from curation.versions.board import (
     ScoredSubmission,
     WrittenBoard,
     interval_generator,
+    public_and_private_subsets,
 )
 
 
@@ -48,20 +49,6 @@ class HeldKeys:
                 f"the answer key of {name} has {ids} test ids, but {self._expected[name]} were written"
             )
         return raw
-
-    def public_and_private_subsets(self, has_private: bool) -> list[answer_keys.Subset]:
-        """Return the subset of public photos and pairs, and the subset of private ones, if there are any.
-
-        Raises:
-            BrokenKey: the list of private photos is missing or damaged.
-        """
-        try:
-            kept = self._held.held_out_names()
-        except (ValueError, LookupError, TypeError, OSError) as error:
-            raise BrokenKey("the list of private photos is damaged") from error
-        if bool(kept) != has_private:
-            raise BrokenKey("the list of private photos is missing")
-        return answer_keys.make_subsets(kept)
 
 
 class SherlockBoard(BoardScoring):
@@ -128,7 +115,7 @@ class SherlockBoard(BoardScoring):
         report_read()
         try:
             public, *private = score_subsets(
-                submission, keys, rng=rng, subsets=keys.public_and_private_subsets(has_private)
+                submission, keys, rng=rng, subsets=public_and_private_subsets(folder, has_private)
             )
         except InvalidInput as error:  # the scores are already checked, so that a key is at fault
             raise BrokenKey("an answer key is damaged") from error

@@ -32,12 +32,12 @@ from curation.families.sherlock.evaluation_plan import EvaluationSetOptions, Spl
 from curation.files import partial_folder, rename_folder_durably
 from curation.models import DatasetVersion, ProposalRun
 from curation.records import ImageReference, InvalidInput, ObservationRecord, Region
+from curation.versions.board import HELD, PUBLIC
 from curation.versions.export import ExportRefused, WrittenFile, check_export_target, pretty_json, write_file
 from hits.domain.hashing import canonical_json
 
 FORMAT = "deerstalker-evaluation-sets/1"
 MANIFEST = "manifest.json"
-PUBLIC, HELD = "public", "held"
 _BATCH_LINES = 10_000
 ProgressReport = Callable[[int, int], None]
 

@@ -7,9 +7,8 @@ from curation.families.sherlock import leaderboard
 from curation.families.sherlock.region_pictures import region_picture_name, region_pictures
 from curation.models import DatasetVersion, Part, VersionRow
 from curation.versions.export import pretty_json
+from curation.versions.family import row_contents
 from hits.domain.hashing import canonical_json
-
-CHUNK_SIZE = 1000
 
 
 def pairs_file_name(split: str) -> str:
@@ -22,20 +21,16 @@ def sherlock_files(version: DatasetVersion, *, regions: bool) -> Iterator[tuple[
     pairs = VersionRow.objects.filter(version=version, part=Part.OBSERVATION)
     splits = list(pairs.order_by("split").values_list("split", flat=True).distinct())
     for split in splits:
-        yield pairs_file_name(split), _json_list(_row_contents(pairs.filter(split=split)))
+        yield pairs_file_name(split), _json_list(row_contents(pairs.filter(split=split)))
     compared = VersionRow.objects.filter(version=version, part=Part.COMPARISON)
     if compared.exists():
-        rows = list(_row_contents(compared))  # at most a thousand sets, and the key is a single object
+        rows = list(row_contents(compared))  # at most a thousand sets, and the key is a single object
         yield "comparison/instances.json", _json_list(leaderboard.public_instances(rows))
         yield "comparison/answer_key.json", [pretty_json(leaderboard.build_answer_key(rows))]
         ids = sorted(instance["test_id"] for instance in leaderboard.public_instances(rows))
         yield "comparison/instance_ids.json", [pretty_json(ids)]
         if regions:
             yield from ((name, [picture]) for name, picture in region_pictures(version, rows))
-
-
-def _row_contents(rows: Any) -> Iterator[dict[str, Any]]:
-    return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=CHUNK_SIZE)
 
 
 def _json_list(values: Iterable[Any]) -> Iterator[bytes]:

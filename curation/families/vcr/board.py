@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from curation.evaluation.answer_keys import HELD_OUT_FILE
+from curation.evaluation.answer_keys import HELD_OUT_FILE, AnswerKeyFolder, Subset, make_subsets
 from curation.evaluation.choice_files import SCORE_COLUMNS, parse_predictions_csv, read_answer_key_lines
 from curation.evaluation.choices import (
     CHANCE,
@@ -44,8 +44,10 @@ from curation.versions.board import (
     ProgressReport,
     ScoredSubmission,
     WrittenBoard,
+    public_and_private_subsets,
 )
 from curation.versions.export import MANIFEST, WrittenFile, pretty_json, write_file
+from curation.versions.family import row_contents
 from hits.domain.hashing import canonical_json
 
 FORMAT = "deerstalker-choice-board/1"
@@ -80,10 +82,12 @@ class VcrBoard(BoardScoring):
         shown, images = _shown_images(version, questions)
         files = [
             write_file(
-                folder, f"{PUBLIC}/{split or 'all'}.jsonl", _lines(map(without_answers, _contents(questions)))
+                folder,
+                f"{PUBLIC}/{split or 'all'}.jsonl",
+                _lines(map(without_answers, row_contents(questions))),
             ),
             write_file(folder, f"{PUBLIC}/{METADATA}", _lines(_metadata(version, shown))),
-            write_file(folder, f"{HELD}/{ANSWER_KEY}", _lines(map(_key_line, _contents(questions)))),
+            write_file(folder, f"{HELD}/{ANSWER_KEY}", _lines(map(_key_line, row_contents(questions)))),
         ]
         if options.get("private_share"):
             names = {
@@ -99,14 +103,14 @@ class VcrBoard(BoardScoring):
     def key_facts(self, folder: Path, written: WrittenBoard, private_name: str) -> dict[str, Any]:
         """Return chance, people if they were measured, and sample sizes; see ``BoardScoring.key_facts``."""
         key = read_answer_key_lines(folder / HELD / ANSWER_KEY)
-        public, *private = _row_subsets(key, _held_images(folder))
+        public, *private = make_subsets(AnswerKeyFolder(folder / HELD).held_out_names())
         manifest = json.loads((folder / MANIFEST).read_bytes())
-        facts: dict[str, Any] = _subset_facts(len(public))
+        facts: dict[str, Any] = _subset_facts(key, public)
         people = {} if private else _people(manifest)
         if people:
             facts["references"]["human"] = people
         if private:
-            facts[private_name] = _subset_facts(len(private[0]))
+            facts[private_name] = _subset_facts(key, private[0])
         return {**facts, "without": [], "largest": _max_bytes(written.expected)}
 
     def score(
@@ -122,12 +126,7 @@ class VcrBoard(BoardScoring):
     ) -> ScoredSubmission:
         """Read the CSV of a zip and return its figures; see ``BoardScoring.score``."""
         key = _read_key(folder, expected[CHOICES_TASK])
-        try:
-            held = _held_images(folder)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise BrokenKey("the list of private photos is damaged") from error
-        if bool(held) != has_private:
-            raise BrokenKey("the list of private photos is missing")
+        subsets = public_and_private_subsets(folder, has_private)
         layout = ZipLayout(
             names=(CHOICES_TASK,),
             suffixes=(".csv",),
@@ -142,11 +141,10 @@ class VcrBoard(BoardScoring):
             name = opened.files[CHOICES_TASK].filename
             predictions = parse_predictions_csv(io.BytesIO(data), name, key.ids)
         report_read()
-        subsets = _row_subsets(key, held)
         # Each subset has a generator of its own, so that the public intervals do not depend on private photos.
         public, *private = (
-            _figures(key.take(rows), predictions.take(rows), one_rng)
-            for rows, one_rng in zip(subsets, rng.spawn(len(subsets)), strict=True)
+            _figures(key, predictions, subset, one_rng)
+            for subset, one_rng in zip(subsets, rng.spawn(len(subsets)), strict=True)
         )
         return ScoredSubmission(public, private[0] if private else None, opened.notes)
 
@@ -154,10 +152,6 @@ class VcrBoard(BoardScoring):
 def _rows(version: DatasetVersion, part: str, split: str) -> Any:
     rows = VersionRow.objects.filter(version=version, part=part).order_by("pk")
     return rows.filter(split=split) if split else rows
-
-
-def _contents(rows: Any) -> Iterator[dict[str, Any]]:
-    return rows.values_list("row", flat=True).iterator(chunk_size=_CHUNK_SIZE)
 
 
 def _lines(rows: Any) -> Iterator[bytes]:
@@ -183,7 +177,7 @@ def _shown_images(version: DatasetVersion, questions: Any) -> tuple[set[str], di
 
 def _metadata(version: DatasetVersion, shown: set[str]) -> Iterator[dict[str, Any]]:
     """Yield the metadata of each image, with the name of its published file."""
-    for row in _contents(_rows(version, OBJECT_LIST, "")):
+    for row in row_contents(_rows(version, OBJECT_LIST, "")):
         if row["metadata_fn"] in shown:
             yield {"metadata_fn": row["metadata_fn"], "img_fn": row["img_fn"], **metadata_of(row)}
 
@@ -218,20 +212,6 @@ def _max_bytes(expected: Mapping[str, int]) -> int:
     return sum(ROW_BYTES * count + HEADER_BYTES for count in expected.values())
 
 
-def _held_images(folder: Path) -> frozenset[str]:
-    """Return the private images. Raises OSError, ValueError or KeyError if their list cannot be read."""
-    path = folder / HELD / HELD_OUT_FILE
-    return frozenset(json.loads(path.read_bytes())["names"]) if path.exists() else frozenset()
-
-
-def _row_subsets(key: ChoiceKey, held: frozenset[str]) -> list[list[int]]:
-    """Return the rows of public questions, and those of private ones if there are any."""
-    if not held:
-        return [list(range(len(key.ids)))]
-    is_held = [image in held for image in key.images]
-    return [[row for row, found in enumerate(is_held) if found == part] for part in (False, True)]
-
-
 def _read_key(folder: Path, expected: int) -> ChoiceKey:
     try:
         key = read_answer_key_lines(folder / HELD / ANSWER_KEY)
@@ -244,16 +224,23 @@ def _read_key(folder: Path, expected: int) -> ChoiceKey:
     return key
 
 
-def _figures(key: ChoiceKey, predictions: ChoicePredictions, rng: np.random.Generator) -> dict[str, Any]:
-    """Return the three measures, and the wrong choices by match round."""
+def _figures(
+    key: ChoiceKey, predictions: ChoicePredictions, subset: Subset, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Return the three measures, and the wrong choices by match round, of a subset of the questions."""
+    rows = np.flatnonzero(subset(key.images)).tolist()
+    key, predictions = key.take(rows), predictions.take(rows)
     hits = correct_choices(predictions, key)
     figures: dict[str, Any] = {CHOICES_TASK: choice_figures(hits, key.images, rng=rng)}
     return figures | {"rounds": stage_round_figures(key, predictions)}
 
 
-def _subset_facts(n: int) -> dict[str, Any]:
+def _subset_facts(key: ChoiceKey, subset: Subset) -> dict[str, Any]:
     chance = {name: {"value": CHANCE[name], "low": None, "high": None} for name in MEASURE_NAMES}
-    return {"references": {"random": chance}, "counts": dict.fromkeys(MEASURE_NAMES, n)}
+    return {
+        "references": {"random": chance},
+        "counts": dict.fromkeys(MEASURE_NAMES, int(subset(key.images).sum())),
+    }
 
 
 def _people(manifest: Mapping[str, Any]) -> dict[str, Any]:

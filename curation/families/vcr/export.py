@@ -18,13 +18,14 @@ from typing import Any
 from curation.families.vcr.published import HELD_SPLITS, key_line, metadata_of, without_answers
 from curation.families.vcr.rows import OBJECT_LIST, QUESTION
 from curation.models import DatasetVersion, QuestionSet, VersionRow
+from curation.versions.board import HELD, PUBLIC
 from curation.versions.export import pretty_json
-from curation.versions.family import Part, row_files, row_lines
+from curation.versions.family import Part, row_contents, row_files, row_lines
 from curation.versions.photos import photo_rows
 from hits.domain.hashing import canonical_json
 from hits.models import Image
 
-PUBLIC, HELD, IMAGES_FOLDER = "public", "held", "vcr1images"
+IMAGES_FOLDER = "vcr1images"
 BLIND = "blind"  # a split that is not published at all
 _CHUNK_SIZE = 1000
 _FILE_CHUNK = 1 << 20
@@ -46,12 +47,8 @@ def vcr_files(version: DatasetVersion, parts: Iterable[Part], *, photos: str) ->
         if split in HELD_SPLITS:
             yield f"{HELD}/{QUESTION}_{split}.jsonl", row_lines(questions.filter(split=split))
     held = questions.filter(split__in=HELD_SPLITS)
-    yield f"{HELD}/answer_key.jsonl", (canonical_json(key_line(row)) + b"\n" for row in _contents(held))
+    yield f"{HELD}/answer_key.jsonl", (canonical_json(key_line(row)) + b"\n" for row in row_contents(held))
     yield f"{HELD}/secrets.json", [pretty_json(_secrets(version))]
-
-
-def _contents(rows: Any) -> Iterator[dict[str, Any]]:
-    return rows.order_by("pk").values_list("row", flat=True).iterator(chunk_size=_CHUNK_SIZE)
 
 
 def public_file(split: str) -> str:
@@ -62,7 +59,7 @@ def public_file(split: str) -> str:
 def _public_lines(rows: Any, split: str) -> Iterator[bytes]:
     if split not in HELD_SPLITS:
         return row_lines(rows)
-    return (canonical_json(without_answers(row)) + b"\n" for row in _contents(rows))
+    return (canonical_json(without_answers(row)) + b"\n" for row in row_contents(rows))
 
 
 def _folds(questions: Any) -> dict[str, Any]:
@@ -80,7 +77,7 @@ def _image_files(version: DatasetVersion, photos: str) -> Files:
     """Yield each image's metadata and, as far as ``photos`` allows, the image; and the list of all images."""
     rows = VersionRow.objects.filter(version=version, part=OBJECT_LIST).exclude(split=BLIND)
     names: dict[str, str] = {}
-    for row in _contents(rows):
+    for row in row_contents(rows):
         names[row["image"]["url"]] = row["img_fn"]
         yield f"{PUBLIC}/{IMAGES_FOLDER}/{row['metadata_fn']}", [canonical_json(metadata_of(row)) + b"\n"]
     listed = [

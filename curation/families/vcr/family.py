@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from curation.families.vcr.board_texts import BOARD_TEXTS
-from curation.families.vcr.export import HELD, PUBLIC, vcr_files
+from curation.families.vcr.export import vcr_files
 from curation.families.vcr.read import check_export
 from curation.families.vcr.rows import (
     LOST_A_CHOICE,
@@ -18,7 +18,7 @@ from curation.families.vcr.rows import (
 from curation.families.vcr.stats import VcrAccumulator
 from curation.models import DatasetVersion
 from curation.selectors.interest import INTEREST_RECORD
-from curation.versions.board import BoardScoring, BoardTexts
+from curation.versions.board import HELD, PUBLIC, BoardScoring, BoardTexts
 from curation.versions.family import Accumulator, Family, Files, Part
 from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan

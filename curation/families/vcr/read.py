@@ -19,10 +19,11 @@ from curation.evaluation.choice_items import (
     iterate_json_lines,
     parse_item,
 )
-from curation.families.vcr.export import BLIND, HELD, IMAGES_FOLDER, PUBLIC, public_file
+from curation.families.vcr.export import BLIND, IMAGES_FOLDER, public_file
 from curation.families.vcr.published import HELD_SPLITS, without_answers
 from curation.families.vcr.rows import OBJECT_LIST, QUESTION, TRIPLET
 from curation.records import InvalidInput
+from curation.versions.board import HELD, PUBLIC
 from curation.versions.proof import check_export_rows
 from hits.domain.hashing import canonical_json
 

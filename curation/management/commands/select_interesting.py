@@ -5,16 +5,16 @@ from typing import Any
 
 from curation.interest.rules import HardRules
 from curation.management.option_fields import option_fields
+from curation.management.setting_options import add_default_options
 from curation.models import InterestModel
 from curation.records import InvalidInput
+from curation.selectors.interest_models import find_model, model_numbers
 from curation.selectors.jobs import SELECT_INTERESTING
 from curation.services.interest import request_interest_selection
 from hits.management.base import input_error
 from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project
 from hits.models import Job, Project
-
-DEFAULTS = HardRules()
 
 
 class Command(JobCommand):
@@ -37,14 +37,15 @@ class Command(JobCommand):
             metavar="N",
             help="number of a model of the project; default: the rules alone",
         )
-        for name, meaning in (
-            ("min_objects", "objects that a photo has at least"),
-            ("min_people", "people that a photo has at least"),
-            ("min_score", "objects with a lower score of the detector do not count, 0 to 1"),
-        ):
-            default = getattr(DEFAULTS, name)
-            flag = f"--{name.replace('_', '-')}"
-            add(flag, type=type(default), default=default, help=f"{meaning}; default: {default}")
+        add_default_options(
+            parser,
+            HardRules(),
+            {
+                "min_objects": "objects that a photo has at least",
+                "min_people": "people that a photo has at least",
+                "min_score": "objects with a lower score of the detector do not count, 0 to 1",
+            },
+        )
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""
@@ -61,9 +62,7 @@ class Command(JobCommand):
 
 
 def _find_model(project: Project, number: int) -> InterestModel:
-    models = InterestModel.objects.filter(project=project)
-    model = models.filter(pk=number).first()
+    model = find_model(project, number)
     if model is None:
-        known = ", ".join(str(pk) for pk in models.order_by("pk").values_list("pk", flat=True)) or "none"
-        raise input_error(f"--model {number}: there is no such model; known: {known}")
+        raise input_error(f"--model {number}: there is no such model; known: {model_numbers(project)}")
     return model

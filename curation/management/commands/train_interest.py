@@ -6,6 +6,7 @@ from typing import Any
 from curation.interest.labels import OkayImages
 from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.option_fields import option_fields
+from curation.management.setting_options import add_default_options
 from curation.selectors.jobs import TRAIN_INTEREST
 from curation.services.interest import (
     FEATURES_PREFIX,
@@ -52,22 +53,23 @@ class Command(JobCommand):
             default=DEFAULTS.okay,
             help=(f"what images without a clear verdict count as; default: {DEFAULTS.okay}"),
         )
-        for name, meaning in (
-            ("min_precision", "wanted share of interesting images among those that are kept"),
-            ("min_kept", "labelled images that the threshold keeps at least"),
-            ("min_labels", "labelled images of either class at least"),
-            ("folds", "folds of films"),
-            ("min_score", "objects with a lower score of the detector do not count, 0 to 1"),
-            ("penalty", "L2 penalty of the counts model"),
-            ("hidden", "hidden units on the counts; features model"),
-            ("steps", "training steps; features model"),
-            ("learning_rate", "learning rate; features model"),
-            ("weight_decay", "weight decay; features model"),
-            ("seed", "seed of the folds and of the features model"),
-        ):
-            default = getattr(DEFAULTS, name)
-            flag = f"--{name.replace('_', '-')}"
-            add(flag, type=type(default), default=default, help=f"{meaning}; default: {default}")
+        add_default_options(
+            parser,
+            DEFAULTS,
+            {
+                "min_precision": "wanted share of interesting images among those that are kept",
+                "min_kept": "labelled images that the threshold keeps at least",
+                "min_labels": "labelled images of either class at least",
+                "folds": "folds of films",
+                "min_score": "objects with a lower score of the detector do not count, 0 to 1",
+                "penalty": "L2 penalty of the counts model",
+                "hidden": "hidden units on the counts; features model",
+                "steps": "training steps; features model",
+                "learning_rate": "learning rate; features model",
+                "weight_decay": "weight decay; features model",
+                "seed": "seed of the folds and of the features model",
+            },
+        )
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Create the job."""

@@ -1,12 +1,13 @@
 """The images that models of interestingness learn from and score: counts, features, labels and films."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from curation.interest.labels import OkayImages, targets, verdict_sums
+from curation.interest.rules import ObjectCounts
 from curation.models import Subject
 from curation.pipelines.encoders import get_feature_encoder, is_thread_safe
 from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
@@ -47,15 +48,19 @@ def load_labelled_images(project: Project, options: TrainingOptions) -> Labelled
     film_of = movies(images)
     return LabelledImages(
         images=images,
-        counts=np.array([[counts[pk].people, counts[pk].others] for pk in images], dtype=np.int64).reshape(
-            -1, 2
-        ),
+        counts=count_pairs(counts, images),
         interesting=np.array([labels[pk] for pk in images], dtype=bool),
         films=[film_of[pk] for pk in images],
         verdicts=verdict_counts(verdicts),
         unclear=len(sums) - len(labels),
         without_objects=len(labels) - len(images),
     )
+
+
+def count_pairs(counts: Mapping[int, ObjectCounts], images: Sequence[int]) -> NDArray[np.int64]:
+    """Return the numbers of people and of other objects in some images: (n, 2)."""
+    pairs = [[counts[pk].people, counts[pk].others] for pk in images]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def image_vectors(

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from curation.interest.counts import CountsModel
 from curation.interest.rules import HardRules, ObjectCounts
 from curation.models import InterestModel, InterestModelKind
-from curation.pipelines.interest.images import image_vectors
+from curation.pipelines.interest.images import count_pairs, image_vectors
 from curation.pipelines.interest.network import load_network, network_scores
 from curation.selectors.images import available_images
-from curation.selectors.object_counts import image_ids_within_rules, object_counts
+from curation.selectors.object_counts import object_counts
 from curation.services.interest import replace_interest_scores
 from curation.services.refusals import refuse_invalid_input
 from hits.models import Project
@@ -37,33 +37,41 @@ def select_interesting(progress: Progress) -> dict[str, Any]:
     if model is None and job.args["model"] is not None:
         raise Refused(f"model {job.args['model']}: was deleted meanwhile; use another one")
     usable = set(usable_images(job.project).values_list("pk", flat=True))
-    selected = usable & image_ids_within_rules(job.project, rules)
+    counts = object_counts(job.project, rules.min_score)
+    with_objects = usable & counts.keys()
+    selected = {image for image in with_objects if rules.is_met_by(counts[image])}
     found: dict[str, Any] = {
         "images": len(usable),
-        "with_objects": len(usable & object_counts(job.project, rules.min_score).keys()),
+        "with_objects": len(with_objects),
         "within_rules": len(selected),
     }
     if not found["with_objects"]:
         raise Refused("images: none has an object list; detect objects first")
     if model is not None:
+        if model.options["min_score"] != rules.min_score:
+            counts = object_counts(job.project, model.options["min_score"])
         with refuse_invalid_input():
-            scores = score_images(job.project, model, progress)
+            scores = score_images(job.project, model, counts, progress)
         replace_interest_scores(model=model, scores=scores.items())
         selected &= {image for image, score in scores.items() if score >= (model.threshold or 0.0)}
         found |= {"model": model.pk, "threshold": model.threshold, "scored": len(scores)}
     return {**found, "selected": len(selected)}
 
 
-def score_images(project: Project, model: InterestModel, progress: Progress) -> dict[int, float]:
+def score_images(
+    project: Project, model: InterestModel, counts: Mapping[int, ObjectCounts], progress: Progress
+) -> dict[int, float]:
     """Return the model's score of each available image with an object list, by row key.
+
+    Args:
+        counts: the objects of each image with an object list, from the score with which the model was trained.
 
     Raises:
         InvalidInput: the model's file is missing or was changed.
         Refused: the encoder is not available, or has another revision than in training.
     """
-    counts = object_counts(project, model.options["min_score"])
     images = [image.pk for image in available_images(project) if image.pk in counts]
-    pairs = _count_pairs(counts, images)
+    pairs = count_pairs(counts, images)
     if model.kind == InterestModelKind.COUNTS:
         scores = CountsModel.from_json(model.weights).scores(pairs)
     else:
@@ -86,8 +94,3 @@ def _network_scores(
             f"{revision}; train a new model"
         )
     return network_scores(network, vectors, counts)
-
-
-def _count_pairs(counts: Mapping[int, ObjectCounts], images: Sequence[int]) -> NDArray[np.int64]:
-    pairs = [[counts[pk].people, counts[pk].others] for pk in images]
-    return np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -28,11 +28,10 @@ from curation.matching.solve_bucket import (
 from curation.models import Stage
 from curation.pipelines.questions.folder import SetFolder, read_json, write_json
 from curation.pipelines.questions.pair_matcher import PairMatcher, PairScores
-from curation.pipelines.questions.relevance_models import load_proxy, load_relevance
+from curation.pipelines.questions.relevance_models import checked_similarity, load_proxy, load_relevance
 from curation.pipelines.questions.triplets import TEXTS_OF_STAGE
 from curation.pipelines.questions.vectors import StoredVectors
 from curation.records import InvalidInput
-from curation.relevance.factory import get_similarity
 from curation.relevance.interfaces import Relevance, Similarity, Texts
 from curation.relevance.vectors import VectorSimilarity
 from curation.services.questions import QuestionSetOptions
@@ -82,19 +81,13 @@ class _Bucket:
     ) -> "_Bucket":
         query, response = TEXTS_OF_STAGE[Stage(inputs["stage"])]
         rows = np.asarray(inputs["rows"], dtype=np.int64)
-        similarity = get_similarity(options.similarity)
-        if {"name": similarity.name, "revision": similarity.revision} != inputs["similarity"]:
-            raise InvalidInput(
-                f"similarity: {similarity.name} is {similarity.revision} here, but the set was begun with "
-                f"{inputs['similarity']['revision']}; build a new set"
-            )
         return cls(
             inputs=inputs,
             queries=Texts(inputs["queries"], vectors[query].open().take(rows)),
             responses=Texts(inputs["responses"], vectors[response].open().take(rows)),
             relevance=load_relevance(folder, inputs["relevance"], options),
             proxy=load_proxy(inputs["relevance"]),
-            similarity=similarity,
+            similarity=checked_similarity(options.similarity, inputs["similarity"]),
         )
 
     def solve(self, sha256: str) -> dict[str, Any]:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from curation.evaluation.choice_shortcuts import CHANCE, POINT
 from curation.matching.fit_share import (
     ForeignResponse,
-    SharedTags,
     ShareFit,
     count_shared_tags,
     fit_share,
+    measure_share,
     stack_shared_tags,
 )
 from curation.matching.remap import Remapped, Target, draw_tags, remap_response
@@ -25,7 +24,6 @@ from curation.pipelines.questions.triplets import TEXTS_OF_STAGE, Triplet
 from curation.services.questions import QuestionSetOptions
 from hits.domain.tagged_text import mentions
 
-SCORE_DIGITS = 4
 MAX_REASON_LENGTH, MAX_BUCKET_LENGTH = 200, 80
 
 
@@ -48,28 +46,19 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class FinishedStage:
-    """The questions of one stage of a fold, and how the share of preferred tags was fitted.
+    """The questions of one stage of a fold, and the share of preferred tags with its figures.
 
     ``cosines``: of the choices of each question that has some, in their order, with the right choice.
     """
 
     questions: list[Question]
-    share: float
-    shared: SharedTags
+    fit: ShareFit
     cosines: list[list[float]]
 
     def share_figures(self) -> dict[str, Any]:
         """Return the share, the tag overlap with it and at both ends, and whether it is within a point of chance."""
-        fitted = fit_share(self.shared)
-        overlap = self.shared.tag_overlap(self.share)
-        fit = ShareFit(
-            share=self.share,
-            tag_overlap=overlap,
-            at_zero=fitted.at_zero,
-            at_one=fitted.at_one,
-            in_reach=abs(overlap - CHANCE) <= POINT,
-        )
-        return {name: round(value, 6) for name, value in asdict(fit).items()} | {"in_reach": fit.in_reach}
+        rounded = {name: round(value, 6) for name, value in asdict(self.fit).items()}
+        return rounded | {"in_reach": self.fit.in_reach}
 
 
 class FoldWriter:
@@ -101,14 +90,14 @@ class FoldWriter:
             ]
         )
         given = self._options.share
-        share = fit_share(shared).share if given is None else given
-        questions = [self._question(index, stage, matches[index], share) for index in sorted(matches)]
+        fit = fit_share(shared) if given is None else measure_share(shared, given)
+        questions = [self._question(index, stage, matches[index], fit.share) for index in sorted(matches)]
         cosines = [
             [matches[question.match_index].cosines[choice["round"]] for choice in question.choices]
             for question in questions
             if question.choices
         ]
-        return FinishedStage(questions, share, shared, cosines)
+        return FinishedStage(questions, fit, cosines)
 
     def _target(self, index: int, stage: Stage) -> Target:
         triplet = self._triplets[index]
@@ -160,8 +149,8 @@ class FoldWriter:
                 "text": list(made.segments),
                 "remapped": [list(pair) for pair in made.mapping],
                 "words": list(made.words),
-                "relevance": round(match.relevance[number], SCORE_DIGITS),
-                "similarity": round(match.similarity[number], SCORE_DIGITS),
+                "relevance": match.relevance[number],
+                "similarity": match.similarity[number],
             }
 
 

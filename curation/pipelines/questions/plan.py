@@ -16,7 +16,9 @@ from curation.pipelines.questions.relevance_models import (
     SetTexts,
     cross_model_key,
     fit_vectors,
+    load_similarity,
     relevance_as_json,
+    similarity_as_json,
 )
 from curation.pipelines.questions.triplets import (
     ANSWER,
@@ -34,7 +36,6 @@ from curation.pipelines.questions.triplets import (
 from curation.pipelines.questions.vectors import StoredVectors, as_json, from_json, store_vectors
 from curation.pipelines.vectors import StepCounter
 from curation.records import InvalidInput
-from curation.relevance.factory import get_similarity
 from curation.relevance.interfaces import Similarity
 from curation.relevance.names import VECTORS, parse_relevance
 from curation.services.questions import QuestionSetOptions
@@ -123,7 +124,8 @@ def make_plan(question_set: QuestionSet, folder: SetFolder, progress: Progress) 
         InvalidInput: films, folds, buckets or copies do not allow three wrong choices, or weights are missing.
     """
     options = QuestionSetOptions(**question_set.options)
-    similarity = get_similarity(options.similarity)
+    load_similarity.cache_clear()  # a folder's weights may have changed since they were loaded
+    similarity = load_similarity(options.similarity)
     small = options.small or question_set.rehearsal
     keys = read_keys(question_set.project)
     folds = divide(keys, options, small=small)
@@ -267,7 +269,7 @@ class _Planner:
             "present": [sorted(set(item.names)) for item in chosen],
             "rows": rows,
             "vectors": {text: self._texts.vectors[text].sha256 for text in (query, response)},
-            "similarity": {"name": self._similarity.name, "revision": self._similarity.revision},
+            "similarity": similarity_as_json(self._similarity),
             "options": self._matching_options(stage),
             "dense_sample": self._scores_pairs and len(chosen) <= MAX_DENSE_SAMPLE,
         }

@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from curation.features.weights import folder_sha256
+from curation.features.weights import folder_revision, folder_sha256
 from curation.models import Stage
 from curation.pipelines.questions.folder import SetFolder
 from curation.pipelines.questions.triplets import TEXTS_OF_STAGE
 from curation.pipelines.questions.vectors import StoredVectors
+from curation.records import InvalidInput
 from curation.relevance.cross import CrossRelevance, find_base_model
-from curation.relevance.interfaces import Relevance, Texts
+from curation.relevance.factory import get_similarity
+from curation.relevance.interfaces import Relevance, Similarity, Texts
 from curation.relevance.names import VECTORS, parse_relevance
 from curation.relevance.vectors import VectorRelevance, fit_vector_relevance
 from curation.services.questions import QuestionSetOptions
@@ -147,3 +149,46 @@ def load_relevance(folder: SetFolder, facts: Mapping[str, Any], options: Questio
         return load_proxy(facts)
     source = Path(parse_relevance(options.relevance).source).name
     return _load_cross(folder.model(facts["model"]), source)
+
+
+def relevance_revision(folder: SetFolder, facts: Mapping[str, Any]) -> str:
+    """Return the revision of the model of ``relevance_as_json``, without loading it."""
+    if facts["kind"] == VECTORS:
+        return load_proxy(facts).revision
+    return folder_revision(folder.model(facts["model"]))
+
+
+@lru_cache(maxsize=1)
+def load_similarity(name: str) -> Similarity:
+    """Return the similarity model called ``name``; the last one stays loaded for the next bucket.
+
+    Raises:
+        ModelUnavailable: its weights are missing.
+    """
+    return get_similarity(name)
+
+
+def similarity_as_json(similarity: Similarity) -> dict[str, str]:
+    """Return what a bucket's inputs have about its similarity model."""
+    return {"name": similarity.name, "revision": similarity.revision}
+
+
+def checked_similarity(name: str, begun: Mapping[str, str]) -> Similarity:
+    """Return the similarity model called ``name``.
+
+    Args:
+        begun: ``similarity_as_json`` of the model with which the set was begun.
+
+    Raises:
+        InvalidInput: the model is another one here.
+        ModelUnavailable: its weights are missing.
+    """
+    if similarity_as_json(load_similarity(name)) != begun:
+        load_similarity.cache_clear()  # a folder's weights may have changed since they were loaded
+    similarity = load_similarity(name)
+    if similarity_as_json(similarity) != begun:
+        raise InvalidInput(
+            f"similarity: {similarity.name} is {similarity.revision} here, but the set was begun with "
+            f"{begun['revision']}; build a new set"
+        )
+    return similarity

@@ -10,9 +10,9 @@ from curation.features.weights import package_version_or_empty
 from curation.models import QuestionSet, Stage
 from curation.pipelines.questions.folder import SetFolder, read_json
 from curation.pipelines.questions.plan import BucketPlan, SetPlan
-from curation.pipelines.questions.relevance_models import load_relevance
+from curation.pipelines.questions.relevance_models import load_relevance, relevance_revision
 from curation.pipelines.questions.vectors import sentence_origin
-from curation.relevance.factory import get_similarity
+from curation.relevance.names import similarity_stand_in
 from curation.services.questions import QuestionSetOptions
 from hits.domain.hashing import content_sha256
 
@@ -92,22 +92,20 @@ def provenance_of_set(question_set: QuestionSet, folder: SetFolder, plan: SetPla
     The secret is no part of it.
     """
     options = QuestionSetOptions(**question_set.options)
-    similarity = get_similarity(options.similarity)
-    models = {
-        f"{model.fold}, {model.stage}s": load_relevance(folder, model.facts, options) for model in plan.models
-    }
-    first = next(iter(models.values()))
+    first = load_relevance(folder, plan.models[0].facts, options)
     origin = sentence_origin()
     return {
         "relevance": {
             "name": first.name,
             "stand_in": first.stand_in,
-            "revisions": {name: model.revision for name, model in models.items()},
+            "revisions": {
+                f"{model.fold}, {model.stage}s": relevance_revision(folder, model.facts)
+                for model in plan.models
+            },
         },
         "similarity": {
-            "name": similarity.name,
-            "revision": similarity.revision,
-            "stand_in": similarity.stand_in,
+            **read_json(folder.inputs(plan.buckets[0].sha256))["similarity"],
+            "stand_in": similarity_stand_in(options.similarity),
         },
         "sentences": {"name": origin.encoder, "revision": origin.revision},
         "folds": {fold.name: fold.triplets for fold in plan.folds},

@@ -14,8 +14,13 @@ from curation.features.encoder import EncoderUnavailable
 from curation.features.sentence import PACKAGE, SentenceEncoder
 from curation.features.shards import ShardedVectors, open_features
 from curation.features.weights import package_revision
-from curation.models import FeatureSet, Subject
-from curation.pipelines.vectors import VectorOrigin, get_or_make_vectors, make_feature_spec
+from curation.models import Subject
+from curation.pipelines.vectors import (
+    VectorOrigin,
+    find_feature_set,
+    get_or_make_vectors,
+    make_feature_spec,
+)
 from curation.services.refusals import refuse_invalid_input
 from hits.domain.hashing import content_sha256
 from hits.models import Project
@@ -72,14 +77,8 @@ def store_vectors(
         step=step,
     )
     spec = make_feature_spec(origin, [content_sha256(text) for text in texts])
-    row = FeatureSet.objects.filter(
-        project=project,
-        encoder=spec.encoder,
-        revision=spec.revision,
-        subject=spec.subject,
-        items_sha256=spec.items_sha256,
-        is_complete=True,
-    ).get()
+    row = find_feature_set(project, spec)
+    assert row is not None, "the vectors were just made"
     return StoredVectors(row.path, row.sha256)
 
 
