@@ -8,9 +8,12 @@ from typing import Any
 from django.db.models import F, Func, Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
-from curation.models import Question, QuestionSet, QuestionSetState, Stage
+from curation.models import DatasetVersion, Question, QuestionSet, QuestionSetState, Stage, VersionState
 from curation.relevance.names import similarity_stand_in
-from hits.models import Project, Record
+from curation.selectors.jobs import AUDIT_CHOICES
+from hits.domain.answers.text import parse_digits
+from hits.domain.states import OPEN_JOB_STATES
+from hits.models import Job, Project, Record
 from hits.selectors.records import approved_records
 
 TRIPLET = "triplet"
@@ -44,8 +47,29 @@ def question_sets(project: Project) -> list[QuestionSet]:
 def find_question_set(project: Project, name: str) -> QuestionSet | None:
     """Return a project's question set by its name or number."""
     rows = QuestionSet.objects.filter(project=project).select_related("job", "created_by")
-    found = rows.filter(name=name).first()
-    return found or (rows.filter(pk=int(name)).first() if name.isdecimal() else None)
+    number = parse_digits(name)
+    return rows.filter(name=name).first() or (rows.filter(pk=number).first() if number is not None else None)
+
+
+def is_being_audited(question_set: QuestionSet) -> bool:
+    """Whether a job that audits a set is open."""
+    return Job.objects.filter(
+        task=AUDIT_CHOICES, state__in=OPEN_JOB_STATES, args__set=question_set.pk
+    ).exists()
+
+
+def versions_with_set(question_set: QuestionSet) -> list[str]:
+    """Return the names of the sealed versions that have questions of a set, oldest first.
+
+    A set's name is free again once it is deleted, so no set that a version names may be deleted.
+    """
+    sealed = DatasetVersion.objects.filter(project=question_set.project_id, state=VersionState.SEALED)
+    found = sealed.order_by("pk").values_list("name", "provenance")
+    return [
+        name
+        for name, provenance in found
+        if question_set.name in {source["name"] for source in provenance.get("question_sets", [])}
+    ]
 
 
 def is_built(question_set: QuestionSet) -> bool:

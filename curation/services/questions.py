@@ -23,7 +23,7 @@ from curation.models import Question, QuestionSet, QuestionSetState
 from curation.relevance import names
 from curation.selectors.choice_audits import launch_refusal
 from curation.selectors.jobs import QUESTION_SET
-from curation.selectors.questions import is_built, set_triplets
+from curation.selectors.questions import is_being_audited, is_built, set_triplets, versions_with_set
 from curation.services.named_rows import validate_name
 from curation.services.options import check_at_least, check_one_of
 from curation.services.refusals import refuse_invalid_input
@@ -34,6 +34,7 @@ from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 
 MIN_BUCKET_SIZE = 50
+MAX_FOLDS = 1000
 SAME_IMAGE = tuple(rule.value for rule in SameImageRule)
 MISSING_CLASS = tuple(rule.value for rule in MissingClassRule)
 SWITCH = ("on", "off")
@@ -89,6 +90,8 @@ class QuestionSetOptions:
                 f"learning_rate: {self.learning_rate:g} is not between 0 and 1; use for instance 2e-5"
             )
         check_at_least("folds", self.folds, MIN_FOLDS)
+        if self.folds > MAX_FOLDS:
+            raise Refused(f"folds: {self.folds} is too many; use at most {MAX_FOLDS}")
         check_at_least("bucket_size", self.bucket_size, MIN_BUCKET_SIZE)
         for name in ("shortlist", "batch_size", "epochs"):
             check_at_least(name, getattr(self, name), 1)
@@ -189,14 +192,21 @@ def delete_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
     """Delete a set that nothing depends on, with its questions and files.
 
     Raises:
-        Conflict: it is accepted, is being built, or was launched, evaluated or waived.
+        Conflict: it is accepted, is being built or audited, or was sealed, launched, evaluated or waived.
     """
     row = _locked(question_set)
     if row.state == QuestionSetState.ACCEPTED:
         raise Conflict(f"set {row.name}: is accepted; reject it first")
     if row.job is not None and row.job.state in OPEN_JOB_STATES:
         raise Conflict(f"set {row.name}: is being built; cancel the job first")
+    if is_being_audited(row):
+        raise Conflict(f"set {row.name}: is being audited; wait for the job or cancel it")
+    sealed = versions_with_set(row)
+    if sealed:
+        raise Conflict(f"set {row.name}: version {sealed[0]} has its questions, and needs its secret key")
     audit.record(project=row.project, actor=by, action="question_set.delete", subject=row.pk, name=row.name)
+    if row.job is not None:
+        Job.objects.filter(pk=row.job.pk).update(resumable=False)
     row.questions.all()._raw_delete(row.questions.db)  # a published size is 580,000 rows
     try:
         row.delete()

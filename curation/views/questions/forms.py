@@ -8,13 +8,13 @@ from django import forms
 
 from curation.matching.folds import MIN_FOLDS
 from curation.models import Stage
-from curation.services.questions import MIN_BUCKET_SIZE, QuestionSetOptions
+from curation.services.questions import MAX_FOLDS, MIN_BUCKET_SIZE, QuestionSetOptions
 from curation.views.fields import checkbox, choice_field, float_field, integer_field, text_field
 from curation.views.questions.labels import BASIC_OPTIONS, FINE_TUNING_OPTIONS, OPTIONS, STAGE_LABELS
 from hits.forms import PageForm
 
 DEFAULTS = asdict(QuestionSetOptions())
-MAX_FOLDS, MAX_BUCKET_SIZE = 100, 20_000
+MAX_BUCKET_SIZE = 20_000
 ROUNDS = ("1", "2", "3")
 _LIMITS: dict[str, tuple[int, int | None]] = {
     "folds": (MIN_FOLDS, MAX_FOLDS),

@@ -103,6 +103,7 @@ def test_weights_that_cannot_be_had_are_refused_before_any_work(project: Project
         ({"lambda_rationale": float("nan")}, "lambda_rationale: nan is not between"),
         ({"share": 1.2}, "share: 1.2 is not between 0 and 1"),
         ({"folds": 2}, "folds: 2 is too few; use at least 3"),
+        ({"folds": 10**9}, "folds: 1000000000 is too many; use at most 1000"),
         ({"bucket_size": 10}, "bucket_size: 10 is too few"),
         ({"seed": -1}, "seed: -1 is too few; use at least 0"),
         ({"same_image": "maybe"}, "same_image: 'maybe' is not known; use allowed, forbidden"),

@@ -5,13 +5,14 @@ from django.contrib.auth.models import User
 
 from curation.models import AuditWaiver, ChoiceEvaluation, Question, QuestionSet, QuestionSetState
 from curation.selectors.questions import find_question_set, question_sets, stand_in_of_similarity
-from curation.services.choice_audits import store_audits, waive_audits
+from curation.services.choice_audits import request_choice_audits, store_audits, waive_audits
 from curation.services.questions import (
     accept_question_set,
     delete_question_set,
     reject_question_set,
     request_question_set,
 )
+from curation.services.versions import create_sealed_version
 from hits.models import AuditEvent, Project
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
@@ -95,10 +96,38 @@ def test_set_that_is_being_built_is_not_deleted(project: Project, draft: Questio
     assert [row.name for row in question_sets(project)] == ["first"]
 
 
+def test_set_of_a_sealed_version_is_not_deleted(draft: QuestionSet) -> None:
+    """The version's export has the set's secret key, which is read by the set's name."""
+    accept_question_set(question_set=draft, by=None)
+    create_sealed_version(project=draft.project, name="v1", by=None)
+    reject_question_set(question_set=draft, by=None)
+    with pytest.raises(Conflict, match="version v1 has its questions, and needs its secret key"):
+        delete_question_set(question_set=draft, by=None)
+    assert draft.questions.count() == 12
+
+
+def test_set_that_is_being_audited_is_not_deleted(draft: QuestionSet) -> None:
+    job = request_choice_audits(question_set=draft, by=None, queue=False)
+    with pytest.raises(Conflict, match="is being audited"):
+        delete_question_set(question_set=draft, by=None)
+    jobs.cancel_job(job=job)
+    delete_question_set(question_set=draft, by=None)
+    assert not QuestionSet.objects.exists()
+
+
+def test_build_of_a_deleted_set_is_not_resumed(project: Project, draft: QuestionSet) -> None:
+    job = request_question_set(project, "second")
+    jobs.cancel_job(job=job)
+    delete_question_set(question_set=QuestionSet.objects.get(name="second"), by=None)
+    job.refresh_from_db()
+    assert not job.resumable
+
+
 def test_set_is_found_by_name_or_number(draft: QuestionSet) -> None:
     assert find_question_set(draft.project, "first") == draft
     assert find_question_set(draft.project, str(draft.pk)) == draft
-    assert find_question_set(draft.project, "none") is None
+    for name in ("none", "9" * 30, "9" * 5000, "²"):
+        assert find_question_set(draft.project, name) is None
 
 
 def test_stand_in_of_a_set_is_that_of_its_similarity_model() -> None:
