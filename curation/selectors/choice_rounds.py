@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 from curation.evaluation.choice_checks import near_copies
 from curation.evaluation.choice_items import stage_questions
 from curation.models import ChoiceRound, Question, QuestionSet, Stage
-from curation.selectors.choice_items import built_questions, make_items
+from curation.selectors.choice_items import CHUNK_SIZE, built_questions, make_items
 from curation.selectors.questions import set_triplets
 from hits.models import Project
 from hits.selectors.records import id_chunks
@@ -49,21 +49,36 @@ def launchable_questions(
 ) -> list[LaunchableQuestion]:
     """Return the questions that no round of the stage has launched.
 
-    They have choices in both stages, so that the figures of both can be combined. Their triplet is still approved,
-    and its photo was not taken down.
+    They have choices in both stages, so that the figures of both can be combined. Their triplets, and those that
+    their choices were written for, are still approved, and no photo of them was taken down.
     """
     rows = built_questions(question_set, split)
     complete = rows.values("triplet").annotate(stages=Count("pk")).filter(stages=len(Stage)).values("triplet")
     usable = set_triplets(question_set.project).order_by().values("pk")
     rows = rows.filter(stage=stage.value, label__isnull=False, triplet__in=complete)
     rows = rows.filter(triplet__in=usable)
-    launched = _launched_items(question_set, stage)
+    launched, lost = _launched_items(question_set, stage), _questions_that_lost_a_choice(question_set, stage)
     found = rows.order_by("fold", "match_index").values_list("pk", "triplet__instance_id", "annot_id")
     return [
         LaunchableQuestion(pk, instance_id)
         for pk, instance_id, annot_id in found
-        if _item_id(question_set.pk, annot_id, stage.value) not in launched
+        if _item_id(question_set.pk, annot_id, stage.value) not in launched and pk not in lost
     ]
+
+
+def _questions_that_lost_a_choice(question_set: QuestionSet, stage: Stage) -> set[int]:
+    """Return the questions with a choice whose triplet is not approved any more, or is on a taken-down photo."""
+    rows = Question.objects.filter(question_set=question_set, stage=stage.value).order_by()
+    usable = set_triplets(question_set.project).order_by().values("pk")
+    lost: dict[str, set[int]] = defaultdict(set)
+    for fold, index in rows.exclude(triplet__in=usable).values_list("fold", "match_index"):
+        lost[fold].add(index)
+    choices = rows.filter(fold__in=lost).values_list("pk", "fold", "choices")
+    return {
+        pk
+        for pk, fold, found in choices.iterator(chunk_size=CHUNK_SIZE)
+        if not lost[fold].isdisjoint(choice["source"] for choice in found)
+    }
 
 
 def _launched_items(question_set: QuestionSet, stage: Stage) -> set[str]:
