@@ -73,14 +73,17 @@ def _safe_part(text: str) -> str:
 
 
 def _make_distinct(names: Mapping[int, PublishedName]) -> dict[int, PublishedName]:
-    """Return the names with the image's id in those that an earlier image has already."""
+    """Return the names with the image's id in those that an earlier image has already.
+
+    Names that differ only in their ending count as equal, because their metadata would have one name.
+    """
     used: set[str] = set()
     return {pk: _distinct_name(pk, name, used) for pk, name in sorted(names.items())}
 
 
 def _distinct_name(pk: int, name: PublishedName, used: set[str]) -> PublishedName:
-    if name.file in used:
+    if name.metadata_file in used:
         path = PurePosixPath(name.file)
         name = PublishedName(name.movie, str(path.with_stem(f"{path.stem}-{pk}")))
-    used.add(name.file)
+    used.add(name.metadata_file)
     return name

@@ -13,6 +13,7 @@ from curation.families.vcr.published import HELD_FIELDS
 from curation.families.vcr.read import check_export, same_but_for_tags
 from curation.models import ObjectSet, QuestionSet, VersionRow
 from curation.records import InvalidInput
+from curation.selectors.image_names import published_names
 from curation.services.versions import create_sealed_version
 from curation.versions.export import export_version
 from curation.versions.photos import ALL_PHOTOS
@@ -120,6 +121,20 @@ def test_take_down_of_an_image_takes_the_questions_that_use_it_along(stored, tmp
     assert kept == set(range(24)) - users, "match_index is never renumbered"
     assert version.exclusions["question_lost_a_choice"] == len(users - gone)
     assert version.exclusions["image_taken_down"] == len(gone)
+
+
+def test_photos_that_differ_in_their_ending_have_metadata_of_their_own(project, make_image):
+    first, second, third = (make_image(seed) for seed in range(3))
+    for image, name, ending in ((first, "a.jpg", "jpg"), (second, "a.png", "png"), (third, "b.png", "png")):
+        file = f"{str(image.file.name).rpartition('.')[0]}.{ending}"
+        Image.objects.filter(pk=image.pk).update(name=f"film/{name}", file=file)
+    names = published_names([first.pk, second.pk, third.pk])
+    assert [names[image.pk].file for image in (first, second, third)] == [
+        "film/a.jpg",
+        f"film/a-{second.pk}.png",
+        "film/b.png",
+    ]
+    assert len({name.metadata_file for name in names.values()}) == 3
 
 
 def test_sets_that_divide_films_differently_are_refused(stored):
