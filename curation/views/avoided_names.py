@@ -1,6 +1,6 @@
 """The page of the names that workers are advised not to use, for all photos or for one film."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -21,8 +21,9 @@ from hits.views.users import signed_in_user
 def name_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the names of the chosen film, or those for all photos; a POST replaces them."""
     movies = movie_names(project)
-    chosen = request.GET.get("film", "")
-    movie = chosen if chosen in movies else ""
+    movie = request.GET.get("film", "")
+    if movie and movie not in movies:
+        raise Http404("There is no such film.")
     if request.method == "POST":
         with action_messages(
             request, "Nothing changed", "Saved. Tasks that are launched later have these names."

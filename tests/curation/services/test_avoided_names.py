@@ -109,3 +109,14 @@ def test_page_shows_and_replaces_the_names_of_a_film(
         reverse("names", args=[project.slug])
         in client.get(reverse("clips", args=[project.slug])).content.decode()
     )
+
+
+def test_page_of_an_unknown_film_does_not_replace_the_names_of_the_project(
+    client: Client, researcher: User, project: Project, images: list[Image]
+) -> None:
+    set_avoided_names(project=project, names=["Ann Lee"], by=None)
+    client.force_login(researcher)
+    page = f"{reverse('names', args=[project.slug])}?film=renamed"
+    assert client.get(page).status_code == 404
+    assert client.post(page, {"names": "Bo Holm"}).status_code == 404
+    assert avoided_names(project) == {"": ["Ann Lee"]}
