@@ -14,6 +14,7 @@ from curation.records import InvalidInput
 # Zellers et al. 2019, appendix C: the weight of the similarity term, for each stage, and the number of matchings.
 ANSWER_LAMBDA, RATIONALE_LAMBDA, ROUNDS = 0.1, 0.01, 3
 DEFAULT_BUCKET_SIZE = 3000
+MAX_LAMBDA = 1e6  # with greater weights, rounding errors exceed the tolerance of the certificates
 # Weights of a project are multiples of this; they are exact in float32, and machines differ in the last bits only.
 PROJECT_WEIGHT_STEP = 2.0**-16
 
@@ -70,6 +71,10 @@ class MatchOptions:
         if not math.isfinite(self.similarity_weight) or self.similarity_weight < 0:
             raise InvalidInput(
                 f"lambda: {self.similarity_weight} is no weight; give a finite number of at least 0"
+            )
+        if self.similarity_weight > MAX_LAMBDA:
+            raise InvalidInput(
+                f"lambda: {self.similarity_weight:g} is too large; give at most {MAX_LAMBDA:g}"
             )
         if self.rounds < 1:
             raise InvalidInput(f"rounds: {self.rounds} is too few; give at least 1")

@@ -184,6 +184,7 @@ def test_list_that_does_not_fit_is_refused(
         (["--shortlist", "0"], "shortlist: 0 is too small"),
         (["--lambda", "-1"], "lambda: -1.0 is no weight"),
         (["--lambda", "nan"], "lambda: nan is no weight"),
+        (["--lambda", "1e308"], "lambda: 1e+308 is too large; give at most 1e+06"),
     ],
 )
 def test_unusable_option_is_refused(files: dict[str, Path], more: list[str], message: str) -> None:
