@@ -5,7 +5,7 @@ whose newest object list meets the hard rules can be used and, if a model of int
 that it selects. Source: Zellers et al. 2019 §3, §B.2.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,12 +102,14 @@ class WritingPlanner:
 
     def units(self, project: Project, photos: Sequence[int]) -> list[dict[str, Any]]:
         """Return one unit for each image that has an object list, in their order."""
-        object_sets, frames, names = newest_object_sets(photos), _frames(photos), avoided_names(project)
+        object_sets, frames = newest_object_sets(photos), _frames(photos)
+        movie_of = {pk: frame.clip.movie for pk, frame in frames.items()}
+        names_of = _names_by_movie(project, {"", *movie_of.values()})
         images = {
             image.pk: image for chunk in id_chunks(photos) for image in Image.objects.filter(pk__in=chunk)
         }
         return [
-            _build_unit(images[pk], object_sets[pk], frames.get(pk), names)
+            _build_unit(images[pk], object_sets[pk], frames.get(pk), names_of[movie_of.get(pk, "")])
             for pk in photos
             if pk in object_sets and object_sets[pk].detections
         ]
@@ -138,23 +140,29 @@ def _frames(images: Sequence[int]) -> dict[int, Frame]:
     }
 
 
+def _names_by_movie(project: Project, movies: Collection[str]) -> dict[str, list[str]]:
+    """Return the names that texts about a film should not use, by film: those of all photos, then its own."""
+    listed = avoided_names(project)
+    common = listed.get("", [])
+    return {movie: clean_names([*common, *(listed.get(movie, []) if movie else [])]) for movie in movies}
+
+
 def _build_unit(
-    image: Image, object_set: ObjectSet, frame: Frame | None, names: Mapping[str, Sequence[str]]
+    image: Image, object_set: ObjectSet, frame: Frame | None, names: Sequence[str]
 ) -> dict[str, Any]:
     """Return a unit. Objects beyond those that a unit can hold are left out, which changes no object's number.
 
     Args:
-        names: by film, those that texts should not use.
+        names: those that texts should not use.
     """
     objects = [DetectedObject.from_json(raw) for raw in object_set.detections[:MAX_OBJECTS]]
     captions = frame.captions if frame else []
-    movies = ["", frame.clip.movie] if frame else [""]
     return {
         "image": image.pk,
         "objects": page_objects(objects, width=image.width, height=image.height),
         "objects_sha256": object_set.sha256,
         "captions": [shorten_text(text, MAX_CAPTION) for text in captions if text][:MAX_CAPTIONS],
-        "names": clean_names(name for movie in movies for name in names.get(movie, [])),
+        "names": list(names),
     }
 
 
