@@ -19,7 +19,8 @@ function show(button) {
   document.documentElement.classList.toggle('keys-off', !on);
 }
 
-for (const button of document.querySelectorAll('[data-keys-switch]')) {
+// Rules that import this module are tested without a page.
+for (const button of globalThis.document?.querySelectorAll('[data-keys-switch]') ?? []) {
   show(button);
   button.hidden = false;
   button.addEventListener('click', () => {
