@@ -11,6 +11,8 @@ from curation.evaluation.inputs import describe_ids
 from curation.even_parts import spread_evenly
 from curation.records import InvalidInput
 
+HELD_SPLITS = ("test", "blind")
+"""Splits whose answers are not published."""
 MIN_FOLDS = 3
 MIN_FOLD_SIZE = 200
 MIN_FOLDS_WITH_BLIND = 11

@@ -15,8 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from curation.families.vcr.published import HELD_SPLITS, key_line, metadata_of, without_answers
+from curation.families.vcr.published import key_line, metadata_of, without_answers
 from curation.families.vcr.rows import OBJECT_LIST, QUESTION
+from curation.matching.folds import HELD_SPLITS
 from curation.models import DatasetVersion, QuestionSet, VersionRow
 from curation.versions.board import HELD, PUBLIC
 from curation.versions.export import pretty_json

@@ -11,7 +11,6 @@ from curation.sources.vcr_metadata import object_fields
 from hits.domain.images.detections import DetectedObject
 from hits.domain.tagged_text import original_text, tokenize_segments
 
-HELD_SPLITS = ("test", "blind")
 HELD_FIELDS = (
     "answer_label",
     "rationale_label",

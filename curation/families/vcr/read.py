@@ -20,8 +20,9 @@ from curation.evaluation.choice_items import (
     parse_item,
 )
 from curation.families.vcr.export import BLIND, IMAGES_FOLDER, public_file
-from curation.families.vcr.published import HELD_SPLITS, without_answers
+from curation.families.vcr.published import without_answers
 from curation.families.vcr.rows import OBJECT_LIST, QUESTION, TRIPLET
+from curation.matching.folds import HELD_SPLITS
 from curation.records import InvalidInput
 from curation.versions.board import HELD, PUBLIC
 from curation.versions.proof import check_export_rows

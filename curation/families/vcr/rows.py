@@ -1,8 +1,9 @@
 """Plan the rows of a version: triplets, the object lists of their images, and multiple-choice questions.
 
 A version holds approved triplets on available images. The questions of a split are those of the newest accepted
-question set that has the split. A question is left out if one of its choices was written for a triplet that the
-version does not hold; a new set is matched then, and no set is ever repaired.
+question set that has the split; but a held split keeps the questions with which it was published first
+(``curation.selectors.published_questions``). A question is left out if one of its choices was written for a triplet
+that the version does not hold; a new set is matched then, and no set is ever repaired.
 """
 
 from collections import defaultdict
@@ -12,11 +13,13 @@ from itertools import groupby
 from typing import Any
 
 from curation.families.vcr.published import Row, object_list_row, question_row
+from curation.matching.folds import HELD_SPLITS
 from curation.models import DatasetVersion, Question, QuestionSet, QuestionSetState, Stage
 from curation.records import InvalidInput
 from curation.selectors.image_names import PublishedName, published_names
 from curation.selectors.interest import interest_verdicts
 from curation.selectors.object_lists import objects_of_records
+from curation.selectors.published_questions import held_sources, published_splits
 from curation.versions.plan import Plan, PlannedRow, image_reference, image_url, worker_hash
 from curation.versions.selection import ExclusionReason
 from curation.versions.selection_filter import SelectionFilter
@@ -49,6 +52,18 @@ class QuestionSource:
         return rows.order_by("fold", "match_index", "stage")
 
 
+@dataclass(frozen=True, slots=True)
+class _Splits:
+    """The splits of triplets in question sets, by row key, and of their films."""
+
+    triplets: Mapping[int, str]
+    movies: Mapping[str, str]
+
+    def split_of(self, triplet: int, movie: str) -> str:
+        """Return a triplet's split: if no set has it, the split of its film; empty if no set has the film."""
+        return self.triplets.get(triplet) or self.movies.get(movie, "")
+
+
 @dataclass(slots=True)
 class _Planned:
     """What has been planned: triplets by row key, and the metadata file of each object list by image."""
@@ -61,11 +76,12 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
     """Add the version's rows to ``plan``, with the reason for each that is left out.
 
     Raises:
-        InvalidInput: a film would be in two splits, because sets for different splits divide the films differently.
+        InvalidInput: a film would be in two splits, because sets for different splits divide the films differently,
+            or labels of held questions could be read from two versions.
         UnknownSplit: an image's split is unknown.
     """
     sources = question_sources(version.project)
-    splits = _splits_of_triplets(sources)
+    splits = _splits_of_triplets(sources, published_splits(version.project))
     planned = _Planned()
     _plan_triplets(version, plan, splits, planned, report_progress)
     for source in sources:
@@ -75,16 +91,35 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
 
 
 def question_sources(project: Project) -> list[QuestionSource]:
-    """Return the newest accepted question set of each split, newest first."""
+    """Return the sources of questions, newest set first: one set for each split.
+
+    A held split that was published comes from the set that published it, other splits from the newest accepted set.
+
+    Raises:
+        InvalidInput: the set that published a held split is no longer accepted, and another set has this split.
+    """
     found: list[QuestionSource] = []
     assigned: set[str] = set()
+    published = held_sources(project)
+    matched_again: dict[str, str] = {}
     accepted = QuestionSet.objects.filter(project=project, state=QuestionSetState.ACCEPTED)
     for question_set in accepted.order_by("-pk"):
         names = question_set.questions.order_by().values_list("split", flat=True).distinct()
-        splits = frozenset(names) - assigned
+        refused = {
+            name for name in names if name in published and published[name].question_set != question_set
+        }
+        matched_again |= dict.fromkeys(refused, question_set.name)
+        splits = frozenset(names) - refused - assigned
         if splits:
             found.append(QuestionSource(question_set, splits))
             assigned |= splits
+    for split in sorted(matched_again.keys() - assigned):
+        source = published[split]
+        raise InvalidInput(
+            f"split {split}: version {source.version} has its questions from set {source.question_set}; with those "
+            f"of set {matched_again[split]} in a second version, anybody could read their labels; accept "
+            f"{source.question_set} again, or reject {matched_again[split]}"
+        )
     return found
 
 
@@ -98,14 +133,20 @@ def _source_json(source: QuestionSource) -> dict[str, Any]:
     }
 
 
-def _splits_of_triplets(sources: list[QuestionSource]) -> dict[int, str]:
-    """Return the split of each triplet that is in a question set, by row key."""
+def _splits_of_triplets(sources: list[QuestionSource], published: Mapping[str, str]) -> _Splits:
+    """Return the splits that question sets give to triplets and films."""
     splits: dict[int, str] = {}
     movies: dict[str, tuple[str, str]] = {}
     for source in sources:
         rows = source.questions().filter(stage=Stage.ANSWER).order_by()
         for triplet, movie, split in rows.values_list("triplet_id", "movie", "split").iterator():
             name = source.question_set.name
+            sealed = published.get(movie, split)
+            if (sealed in HELD_SPLITS) != (split in HELD_SPLITS):
+                raise InvalidInput(
+                    f"film {movie}: a sealed version has it in {sealed}, and set {name} has it in {split}, so that "
+                    "labels of held questions could be read; build a new set, in which films keep their split"
+                )
             other_split, other_set = movies.setdefault(movie, (split, name))
             if other_split != split:
                 raise InvalidInput(
@@ -113,13 +154,13 @@ def _splits_of_triplets(sources: list[QuestionSource]) -> dict[int, str]:
                     "set for both splits"
                 )
             splits[triplet] = split
-    return splits
+    return _Splits(splits, {movie: split for movie, (split, _) in movies.items()})
 
 
 def _plan_triplets(
     version: DatasetVersion,
     plan: Plan,
-    splits: Mapping[int, str],
+    splits: _Splits,
     planned: _Planned,
     report_progress: Callable[[int], None],
 ) -> None:
@@ -161,13 +202,13 @@ def _add_triplet(
     record: Record,
     objects: list[DetectedObject],
     names: Mapping[int, PublishedName],
-    splits: Mapping[int, str],
+    splits: _Splits,
     planned: _Planned,
 ) -> None:
     image = record.image
     assert image is not None
-    split = splits[record.pk] if record.pk in splits else str(parse_split(image.split))
     name = names[image.pk]
+    split = splits.split_of(record.pk, name.movie) or str(parse_split(image.split))
     reference = image_reference(image)
     list_hash = record.fields["objects_sha256"]
     files = planned.metadata_files.setdefault(image.pk, {})

@@ -1,11 +1,17 @@
-"""The folds of a question set: by film, and in agreement with the splits that images have already."""
+"""The folds of a question set: by film, and in agreement with the splits of images and of sealed versions."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from curation.matching.folds import check_folds, fold_names, make_folds
+from curation.matching.folds import (
+    HELD_SPLITS,
+    MIN_FOLDS_WITH_BLIND,
+    check_folds,
+    fold_names,
+    make_folds,
+)
 from curation.pipelines.questions.triplets import TripletKey
 from curation.records import InvalidInput
 from curation.services.questions import QuestionSetOptions
@@ -16,16 +22,27 @@ def split_of_fold(fold: str) -> str:
     return fold.rpartition("-")[0]
 
 
-def divide(keys: Sequence[TripletKey], options: QuestionSetOptions, *, small: bool) -> list[str]:
+def divide(
+    keys: Sequence[TripletKey],
+    options: QuestionSetOptions,
+    *,
+    small: bool,
+    published: Mapping[str, str] | None = None,
+) -> list[str]:
     """Return the fold of each triplet.
 
-    A film whose images have a split stays in the folds of this split; other films go to any fold.
+    A film that a version has published, or whose images have a split, stays in the folds of this split; other films
+    go to any fold, but not to a held split that was published: later versions keep its questions as they are.
+
+    Args:
+        published: the split of each film in sealed versions (``curation.selectors.published_questions``).
 
     Raises:
-        InvalidInput: fewer than three films, a film in two folds, or a fold that is too small.
+        InvalidInput: fewer than three films, a film in two folds, a split without folds, or a fold that is too small.
     """
+    published = published or {}
     movies = [key.movie for key in keys]
-    splits = _splits_of_movies(keys)
+    splits = _splits_of_movies(keys, published)
     if not any(splits.values()):
         return make_folds(movies, options.folds, options.seed, small=small)
     names = fold_names(options.folds)
@@ -34,8 +51,14 @@ def divide(keys: Sequence[TripletKey], options: QuestionSetOptions, *, small: bo
     np.random.default_rng(options.seed).shuffle(order)
     totals = dict.fromkeys(names, 0)
     fold_of: dict[str, str] = {}
+    closed = {split for split in published.values() if split in HELD_SPLITS}
     for movie in sorted(order, key=lambda item: (not splits[item], -sizes[item])):  # films with a split first
-        allowed = [name for name in names if splits[movie] in {"", split_of_fold(name)}]
+        allowed = [name for name in names if _is_allowed(split_of_fold(name), splits[movie], closed)]
+        if not allowed:
+            raise InvalidInput(
+                f"film {movie}: a sealed version has it in {splits[movie]}, and {options.folds} folds have none for "
+                f"this split; give at least {MIN_FOLDS_WITH_BLIND} folds"
+            )
         fold_of[movie] = min(allowed, key=totals.__getitem__)
         totals[fold_of[movie]] += sizes[movie]
     folds = [fold_of[movie] for movie in movies]
@@ -43,11 +66,16 @@ def divide(keys: Sequence[TripletKey], options: QuestionSetOptions, *, small: bo
     return folds
 
 
-def _splits_of_movies(keys: Sequence[TripletKey]) -> dict[str, str]:
-    """Return the split of each film's images, or an empty text if they have none.
+def _is_allowed(split: str, own_split: str, closed: set[str]) -> bool:
+    """Whether a film may go to a fold of ``split``; ``own_split`` is the film's, or empty."""
+    return split == own_split if own_split else split not in closed
+
+
+def _splits_of_movies(keys: Sequence[TripletKey], published: Mapping[str, str]) -> dict[str, str]:
+    """Return the split of each film, or an empty text if neither versions nor its images have one.
 
     Raises:
-        InvalidInput: a film has images of two splits, or a split without folds.
+        InvalidInput: a film's images have two splits, or another one than a sealed version.
     """
     found: dict[str, str] = {}
     for key in keys:
@@ -58,4 +86,12 @@ def _splits_of_movies(keys: Sequence[TripletKey]) -> dict[str, str]:
                 "all of its photos one split"
             )
         found[key.movie] = known or key.split
+    for movie, split in found.items():
+        sealed = published.get(movie, split)
+        if split and split != sealed:
+            raise InvalidInput(
+                f"film {movie}: its photos are in {split}, but a sealed version has published it in {sealed}; "
+                f"give its photos the split {sealed}"
+            )
+        found[movie] = sealed
     return found

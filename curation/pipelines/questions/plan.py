@@ -38,6 +38,7 @@ from curation.pipelines.vectors import StepCounter
 from curation.records import InvalidInput
 from curation.relevance.interfaces import Similarity
 from curation.relevance.names import VECTORS, parse_relevance
+from curation.selectors.published_questions import published_splits
 from curation.services.questions import QuestionSetOptions
 from hits.domain.tagged_text import copy_key
 from hits.services.jobs.jobs import Progress
@@ -128,7 +129,7 @@ def make_plan(question_set: QuestionSet, folder: SetFolder, progress: Progress) 
     similarity = load_similarity(options.similarity)
     small = options.small or question_set.rehearsal
     keys = read_keys(question_set.project)
-    folds = divide(keys, options, small=small)
+    folds = divide(keys, options, small=small, published=published_splits(question_set.project))
     members = _members_by_fold(folds)
     texts = _write_folds(folder, keys, members, progress)
     steps = StepCounter(len(TEXTS) * len(keys), progress)

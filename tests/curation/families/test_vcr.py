@@ -14,6 +14,7 @@ from curation.families.vcr.read import check_export, same_but_for_tags
 from curation.models import ObjectSet, QuestionSet, VersionRow
 from curation.records import InvalidInput
 from curation.selectors.image_names import published_names
+from curation.services.questions import reject_question_set
 from curation.services.versions import create_sealed_version
 from curation.versions.export import export_version
 from curation.versions.photos import ALL_PHOTOS
@@ -146,6 +147,74 @@ def test_sets_that_divide_films_differently_are_refused(stored):
     store_question_set(project, [moved[0]], [records[0]], name="second")
     with pytest.raises(Refused, match=r"film .* is in blind of set second and in train of set first"):
         seal(project)
+
+
+def seen_texts(rows: list[dict]) -> dict[str, set[str]]:
+    """Return the texts of each question's answer choices, by its question and photo, as anybody can read them."""
+    return {
+        json.dumps([row["img_fn"], row["question"]]): {json.dumps(text) for text in row["answer_choices"]}
+        for row in rows
+    }
+
+
+def test_second_version_reveals_no_held_label_of_the_first(stored, tmp_path):
+    """Another set has other wrong choices: only the right one would be in both versions. See also folds.py."""
+    project, triplets, records, _ = stored
+    export_version(seal(project), tmp_path / "v1", photos=ALL_PHOTOS)
+    again = reversed_within_folds(triplets, records)
+    store_question_set(project, *zip(*again, strict=True), name="second", seed=7)
+    version = seal(project, "v2")
+    export_version(version, tmp_path / "v2", photos=ALL_PHOTOS)
+    first, second = (read_plainly(tmp_path / name / "public") for name in ("v1", "v2"))
+    assert first["test"] == second["test"], "the held split keeps the questions of its set"
+    assert seen_texts(first["train"]) != seen_texts(second["train"]), (
+        "open splits are those of the newest set"
+    )
+    sources = {row["name"]: row["splits"] for row in version.provenance["question_sets"]}
+    assert sources == {"first": ["test"], "second": ["train", "val"]}
+    assert check_export(tmp_path / "v2") == len(triplets)
+
+
+def test_published_held_split_of_a_rejected_set_is_not_matched_again(stored):
+    project, triplets, records, first = stored
+    seal(project)
+    reject_question_set(question_set=first, by=None)
+    seal(project, "no-questions")
+    store_question_set(project, *zip(*reversed_within_folds(triplets, records), strict=True), name="second")
+    with pytest.raises(Refused, match=r"split test: version v1 has its questions from set first"):
+        seal(project, "v2")
+
+
+def test_set_that_moves_a_published_film_to_a_held_split_is_refused(stored):
+    project, triplets, records, _ = stored
+    seal(project)
+    moved = {triplet.movie for triplet in triplets if triplet.fold == "train-0"}
+    chosen = [
+        (type(triplet)(**_fields(triplet) | {"fold": "blind-0"}), record)
+        for triplet, record in zip(triplets, records, strict=True)
+        if triplet.movie in moved
+    ]
+    QuestionSet.objects.update(state="draft")
+    store_question_set(project, *zip(*chosen, strict=True), name="second")
+    with pytest.raises(
+        Refused, match=r"film .*: a sealed version has it in train, and set second has it in blind"
+    ):
+        seal(project, "v2")
+
+
+def test_triplet_that_no_set_has_is_in_the_split_of_its_film(stored):
+    project, _, records, question_set = stored
+    late = records[-1]
+    question_set.questions.filter(triplet=late).delete()
+    version = seal(project)
+    assert (
+        VersionRow.objects.get(version=version, part="triplet", instance_id=late.instance_id).split == "test"
+    )
+
+
+def reversed_within_folds(triplets, records):
+    """Return the pairs in another order, so that the wrong choices of a set are others."""
+    return list(zip(triplets, records, strict=True))[::-1]
 
 
 def _fields(triplet):

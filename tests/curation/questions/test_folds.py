@@ -17,6 +17,11 @@ def film(name: str, size: int, split: str = "") -> list[TripletKey]:
     return [TripletKey(pk, f"{pk:032x}", pk, name, split) for pk in (next(NUMBERS) for _ in range(size))]
 
 
+def spread(keys: list[TripletKey], published: dict[str, str] | None = None, **options: int) -> list[str]:
+    chosen = QuestionSetOptions(**({"folds": 3} | options))  # type: ignore[arg-type]
+    return divide(keys, chosen, small=True, published=published)
+
+
 def folds_by_film(keys: list[TripletKey], *, small: bool = True, **options: int) -> dict[str, set[str]]:
     folds = divide(keys, QuestionSetOptions(**({"folds": 3} | options)), small=small)  # type: ignore[arg-type]
     found: dict[str, set[str]] = {}
@@ -58,6 +63,25 @@ def test_same_seed_gives_the_same_folds() -> None:
     keys = [key for number in range(12) for key in film(f"film {number}", 10)]
     assert folds_by_film(keys, seed=1) == folds_by_film(keys, seed=1)
     assert folds_by_film(keys, seed=1) != folds_by_film(keys, seed=2)
+
+
+def test_published_films_keep_their_split_and_new_films_stay_out_of_published_held_splits() -> None:
+    keys = [key for number in range(24) for key in film(f"film {number}", 10)]
+    first = {key.movie: split_of_fold(fold) for key, fold in zip(keys, spread(keys, seed=1), strict=True)}
+    more = [*keys, *(key for number in range(24, 60) for key in film(f"film {number}", 10))]
+    for seed, count_ in ((2, 3), (3, 5), (4, 11)):
+        folds = spread(more, published=first, seed=seed, folds=count_)
+        second = {key.movie: split_of_fold(fold) for key, fold in zip(more, folds, strict=True)}
+        assert {movie: second[movie] for movie in first} == first
+        assert "test" not in {split for movie, split in second.items() if movie not in first}
+
+
+def test_published_split_that_contradicts_photos_or_has_no_fold_is_refused() -> None:
+    keys = [*film("a", 10, "train"), *film("b", 10), *film("c", 10)]
+    with pytest.raises(InvalidInput, match="film a: its photos are in train, but a sealed version"):
+        spread(keys, published={"a": "test"})
+    with pytest.raises(InvalidInput, match="film b: a sealed version has it in blind, and 3 folds have none"):
+        spread(keys, published={"b": "blind"})
 
 
 def test_pinned_folds_that_are_too_few_or_too_small_are_refused() -> None:
