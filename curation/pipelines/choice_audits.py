@@ -3,8 +3,9 @@
 The result is plain JSON; shares are from 0 to 1. By audit and stage (``answer``, ``rationale``):
 
     tag_overlap, word_overlap, longest, pronoun_agreement, negation   ``choice_shortcuts.RuleShares``
-    response_only, question_response    the same of a cross-fitted classifier, with "questions", "groups", "reason"
-                                        (why nothing was measured), and "published" (Zellers et al. 2019, table 5)
+    response_only, question_response, tags_only
+        the same of a cross-fitted classifier, with "questions", "groups", "reason" (why nothing was measured) and,
+        for the first two, "published" (Zellers et al. 2019, table 5)
     labels, sources, near_copies, absent_classes, repeated_tags, frequent_texts, hubs   ``choice_checks``
 
 ``questions`` has their number by stage, ``limits`` each share with a limit, and ``over`` the names of the audits that
@@ -33,7 +34,12 @@ from curation.evaluation.choice_items import ChoiceItem, Stage, StageQuestion, s
 from curation.evaluation.choice_paper import published_prior
 from curation.evaluation.choice_shortcuts import LimitCheck, check_limit, measure_rules, question_labels
 from curation.models import QuestionSet
-from curation.pipelines.choice_classifiers import CrossFit, cross_fit_questions, cross_fit_responses
+from curation.pipelines.choice_classifiers import (
+    CrossFit,
+    cross_fit_questions,
+    cross_fit_responses,
+    cross_fit_tags,
+)
 from curation.selectors.choice_audits import OVER
 from curation.selectors.choice_items import question_set_items
 from curation.services.choice_audits import store_audits
@@ -133,15 +139,18 @@ def _add_classifiers(result: _Result, stage: Stage, questions: Sequence[StageQue
     for name, cross_fit, published in (
         ("response_only", cross_fit_responses, prior.response_only),
         ("question_response", cross_fit_questions, prior.question_response),
+        ("tags_only", cross_fit_tags, None),
     ):
         fit = cross_fit(questions)
         result.add(name, stage, _classifier_json(fit, published))
         result.check(name, stage, fit.shares.expected_on_ties, fit.questions)
 
 
-def _classifier_json(fit: CrossFit, published: float) -> dict[str, Any]:
-    facts = {"questions": fit.questions, "groups": fit.groups, "reason": fit.reason}
-    return {**fit.shares.as_json(), **facts, "published": round(published / PERCENT, 4)}
+def _classifier_json(fit: CrossFit, published: float | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {"questions": fit.questions, "groups": fit.groups, "reason": fit.reason}
+    if published is not None:
+        facts["published"] = round(published / PERCENT, 4)
+    return fit.shares.as_json() | facts
 
 
 def _add_listings(

@@ -1,10 +1,11 @@
-"""Classifiers that choose a response without the image: from the responses alone, or with the question.
+"""Classifiers that choose a response without the image: from the responses, with the question, or from tags alone.
 
 They are cross-fitted by match fold. Within a fold the right texts of some questions are the wrong choices of others,
 so a classifier that was trained on a part of a fold knows which of the texts it has seen as right, and is misled.
 Source: Zellers et al. 2019 §D and table 5 (answer priors), doi:10.1109/CVPR.2019.00688.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -51,6 +52,11 @@ def cross_fit_responses(questions: Sequence[StageQuestion], *, seed: int = 0) ->
 def cross_fit_questions(questions: Sequence[StageQuestion], *, seed: int = 0) -> CrossFit:
     """Cross-fit a classifier that also sees the query: pairs of its words with the response's, and shared tags."""
     return _cross_fit(questions, _query_features, seed, MAX_WITH_QUERY)
+
+
+def cross_fit_tags(questions: Sequence[StageQuestion], *, seed: int = 0) -> CrossFit:
+    """Cross-fit a classifier that sees only which objects the query and the four responses tag, and no word."""
+    return _cross_fit(questions, _tag_features, seed, MAX_QUESTIONS)
 
 
 def _cross_fit(
@@ -189,6 +195,27 @@ def _query_features(questions: Sequence[StageQuestion]) -> Matrix:
         (np.ones(len(columns)), columns, starts), shape=(len(starts) - 1, PAIR_COLUMNS)
     )
     return scipy.sparse.hstack([_response_features(questions), pair_matrix, _scale(overlaps)], format="csr")
+
+
+def _tag_features(questions: Sequence[StageQuestion]) -> Matrix:
+    """Return (4 n, 5): tags of each response, those of the query and the others, repetitions, and agreement.
+
+    Agreement is the mean number of other responses with the same tag: wrong responses prefer the tags of the question
+    and of its right response, so that the right one may be recognised by what the others have in common.
+    """
+    rows: list[list[float]] = []
+    for question in questions:
+        asked = tagged_objects(question.query)
+        tagged = [tagged_objects(response) for response in question.responses]
+        holders = Counter(tag for tags in tagged for tag in tags)
+        for response, tags in zip(question.responses, tagged, strict=True):
+            mentions = sum(len(token) for token in response if not isinstance(token, str))
+            shared = len(tags & asked)
+            agreement = sum(holders[tag] - 1 for tag in tags) / len(tags) if tags else 0.0
+            rows.append(
+                [float(len(tags)), float(shared), len(tags) - shared, mentions - len(tags), agreement]
+            )
+    return _scale(rows)
 
 
 def _word_numbers(tokens: Sequence[str], numbers: dict[str, int]) -> NDArray[np.int64]:

@@ -29,7 +29,7 @@ from hits.management.base import input_error
 from hits.management.jobs import JobCommand
 from hits.models import Job
 
-CLASSIFIERS = ("response_only", "question_response")
+CLASSIFIERS = ("response_only", "question_response", "tags_only")
 
 
 class Command(JobCommand):

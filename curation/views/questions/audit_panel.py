@@ -19,6 +19,7 @@ AUDIT_LABELS: Mapping[str, tuple[str, str]] = {
     "negation": ("Negation", "a choice with “not” or the like"),
     "response_only": ("Choices alone", "a classifier that sees only the four choices"),
     "question_response": ("Question and choices", "a classifier that sees no image"),
+    "tags_only": ("Tags alone", "a classifier that sees which objects are tagged, and no word"),
 }
 """A label, and what is chosen, for each audit with a share; in the order of the panel."""
 LIST_LABELS: Mapping[str, tuple[str, str]] = {

@@ -1,13 +1,19 @@
 """Audits of whole sets: planted leaks are flagged, each by its own audit, and a clean set is within all limits."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from curation.evaluation.choice_items import ChoiceItem, Stage, replace_responses, stage_questions
+from curation.evaluation.choice_items import ChoiceItem, Stage, Text, replace_responses, stage_questions
 from curation.pipelines.choice_audits import audit_items
-from curation.pipelines.choice_classifiers import cross_fit_questions, cross_fit_responses, fold_groups
+from curation.pipelines.choice_classifiers import (
+    cross_fit_questions,
+    cross_fit_responses,
+    cross_fit_tags,
+    fold_groups,
+)
 from hits.services.errors import Refused
 from tests.support.vcr.choice_items import Change, add_words, make_items, plant, share_tags, use_pronoun
 
@@ -74,6 +80,36 @@ def test_classifier_with_the_question_finds_what_texts_share(items: list[ChoiceI
     assert share > 0.6
 
 
+def test_classifier_of_tags_finds_what_shared_tags_do_not_show(items: list[ChoiceItem]) -> None:
+    # All wrong responses tag one object, the right one another; the query tags neither.
+    planted = [_agree_in_wrong_tags(item, item.annot_id) for item in items]
+    audits = audit_items(planted)
+    assert audits["tag_overlap"]["answer"]["expected_on_ties"] == 0.25
+    assert audits["tags_only"]["answer"]["expected_on_ties"] > 0.6
+    without_tags = [_without_tags(item) for item in items]
+    found = cross_fit_tags(stage_questions(without_tags, Stage.ANSWER))
+    assert found.shares.expected_on_ties == 0.25
+
+
+def _agree_in_wrong_tags(item: ChoiceItem, seed: str) -> ChoiceItem:
+    found = item.stages[Stage.ANSWER]
+    right, wrong = random.Random(seed).sample(range(len(item.objects)), 2)
+    responses = tuple(
+        (*_words_of(text), (right if position == found.label else wrong,))
+        for position, text in enumerate(found.responses)
+    )
+    return replace_responses(replace(item, question=_words_of(item.question)), {Stage.ANSWER: responses})
+
+
+def _without_tags(item: ChoiceItem) -> ChoiceItem:
+    responses = tuple(_words_of(text) for text in item.stages[Stage.ANSWER].responses)
+    return replace_responses(replace(item, question=_words_of(item.question)), {Stage.ANSWER: responses})
+
+
+def _words_of(text: Text) -> Text:
+    return tuple(token for token in text if isinstance(token, str))
+
+
 def test_folds_of_files_without_them_are_the_components_of_shared_texts(items: list[ChoiceItem]) -> None:
     def mark(item: ChoiceItem) -> ChoiceItem:
         texts = {
@@ -99,7 +135,7 @@ def test_folds_of_files_without_them_are_the_components_of_shared_texts(items: l
 def test_one_fold_only_is_not_measurable(items: list[ChoiceItem]) -> None:
     fold = [item for item in items if item.fold == "val-0"]
     audits = audit_items(fold)
-    for name in ("response_only", "question_response"):
+    for name in ("response_only", "question_response", "tags_only"):
         found = audits[name]["answer"]
         assert found["expected_on_ties"] is None
         assert found["reason"] == "not measurable: all questions are in one match fold"
