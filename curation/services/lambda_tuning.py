@@ -60,6 +60,7 @@ def request_draft(
     return found, None if found.state != QuestionSetState.BUILDING else found.job
 
 
+@transaction.atomic
 def launch_pilot(
     *,
     question_set: QuestionSet,
@@ -79,13 +80,15 @@ def launch_pilot(
     Raises:
         Refused: as ``launch_choice``.
     """
-    existing = question_set.rounds.filter(stage=stage.value, purpose=PILOT).order_by("pk").first()
+    # Locks the set, so that a parallel launch finds this pilot instead of paying for a second one.
+    locked = QuestionSet.objects.select_for_update().get(pk=question_set.pk)
+    existing = locked.rounds.filter(stage=stage.value, purpose=PILOT).order_by("pk").first()
     if existing is not None:
         return existing, False
-    if waiver and audits_over_limit(question_set) and current_waiver(question_set) is None:
-        waive_audits(question_set=question_set, reason=waiver, by=by)
+    if waiver and audits_over_limit(locked) and current_waiver(locked) is None:
+        waive_audits(question_set=locked, reason=waiver, by=by)
     options = ChoiceRoundOptions(stage=stage, sample=each, purpose=PILOT, split=split, seed=seed)
-    round_, _ = launch_choice(question_set=question_set, options=options, by=by, terms=terms)
+    round_, _ = launch_choice(question_set=locked, options=options, by=by, terms=terms)
     return round_, True
 
 

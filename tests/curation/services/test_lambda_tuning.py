@@ -1,19 +1,23 @@
 """The choice of λ by pilots: drafts, what people and P_rel choose, and the recorded choice."""
 
 import json
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from curation.models import ChoiceRound, QuestionSet, QuestionSetState, Stage
 from curation.selectors.lambda_pilots import lambda_rows
+from curation.services import lambda_tuning
 from curation.services.lambda_tuning import choose_lambda, launch_pilot, request_draft
 from hits.models import Job
 from hits.services.errors import Conflict, Refused
 from tests.support.judging.work import Work
 from tests.support.market import fund
+from tests.support.threads import is_another_blocked, together
 from tests.support.vcr.built_sets import store_synthetic_project
 from tests.support.vcr.choices import OVER, choose, small_set, unit_hits
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db
 WAIVER = "A pilot on few questions, which nobody publishes."
@@ -96,6 +100,25 @@ def test_draft_over_a_limit_needs_a_reason(work: Work) -> None:
     launch_pilot(question_set=question_set, stage=Stage.ANSWER, each=2, by=None, waiver=WAIVER)
     launch_pilot(question_set=question_set, stage=Stage.RATIONALE, each=2, by=None, waiver=WAIVER)
     assert question_set.waivers.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_launches_at_once_give_one_pilot(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    question_set = small_set(work.project)
+    launch, launching = lambda_tuning.launch_choice, []
+
+    def launch_when_both_have_begun(**options: Any) -> Any:
+        launching.append(options)
+        wait_until(lambda: len(launching) > 1 or is_another_blocked())
+        return launch(**options)
+
+    monkeypatch.setattr(lambda_tuning, "launch_choice", launch_when_both_have_begun)
+    (first, first_is_new), (second, second_is_new) = together(
+        [lambda: launch_pilot(question_set=question_set, stage=Stage.ANSWER, each=4, by=None)] * 2
+    )
+    assert first.pk == second.pk
+    assert sorted([first_is_new, second_is_new]) == [False, True]
+    assert ChoiceRound.objects.count() == 1
 
 
 def test_values_out_of_range_and_other_options_are_refused(work: Work) -> None:
