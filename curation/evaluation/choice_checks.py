@@ -1,7 +1,7 @@
 """Checks of a question set besides its shortcut rules: copies, tags, labels and sources of the responses.
 
 Each returns counts, and the cases themselves. Sources: Zellers et al. 2019 §4 and §C (each response is wrong exactly
-three times; tags of foreign responses), doi:10.1109/CVPR.2019.00688; Zhang et al. 2024, arXiv:2405.16934 (object
+three times; tags of wrong responses), doi:10.1109/CVPR.2019.00688; Zhang et al. 2024, arXiv:2405.16934 (object
 tags that are neglected).
 """
 

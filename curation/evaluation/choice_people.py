@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from curation.evaluation.choice_items import Stage
-from curation.evaluation.choices import CHOICES_TASK, PERCENT, majority_hits, measure_figures, most_voted
+from curation.evaluation.choices import CHOICES_TASK, PERCENT, correct_majorities, measure_figures, most_voted
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class StageVotes:
 def majority_figures(stages: Mapping[Stage, StageVotes], *, rng: np.random.Generator) -> dict[str, Any]:
     """Return ``choices`` and ``people`` for the majority of people.
 
-    Different people solve the two stages of an item, so its Q→AR is the product of both majority hits. ``choices``
+    Different people solve the two stages of an item, so its Q→AR is the product of both. ``choices``
     gives each of k most voted responses 1/k; ``people`` has the accuracies if the first of them counts
     (``first_on_ties``, in percent), the number of judgments, of items by measure, and of items with a tie.
     """
-    hits = {stage: majority_hits(found.votes, found.labels) for stage, found in stages.items()}
+    correct = {stage: correct_majorities(found.votes, found.labels) for stage, found in stages.items()}
     rows = {stage: {name: row for row, name in enumerate(found.ids)} for stage, found in stages.items()}
     answers, rationales = rows.get(Stage.ANSWER, {}), rows.get(Stage.RATIONALE, {})
     both = [name for name in answers if name in rationales]
@@ -39,14 +39,14 @@ def majority_figures(stages: Mapping[Stage, StageVotes], *, rng: np.random.Gener
     first: dict[str, NDArray[np.float64]] = {}
     for measure, stage in (("q_a", Stage.ANSWER), ("qa_r", Stage.RATIONALE)):
         if stage in stages:
-            measured[measure] = (hits[stage].expected, stages[stage].images)
-            first[measure] = hits[stage].first
+            measured[measure] = (correct[stage].expected, stages[stage].images)
+            first[measure] = correct[stage].first
     if both:
         pair = [[answers[name] for name in both], [rationales[name] for name in both]]
-        answer_hits, rationale_hits = hits[Stage.ANSWER], hits[Stage.RATIONALE]
+        correct_answers, correct_rationales = correct[Stage.ANSWER], correct[Stage.RATIONALE]
         images = [stages[Stage.ANSWER].images[row] for row in pair[0]]
-        measured["q_ar"] = (answer_hits.expected[pair[0]] * rationale_hits.expected[pair[1]], images)
-        first["q_ar"] = answer_hits.first[pair[0]] * rationale_hits.first[pair[1]]
+        measured["q_ar"] = (correct_answers.expected[pair[0]] * correct_rationales.expected[pair[1]], images)
+        first["q_ar"] = correct_answers.first[pair[0]] * correct_rationales.first[pair[1]]
     votes = [chosen for found in stages.values() for chosen in found.votes]
     people = {
         "first_on_ties": {name: PERCENT * float(found.mean()) for name, found in first.items()},

@@ -134,20 +134,20 @@ class ChoicePredictions:
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
-    """Which of n questions are right in each stage: (n,) shares from 0 to 1. ``both`` is Q→AR."""
+class CorrectChoices:
+    """Which of n questions are right in each stage: (n,) shares from 0 to 1."""
 
     answers: NDArray[np.float64]
     rationales: NDArray[np.float64]
 
     @property
-    def both(self) -> NDArray[np.float64]:
-        """The product of both stages: for single choices, whether both are right."""
+    def q_ar(self) -> NDArray[np.float64]:
+        """Which are right in both stages: the product of these."""
         return self.answers * self.rationales
 
     def by_measure(self) -> dict[str, NDArray[np.float64]]:
-        """Return the hits by measure, in the order of tables."""
-        return dict(zip(MEASURE_NAMES, (self.answers, self.rationales, self.both), strict=True))
+        """Return which questions are right by measure, in the order of tables."""
+        return dict(zip(MEASURE_NAMES, (self.answers, self.rationales, self.q_ar), strict=True))
 
 
 def stage_scores(predictions: ChoicePredictions, key: ChoiceKey) -> dict[Stage, NDArray[np.float64]]:
@@ -156,7 +156,7 @@ def stage_scores(predictions: ChoicePredictions, key: ChoiceKey) -> dict[Stage, 
     return {Stage.ANSWER: predictions.answers, Stage.RATIONALE: rationales}
 
 
-def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> Hits:
+def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> CorrectChoices:
     """Return which questions are right; of equal highest scores the first counts, as in the published scorer.
 
     Raises:
@@ -169,7 +169,7 @@ def correct_choices(predictions: ChoicePredictions, key: ChoiceKey) -> Hits:
         stage: correct_positions(scores, key.stages[stage].labels)
         for stage, scores in stage_scores(predictions, key).items()
     }
-    return Hits(right[Stage.ANSWER], right[Stage.RATIONALE])
+    return CorrectChoices(right[Stage.ANSWER], right[Stage.RATIONALE])
 
 
 def correct_positions(scores: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -177,18 +177,20 @@ def correct_positions(scores: NDArray[np.float64], labels: NDArray[np.int64]) ->
     return (scores.argmax(axis=1) == labels).astype(np.float64)
 
 
-def accuracies(hits: Hits) -> dict[str, float | None]:
+def accuracies(correct: CorrectChoices) -> dict[str, float | None]:
     """Return Q→A, QA→R and Q→AR as shares from 0 to 1; None without questions."""
-    return {name: float(found.mean()) if len(found) else None for name, found in hits.by_measure().items()}
+    return {name: float(found.mean()) if len(found) else None for name, found in correct.by_measure().items()}
 
 
-def choice_figures(hits: Hits, images: Sequence[str], *, rng: np.random.Generator) -> dict[str, Any]:
+def choice_figures(
+    correct: CorrectChoices, images: Sequence[str], *, rng: np.random.Generator
+) -> dict[str, Any]:
     """Return the figures of the three measures over the same questions; see ``measure_figures``.
 
     Args:
         images: the image of each question.
     """
-    return measure_figures({name: (found, images) for name, found in hits.by_measure().items()}, rng=rng)
+    return measure_figures({name: (found, images) for name, found in correct.by_measure().items()}, rng=rng)
 
 
 def measure_figures(
@@ -199,7 +201,7 @@ def measure_figures(
     The questions of an image hang together, so whole images are drawn.
 
     Args:
-        measured: by measure, the hits of its questions (n,) and the image of each.
+        measured: by measure, which of its questions are right (n,), and the image of each.
     """
     figures: dict[str, Any] = {}
     for name, (found, images) in measured.items():
@@ -251,7 +253,7 @@ def stage_round_figures(key: ChoiceKey, predictions: ChoicePredictions) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class MajorityHits:
+class CorrectMajorities:
     """How right the majority of people is, for n items: (n,) each.
 
     first: 1 where the first of the most voted responses is right. expected: 1/k where the right one is among k most
@@ -268,7 +270,7 @@ def most_voted(votes: Sequence[int]) -> list[int]:
     return [index for index, count in enumerate(counts.tolist()) if count and count == counts.max()]
 
 
-def majority_hits(votes: Sequence[Sequence[int]], labels: Sequence[int]) -> MajorityHits:
+def correct_majorities(votes: Sequence[Sequence[int]], labels: Sequence[int]) -> CorrectMajorities:
     """Return how right the majority is in each item, with both readings of equal votes.
 
     Args:
@@ -284,7 +286,7 @@ def majority_hits(votes: Sequence[Sequence[int]], labels: Sequence[int]) -> Majo
             raise InvalidInput(f"votes: item {number} has none; leave it out")
         first.append(float(best[0] == label))
         expected.append(1 / len(best) if label in best else 0.0)
-    return MajorityHits(np.array(first), np.array(expected))
+    return CorrectMajorities(np.array(first), np.array(expected))
 
 
 def drop_figures(
@@ -321,16 +323,16 @@ def drop_figures(
     return found
 
 
-def joint_lift(hits: NDArray[np.float64], joint_hits: NDArray[np.float64]) -> dict[str, float | None]:
+def joint_lift(correct: NDArray[np.float64], joint: NDArray[np.float64]) -> dict[str, float | None]:
     """Return by how much the choice of all of a fold together lifts a model's accuracy, in percent.
 
     Each response is right once, so inference across questions gains without any image (the rules of the leaderboard
     forbid it).
 
     Args:
-        hits, joint_hits: (n,), chosen one by one and together.
+        correct, joint: (n,) which questions are right, if chosen one by one and if chosen together.
     """
-    alone = PERCENT * float(hits.mean()) if len(hits) else None
-    together = PERCENT * float(joint_hits.mean()) if len(joint_hits) else None
+    alone = PERCENT * float(correct.mean()) if len(correct) else None
+    together = PERCENT * float(joint.mean()) if len(joint) else None
     lift = together - alone if alone is not None and together is not None else None
     return {"alone": alone, "together": together, "lift": lift}

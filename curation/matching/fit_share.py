@@ -1,9 +1,9 @@
 """Fit the share of preferred tags, so that shared tags do not give the right response away.
 
 In the published set, choosing the response that shares the most tags with its query is right in 29 % (Ye & Kovashka
-2021, doi:10.1609/aaai.v35i4.16428). The more often a foreign tag goes to an object that the query or its right
-response tags, the less a right response stands out. The draws of all pairs are fixed, so the figure changes with the
-share alone.
+2021, doi:10.1609/aaai.v35i4.16428). The more often a tag of a wrong response goes to an object that the query or its
+right response tags, the less a right response stands out. The draws of all pairs are fixed, so the figure changes
+with the share alone.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ SHARE_STEPS = 1024  # shares are multiples of 1 / SHARE_STEPS
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignResponse:
+class WrongResponse:
     """A wrong choice before remapping: its text, the classes of its own image's objects, and the pair's draws."""
 
     response: Segments
@@ -61,7 +61,7 @@ class ShareFit:
 
 
 def count_shared_tags(
-    query: Segments, gold: Segments, target: Target, wrong: Sequence[ForeignResponse]
+    query: Segments, gold: Segments, target: Target, wrong: Sequence[WrongResponse]
 ) -> tuple[int, list[tuple[list[float], list[int]]]]:
     """Return the objects that one query shares with its right response, and with wrong ones at every share.
 
@@ -72,7 +72,7 @@ def count_shared_tags(
     return len(asked & set(mentions(gold))), [_count_steps(asked, target, item) for item in wrong]
 
 
-def _count_steps(asked: set[int], target: Target, item: ForeignResponse) -> tuple[list[float], list[int]]:
+def _count_steps(asked: set[int], target: Target, item: WrongResponse) -> tuple[list[float], list[int]]:
     count = len(set(mentions(item.response)))
     thresholds = sorted(draw.threshold for draw in item.draws[:count])
     counts = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from curation.evaluation.choices import majority_hits
+from curation.evaluation.choices import correct_majorities
 from curation.models import ChoiceRound
 from curation.selectors.choice_rounds import annot_id_of_item, question_spec
 from hits.models import Project, Unit
@@ -79,8 +79,8 @@ def people_figures(votes: Sequence[ItemVotes]) -> PeopleFigures:
     answers = sum(len(item.votes) for item in votes)
     if not votes:
         return PeopleFigures(0, 0, None, None, None, None, None, 0)
-    hits = majority_hits([item.votes for item in votes], [item.label for item in votes])
-    expected = float(hits.expected.mean())
+    correct = correct_majorities([item.votes for item in votes], [item.label for item in votes])
+    expected = float(correct.expected.mean())
     interval = wilson_interval(len(votes), expected)
     right = sum(item.votes.count(item.label) for item in votes)
     return PeopleFigures(
@@ -89,7 +89,7 @@ def people_figures(votes: Sequence[ItemVotes]) -> PeopleFigures:
         expected=PERCENT * expected,
         low=PERCENT * interval.low,
         high=PERCENT * interval.high,
-        first=PERCENT * float(hits.first.mean()),
+        first=PERCENT * float(correct.first.mean()),
         single=PERCENT * right / answers,
         several=sum(2 * item.several > len(item.votes) for item in votes),
     )
@@ -113,16 +113,16 @@ def joint_figures(answers: Sequence[ItemVotes], rationales: Sequence[ItemVotes])
     ids = sorted(first_stage.keys() & second_stage.keys())
     if not ids:
         return JointFigures(0, None, None, None, None)
-    hits = [
-        majority_hits([stage[key].votes for key in ids], [stage[key].label for key in ids])
+    correct = [
+        correct_majorities([stage[key].votes for key in ids], [stage[key].label for key in ids])
         for stage in (first_stage, second_stage)
     ]
-    expected = float(np.mean(hits[0].expected * hits[1].expected))
+    expected = float(np.mean(correct[0].expected * correct[1].expected))
     interval = wilson_interval(len(ids), expected)
     return JointFigures(
         questions=len(ids),
         expected=PERCENT * expected,
         low=PERCENT * interval.low,
         high=PERCENT * interval.high,
-        first=PERCENT * float(np.mean(hits[0].first * hits[1].first)),
+        first=PERCENT * float(np.mean(correct[0].first * correct[1].first)),
     )

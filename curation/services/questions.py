@@ -50,10 +50,10 @@ class QuestionSetOptions:
     of dissimilarity. folds: parts without common films. bucket_size: the most responses matched at once. same_image:
     whether a response of another question about the same image may be a wrong choice. missing_class: what happens if
     a response names a class that the image lacks: the pair is forbidden, or the tag becomes words. distinct: whether
-    two objects stay two if the image has enough of their class. share: how often a foreign tag becomes a tag of the
-    question or its right choice; ``None`` is fitted per fold and stage. small: allows folds under 200 triplets.
-    shortlist: candidates per row and per column for models that score pairs. The others are settings of fine-tuning
-    (``curation.relevance.cross_training``); ``examples`` 0 means all triplets of the other folds.
+    two objects stay two if the image has enough of their class. share: how often a tag of a wrong response becomes
+    one of the question or its right choice; ``None`` is fitted per fold and stage. small: allows folds under 200
+    triplets. shortlist: candidates per row and per column for models that score pairs. The others are settings of
+    fine-tuning (``curation.relevance.cross_training``); ``examples`` 0 means all triplets of the other folds.
     """
 
     relevance: str = names.VECTORS

@@ -6,7 +6,7 @@ import {
 } from '../../static/js/mentions/segments.js';
 import { fieldProblem, isBlank, missingMentions, tripletProblems } from '../../static/js/mentions/rules.js';
 import { matching, suggestionFor } from '../../static/js/mentions/suggest.js';
-import { isInside, objectsAt, tabPlaces } from '../../static/js/mentions/objects.js';
+import { isInside, objectsAt, placeNumbers } from '../../static/js/mentions/objects.js';
 import { generator } from './helpers/random.js';
 
 const NAMES = ['person', 'person', 'dog', 'dining table', 'cup'];
@@ -194,7 +194,7 @@ test('a press picks the outline first, the smallest first, and what only the box
 test('numbers of objects at one place do not cover each other', () => {
   const size = { width: 200, height: 200 };
   const objects = Array.from({ length: 4 }, () => ({ name: 'person', box: { left: 20, top: 20, width: 150, height: 150 }, polygons: [] }));
-  const places = tabPlaces(objects, 1, size);
+  const places = placeNumbers(objects, 1, size);
   for (const [at, a] of places.entries()) {
     assert.ok(a.x >= 0 && a.y >= 0 && a.x + a.width <= size.width && a.y + a.height <= size.height);
     for (const b of places.slice(at + 1)) assert.ok(a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y);

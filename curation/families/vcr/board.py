@@ -230,8 +230,8 @@ def _figures(
     """Return the three measures, and the wrong choices by match round, of a subset of the questions."""
     rows = np.flatnonzero(subset(key.images)).tolist()
     key, predictions = key.take(rows), predictions.take(rows)
-    hits = correct_choices(predictions, key)
-    figures: dict[str, Any] = {CHOICES_TASK: choice_figures(hits, key.images, rng=rng)}
+    correct = correct_choices(predictions, key)
+    figures: dict[str, Any] = {CHOICES_TASK: choice_figures(correct, key.images, rng=rng)}
     return figures | {"rounds": stage_round_figures(key, predictions)}
 
 

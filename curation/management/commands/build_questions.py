@@ -126,7 +126,7 @@ def _add_matching_options(parser: ArgumentParser) -> None:
 
 
 def _add_tag_options(parser: ArgumentParser) -> None:
-    tags = parser.add_argument_group("tags of foreign responses")
+    tags = parser.add_argument_group("tags of wrong responses")
     tags.add_argument(
         "--missing-class",
         choices=MISSING_CLASS,

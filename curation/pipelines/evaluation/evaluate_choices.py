@@ -83,8 +83,10 @@ def measure_predictions(
     Args:
         changed: by the name of a changed copy, its ids and scores.
     """
-    hits = correct_choices(predictions, key)
-    figures: dict[str, Any] = {CHOICES_TASK: choice_figures(hits, key.images, rng=make_interval_generator())}
+    correct = correct_choices(predictions, key)
+    figures: dict[str, Any] = {
+        CHOICES_TASK: choice_figures(correct, key.images, rng=make_interval_generator())
+    }
     rounds = stage_round_figures(key, predictions)
     if rounds:
         figures["rounds"] = rounds

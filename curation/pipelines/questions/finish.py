@@ -1,4 +1,4 @@
-"""Make the questions of a matched fold: fit the share of preferred tags, remap foreign tags, order the choices."""
+"""Make the questions of a matched fold: fit the share of preferred tags, remap wrong responses, order the choices."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from curation.matching.fit_share import (
-    ForeignResponse,
     ShareFit,
+    WrongResponse,
     count_shared_tags,
     fit_share,
     measure_share,
@@ -83,7 +83,7 @@ class FoldWriter:
                     self._triplets[index].segments(query),
                     self._triplets[index].segments(response),
                     self._target(index, stage),
-                    [self._foreign(index, source, response) for source in match.sources],
+                    [self._wrong_response(index, source, response) for source in match.sources],
                 )
                 for index, match in sorted(matches.items())
                 if match.sources
@@ -106,11 +106,11 @@ class FoldWriter:
         }
         return Target(triplet.names, preferred, distinct=self._options.distinct == "on")
 
-    def _foreign(self, index: int, source: int, response: str) -> ForeignResponse:
+    def _wrong_response(self, index: int, source: int, response: str) -> WrongResponse:
         other = self._triplets[source]
         segments = other.segments(response)
         draws = draw_tags(self._secret, self._triplets[index].id, other.id, len(set(mentions(segments))))
-        return ForeignResponse(segments, other.names, draws)
+        return WrongResponse(segments, other.names, draws)
 
     def _question(self, index: int, stage: Stage, match: Match, share: float) -> Question:
         triplet = self._triplets[index]
@@ -139,8 +139,8 @@ class FoldWriter:
         target = self._target(index, stage)
         for number, source in enumerate((index, *match.sources)):
             if number:
-                foreign = self._foreign(index, source, response)
-                made = remap_response(foreign.response, foreign.names, target, foreign.draws, share)
+                wrong = self._wrong_response(index, source, response)
+                made = remap_response(wrong.response, wrong.names, target, wrong.draws, share)
             else:
                 made = Remapped(tuple(self._triplets[index].segments(response)), (), ())
             yield {

@@ -82,7 +82,7 @@ class ModelPlan:
 
 @dataclass(frozen=True, slots=True)
 class SetPlan:
-    """All that is decided before matching."""
+    """What a build decides before it matches: folds, models and buckets."""
 
     small: bool
     movies: int

@@ -59,7 +59,7 @@ OPTIONS: Mapping[str, RuleLabels] = {
     ),
     "missing_class": RuleLabels(
         "The photo lacks an object that a response names",
-        "A tag of a foreign response becomes a tag of the same class. The paper does not say what happens without "
+        "A tag of a wrong response becomes a tag of the same class. The paper does not say what happens without "
         "one.",
         {
             MissingClassRule.FORBIDDEN: "The response is no wrong choice here",
@@ -67,14 +67,14 @@ OPTIONS: Mapping[str, RuleLabels] = {
         },
     ),
     "distinct": RuleLabels(
-        "Two objects of a foreign response",
+        "Two objects of a wrong response",
         "If the photo has enough objects of their class. The paper accepts “person 1 is kissing person 1”.",
         _SWITCH,
     ),
     "share": RuleLabels(
         "Share of preferred tags",
-        "How often a foreign tag becomes a tag of the question or its right choice, 0 to 1. Leave it empty to fit "
-        "it, so that shared tags do not give the right choice away.",
+        "How often a tag of a wrong response becomes one of the question or its right choice, 0 to 1. Leave it empty "
+        "to fit it, so that shared tags do not give the right choice away.",
     ),
     "shortlist": RuleLabels(
         "Shortlist", "For models that score pairs: the best candidates of each question and of each response."

@@ -41,8 +41,8 @@ export function objectsAt(objects, point) {
  * @param {number} k photo pixels per CSS pixel @param {{width: number, height: number}} size of the photo
  * @returns {{x: number, y: number, width: number, height: number}[]} left upper corners and sizes
  */
-export function tabPlaces(objects, k, size) {
-  const taken = [];
+export function placeNumbers(objects, k, size) {
+  const chosen = [];
   const order = objects.map((_, index) => index).sort((a, b) => areaOf(objects[a]) - areaOf(objects[b]));
   for (const index of order) {
     const { left, top, width, height } = objects[index].box;
@@ -50,9 +50,9 @@ export function tabPlaces(objects, k, size) {
     const corners = [[left, top], [left + width - w, top], [left, top + height - h], [left + width - w, top + height - h],
       [left + (width - w) / 2, top + (height - h) / 2], [left, top - h], [left + width, top]];
     const places = corners.map(([x, y]) => ({ x: Math.min(Math.max(x, 0), size.width - w), y: Math.min(Math.max(y, 0), size.height - h), width: w, height: h }));
-    taken[index] = places.find((place) => !Object.values(taken).some((other) => overlaps(place, other))) ?? places[0];
+    chosen[index] = places.find((place) => !Object.values(chosen).some((other) => overlaps(place, other))) ?? places[0];
   }
-  return taken;
+  return chosen;
 }
 
 const overlaps = (a, b) => a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
@@ -79,7 +79,7 @@ export class ObjectPhoto {
 
   /** Sets how many photo pixels one CSS pixel covers: numbers keep their size on the screen. */
   setScale(k) {
-    tabPlaces(this.objects, k, this.size).forEach((place, index) => {
+    placeNumbers(this.objects, k, this.size).forEach((place, index) => {
       const { tab } = this.#groups[index];
       const [path, text] = tab.children;
       path.setAttribute('d', `M${place.x} ${place.y}h${place.width}v${place.height}h${-place.width}z`);

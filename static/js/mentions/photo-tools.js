@@ -10,8 +10,8 @@ const SHOWN_AT_FIRST = 8;
 /** @returns {number} the photo's maximum height in CSS pixels: it fits between header and submit bar, and what `more` selects; less on a phone */
 export function roomBeside(...more) {
   if (window.matchMedia('(max-width: 60rem)').matches) return window.innerHeight * 0.36;
-  const taken = ['.hitbar', '.toolbar', '.object-strip', '.below', '.submitbar', ...more].map((s) => document.querySelector(s)?.offsetHeight ?? 0);
-  return Math.max(260, window.innerHeight - taken.reduce((a, b) => a + b, 0) - 100);
+  const otherHeights = ['.hitbar', '.toolbar', '.object-strip', '.below', '.submitbar', ...more].map((s) => document.querySelector(s)?.offsetHeight ?? 0);
+  return Math.max(260, window.innerHeight - otherHeights.reduce((a, b) => a + b, 0) - 100);
 }
 
 /**

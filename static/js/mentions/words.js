@@ -10,7 +10,7 @@ const GAPS = {
   tag: () => gettext('remove the unknown object'),
   likelihood: () => gettext('choose'),
 };
-const EMPTY = { question: gettext('write a question'), answer: gettext('answer it'), rationale: gettext('say why'), likelihood: gettext('choose how likely') };
+const IF_EMPTY = { question: gettext('write a question'), answer: gettext('answer it'), rationale: gettext('say why'), likelihood: gettext('choose how likely') };
 
 export const words = {
   space: gettext('Space'),
@@ -38,6 +38,6 @@ export const words = {
     const [first] = problems;
     if (problems.length > 1) return problems.map(({ field }) => FIELD[field]).join(', ');
     if (first.code === 'few' && first.count > 0) return `${FIELD[first.field]}: ${GAPS.few(first)}`;
-    return first.code === 'few' || first.code === 'likelihood' ? EMPTY[first.field] : `${FIELD[first.field]}: ${GAPS[first.code](first)}`;
+    return first.code === 'few' || first.code === 'likelihood' ? IF_EMPTY[first.field] : `${FIELD[first.field]}: ${GAPS[first.code](first)}`;
   },
 };

@@ -24,9 +24,9 @@ from curation.evaluation.choices import (
     accuracies,
     choice_figures,
     correct_choices,
+    correct_majorities,
     drop_figures,
     joint_lift,
-    majority_hits,
     most_voted,
     round_figures,
 )
@@ -71,30 +71,30 @@ def test_rationales_given_wrong_answers_are_not_read() -> None:
     for answer in range(4):
         scores = ChoicePredictions(np.eye(4)[None, 0], blocks)
         for rationale in range(4):
-            hits = correct_choices(scores, _key([answer], [rationale]))
-            assert hits.rationales[0] == (rationale == 3 - answer)
+            correct = correct_choices(scores, _key([answer], [rationale]))
+            assert correct.rationales[0] == (rationale == 3 - answer)
 
 
 def test_first_of_equal_scores_is_chosen() -> None:
     scores = ChoicePredictions(np.array([[0.0, 1, 1, 0]] * 2), np.zeros((2, 4, 4)))
-    hits = correct_choices(scores, _key([1, 2], [0, 1]))
-    assert hits.answers.tolist() == [1, 0]
-    assert hits.rationales.tolist() == [1, 0]
-    assert hits.both.tolist() == [1, 0]
+    correct = correct_choices(scores, _key([1, 2], [0, 1]))
+    assert correct.answers.tolist() == [1, 0]
+    assert correct.rationales.tolist() == [1, 0]
+    assert correct.q_ar.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize("name", ["majority", "majority_2"])
 def test_majority_of_the_cases_is_exact(name: str) -> None:
     case = ORACLES[name]
-    hits = majority_hits(case["votes"], case["label"])
+    correct = correct_majorities(case["votes"], case["label"])
     assert [most_voted(votes) for votes in case["votes"]] == case["most_voted"]
-    assert hits.first.mean() == pytest.approx(case["expected"]["first_on_ties"], abs=1e-15)
-    assert hits.expected.mean() == pytest.approx(case["expected"]["expected_on_ties"], abs=1e-15)
+    assert correct.first.mean() == pytest.approx(case["expected"]["first_on_ties"], abs=1e-15)
+    assert correct.expected.mean() == pytest.approx(case["expected"]["expected_on_ties"], abs=1e-15)
 
 
 def test_majority_without_a_vote_names_the_item() -> None:
     with pytest.raises(InvalidInput, match="item 1 has none"):
-        majority_hits([[0], []], [0, 0])
+        correct_majorities([[0], []], [0, 0])
 
 
 def test_figures_are_percent_and_their_intervals_draw_whole_images() -> None:
@@ -103,8 +103,8 @@ def test_figures_are_percent_and_their_intervals_draw_whole_images() -> None:
     images = [f"i{number}" for number in range(60) for _ in range(3)]
     key = _key([0] * 180, [0] * 180, images)
     answers = np.where(right[:, None] > 0, np.eye(4)[0], np.eye(4)[1])
-    hits = correct_choices(ChoicePredictions(answers, np.zeros((180, 4, 4))), key)
-    figures = choice_figures(hits, images, rng=np.random.default_rng(0))
+    correct = correct_choices(ChoicePredictions(answers, np.zeros((180, 4, 4))), key)
+    figures = choice_figures(correct, images, rng=np.random.default_rng(0))
     assert figures["q_a"]["value"] == 50.0
     assert figures["questions"] == 180
     assert figures["images"] == 60

@@ -1,4 +1,4 @@
-"""Foreign tags: which objects they go to, on what they hang, and the share of preferred ones."""
+"""Tags of wrong responses: which objects they go to, on what they hang, and the share of preferred ones."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from curation.evaluation.choice_shortcuts import CHANCE, POINT
 from curation.matching.fit_share import (
-    ForeignResponse,
     SharedTags,
+    WrongResponse,
     count_shared_tags,
     fit_share,
     stack_shared_tags,
@@ -117,7 +117,7 @@ def _shared_tags(triplets: tuple[SyntheticTriplet, ...]) -> SharedTags:
     for triplet in triplets:
         preferred = frozenset(mentions(triplet.question)) | frozenset(mentions(triplet.answer))
         wrong = [
-            ForeignResponse(other.answer, other.objects, draw_tags(SECRET, triplet.id, other.id, 4))
+            WrongResponse(other.answer, other.objects, draw_tags(SECRET, triplet.id, other.id, 4))
             for other in (triplets[int(index)] for index in generator.integers(len(triplets), size=3))
         ]
         target = Target(triplet.objects, preferred)
@@ -141,8 +141,8 @@ def test_steps_equal_a_remapping_at_the_share(number: int, share: float) -> None
     triplet, other = triplets[number], triplets[(number * 7 + 3) % 61]
     target = Target(triplet.objects, frozenset(mentions(triplet.question)))
     draws = draw_tags(SECRET, triplet.id, other.id, 4)
-    foreign = ForeignResponse(other.rationale, other.objects, draws)
-    _, [(thresholds, counts)] = count_shared_tags(triplet.question, triplet.rationale, target, [foreign])
+    wrong = WrongResponse(other.rationale, other.objects, draws)
+    _, [(thresholds, counts)] = count_shared_tags(triplet.question, triplet.rationale, target, [wrong])
     text = remap_response(other.rationale, other.objects, target, draws, share).segments
     expected = len(set(mentions(text)) & set(mentions(triplet.question)))
     assert counts[sum(threshold < share for threshold in thresholds)] == expected

@@ -33,7 +33,7 @@ def fields_of(question: Question, text: str) -> Any:
 def test_built_set_has_the_invariants_of_the_published_one(built: QuestionSet) -> None:
     check_choices(built)
     check_each_response_is_wrong_three_times(built)
-    check_foreign_tags(built)
+    check_wrong_tags(built)
     check_published_ids(built)
 
 
@@ -61,7 +61,7 @@ def check_each_response_is_wrong_three_times(built: QuestionSet) -> None:
                 assert len({choice["source"] for choice in row.choices}) == 4
 
 
-def check_foreign_tags(built: QuestionSet) -> None:
+def check_wrong_tags(built: QuestionSet) -> None:
     """Foreign tags become objects of the same class, or words; nothing else of a text changes."""
     names = object_names(built.project)
     rows = list(built.questions.select_related("triplet"))

@@ -45,7 +45,7 @@ def make_items(
     """Return questions with both stages, by fold and match index.
 
     Args:
-        preferred: probability that a foreign tag goes to an object of the query or of the right response.
+        preferred: probability that a tag of a wrong response goes to an object of the query or of the right response.
     """
     made = make_synthetic_set(fold_sizes, seed=seed)
     rng = np.random.default_rng(seed + 1)
@@ -104,9 +104,9 @@ def _make_item(
         liked = tagged_objects(asked) | tagged_objects(right[stage])
         responses = [right[stage]]
         for source in sources[stage]:
-            foreign = members[source]
-            mapping = _remap(foreign, _segments(foreign, stage), triplet, liked, preferred[stage], rng)
-            text = plain_text(tokenize_segments(_segments(foreign, stage), closing="."))
+            wrong = members[source]
+            mapping = _remap(wrong, _segments(wrong, stage), triplet, liked, preferred[stage], rng)
+            text = plain_text(tokenize_segments(_segments(wrong, stage), closing="."))
             responses.append(tuple(_map_token(token, mapping) for token in text))
         order = rng.permutation(CHOICES).tolist()
         origin = [index, *sources[stage]]
@@ -130,7 +130,7 @@ def _make_item(
 
 
 def _remap(
-    foreign: SyntheticTriplet,
+    wrong: SyntheticTriplet,
     segments: Segments,
     triplet: SyntheticTriplet,
     liked: frozenset[int],
@@ -139,7 +139,7 @@ def _remap(
 ) -> dict[int, int]:
     mapping: dict[int, int] = {}
     for index in dict.fromkeys(mentions(segments)):
-        same = [i for i, name in enumerate(triplet.objects) if name == foreign.objects[index]]
+        same = [i for i, name in enumerate(triplet.objects) if name == wrong.objects[index]]
         free = [i for i in same if i not in mapping.values()] or same
         near = [i for i in free if i in liked]
         pool = near if near and rng.random() < preferred else free

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from curation.evaluation.choice_items import Stage
 from curation.matching.buckets import BucketOptions, make_buckets
 from curation.matching.copies import label_copies
-from curation.matching.fit_share import ForeignResponse, count_shared_tags, fit_share, stack_shared_tags
+from curation.matching.fit_share import WrongResponse, count_shared_tags, fit_share, stack_shared_tags
 from curation.matching.object_classes import missing_pairs, tagged_classes
 from curation.matching.options import ANSWER_LAMBDA, RATIONALE_LAMBDA, MatchOptions, MissingClassRule
 from curation.matching.remap import Target, draw_tags
@@ -89,9 +89,9 @@ def _count(triplet: SyntheticTriplet, wrong: list[SyntheticTriplet], stage: Stag
     asked = [*triplet.question, *(() if stage is Stage.ANSWER else triplet.answer)]
     gold = _response(triplet, stage)
     target = Target(triplet.objects, frozenset(mentions(asked)) | frozenset(mentions(gold)))
-    foreign = []
+    wrong = []
     for other in wrong:
         text = _response(other, stage)
         draws = draw_tags(SECRET, triplet.id, other.id, len(set(mentions(text))))
-        foreign.append(ForeignResponse(text, other.objects, draws))
-    return count_shared_tags(asked, gold, target, foreign)
+        wrong.append(WrongResponse(text, other.objects, draws))
+    return count_shared_tags(asked, gold, target, wrong)

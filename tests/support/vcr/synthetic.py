@@ -3,7 +3,7 @@
 Texts have the shape of published ones: about 1.8 tags, pronouns of one gender, of both or of none, question words,
 classes of objects with a long tail, and a few generic texts that occur several times. A right response shares tags
 with its query more often than a response from another image does, so that tag overlap gives the right choice away
-unless foreign tags are remapped to preferred ones (Zellers et al. 2019, appendix C).
+unless tags of wrong responses are remapped to preferred ones (Zellers et al. 2019, appendix C).
 
 Vectors: topic centres N(0, 1)^d, one for about sixty triplets; a response is unit(centre + 0.9 N), its query is
 unit(response + 0.11 N).
