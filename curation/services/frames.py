@@ -188,7 +188,8 @@ def complete_clip(*, clip: Clip, facts: Mapping[str, Any], by: AbstractBaseUser 
 def take_down_clip(*, clip: Clip, reason: str, by: AbstractBaseUser | None) -> list[Image]:
     """Take a clip down with all of its frames; return the photos that were taken down.
 
-    Frames that were down already stay so when the clip is put back.
+    These have the clip's time of take-down, by which ``put_back_clip`` tells them from frames with a take-down of
+    their own.
 
     Raises:
         Refused: the reason is empty or too long.
@@ -201,7 +202,7 @@ def take_down_clip(*, clip: Clip, reason: str, by: AbstractBaseUser | None) -> l
     clip.refresh_from_db()
     images = list(Image.objects.filter(frame__clip=clip, taken_down_at=None).order_by("pk"))
     for image in images:
-        take_down.take_down_image(image=image, reason=reason_text, by=by)
+        take_down.take_down_image(image=image, reason=reason_text, by=by, at=now)
     _record_take_down(clip, by, "clip.take_down", reason_text, len(images))
     return images
 
@@ -210,18 +211,18 @@ def take_down_clip(*, clip: Clip, reason: str, by: AbstractBaseUser | None) -> l
 def put_back_clip(*, clip: Clip, reason: str, by: AbstractBaseUser | None) -> int:
     """Put a clip back with the frames that were taken down with it; return their number.
 
+    Frames with a take-down of their own, before or after the clip's, stay down.
+
     Raises:
         Refused: the reason is empty or too long.
         Conflict: it is not taken down.
     """
     reason_text = take_down.clean_reason(reason)
-    if clip.taken_down_at is None:
+    taken_down_at = Clip.objects.select_for_update().get(pk=clip.pk).taken_down_at
+    if taken_down_at is None:
         raise Conflict(f"{clip}: is not taken down")
-    images = list(
-        Image.objects.filter(frame__clip=clip, taken_down_at__gte=clip.taken_down_at).order_by("pk")
-    )
-    if not Clip.objects.filter(pk=clip.pk, taken_down_at__isnull=False).update(taken_down_at=None):
-        raise Conflict(f"{clip}: is not taken down")
+    images = list(Image.objects.filter(frame__clip=clip, taken_down_at=taken_down_at).order_by("pk"))
+    Clip.objects.filter(pk=clip.pk).update(taken_down_at=None)
     clip.refresh_from_db()
     for image in images:
         take_down.put_back_image(image=image, reason=reason_text, by=by)

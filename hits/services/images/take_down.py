@@ -5,6 +5,7 @@ not change.
 """
 
 import logging
+from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -31,17 +32,21 @@ TEXT = (
 
 
 @transaction.atomic
-def take_down_image(*, image: Image, reason: str, by: AbstractBaseUser | None) -> int:
+def take_down_image(
+    *, image: Image, reason: str, by: AbstractBaseUser | None, at: datetime | None = None
+) -> int:
     """Take a photo down and plan the expiry of its open HITs; return their number.
 
-    The next sweep (``sync_live_batches``) makes the calls within seconds.
+    The next sweep (``sync_live_batches``) makes the calls within seconds. ``at`` is the stored time, by default now:
+    photos that are taken down together have the same one.
 
     Raises:
         Refused: the reason is empty or too long.
         Conflict: it is taken down already.
     """
     reason_text = clean_reason(reason)
-    if not Image.objects.filter(pk=image.pk, taken_down_at=None).update(taken_down_at=timezone.now()):
+    now = at or timezone.now()
+    if not Image.objects.filter(pk=image.pk, taken_down_at=None).update(taken_down_at=now):
         raise Conflict(f"photo {image.pk}: is taken down already")
     image.refresh_from_db()
     planned_hits = Hit.objects.filter(unit__in=image.units.all(), state=HitState.PLANNED)
