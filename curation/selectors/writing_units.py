@@ -20,7 +20,7 @@ from hits.domain.answers.text import shorten_text
 from hits.domain.images.detections import DetectedObject, page_objects
 from hits.domain.images.image_selection import ImageSelectionError
 from hits.domain.images.objects_unit import MAX_CAPTION, MAX_CAPTIONS, clean_names
-from hits.domain.images.unit_objects import MAX_OBJECTS
+from hits.domain.images.unit_objects import objects_of_unit
 from hits.domain.units.planner_options import PlannerOption
 from hits.models import Image, Project
 from hits.selectors.records import id_chunks
@@ -150,12 +150,12 @@ def _names_by_movie(project: Project, movies: Collection[str]) -> dict[str, list
 def _build_unit(
     image: Image, object_set: ObjectSet, frame: Frame | None, names: Sequence[str]
 ) -> dict[str, Any]:
-    """Return a unit. Objects beyond those that a unit can hold are left out, which changes no object's number.
+    """Return a unit.
 
     Args:
         names: those that texts should not use.
     """
-    objects = [DetectedObject.from_json(raw) for raw in object_set.detections[:MAX_OBJECTS]]
+    objects = [DetectedObject.from_json(raw) for raw in objects_of_unit(object_set.detections)]
     captions = frame.captions if frame else []
     return {
         "image": image.pk,

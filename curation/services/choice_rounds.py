@@ -19,6 +19,7 @@ from curation.selectors.object_lists import objects_of_records
 from curation.selectors.questions import load_questions, stand_in_of_similarity
 from curation.services.questions import check_built
 from hits.domain.images.detections import page_objects
+from hits.domain.images.unit_objects import objects_of_unit
 from hits.models import Job, Record
 from hits.services import audit
 from hits.services.errors import Refused
@@ -159,7 +160,7 @@ def _build_units(
                 record_id=row.triplet.instance_id,
                 stage=row.stage,
                 image_id=_image_id(row.triplet),
-                objects=page_objects(objects[row.triplet_id], **_image_size(row.triplet)),
+                objects=page_objects(objects_of_unit(objects[row.triplet_id]), **_image_size(row.triplet)),
                 question=row.triplet.fields["question"],
                 answer=row.triplet.fields["answer"] if row.stage == Stage.RATIONALE else None,
                 choices=[

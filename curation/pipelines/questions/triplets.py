@@ -12,6 +12,7 @@ from curation.selectors.image_names import movies
 from curation.selectors.object_lists import objects_of_records
 from curation.selectors.questions import set_triplets
 from curation.versions.splits import UnknownSplit, parse_split
+from hits.domain.images.unit_objects import objects_of_unit
 from hits.domain.tagged_text import Segment, class_text, mentions
 from hits.models import Project, Record
 from hits.services.errors import Refused
@@ -36,7 +37,7 @@ class TripletKey:
 
 @dataclass(frozen=True, slots=True)
 class Triplet:
-    """A triplet with segments as texts. ``names``: the class of each object of its image, in order."""
+    """A triplet with segments as texts. ``names``: the class of each object of its image in units, in order."""
 
     pk: int
     id: str
@@ -91,7 +92,7 @@ def load_triplets(keys: Sequence[TripletKey]) -> Iterator[Triplet]:
         records = Record.objects.in_bulk([key.pk for key in chunk])
         objects = objects_of_records(list(records.values()))
         for key in chunk:
-            names = tuple(found.name for found in objects[key.pk])
+            names = tuple(found.name for found in objects_of_unit(objects[key.pk]))
             yield _make_triplet(key, records[key.pk].fields, names)
 
 

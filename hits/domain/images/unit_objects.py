@@ -4,7 +4,7 @@ Kinds whose texts tag objects share it. The order of objects is part of the unit
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from hits.domain.tagged_text import Segments, TaggedTextError, check_segments
 MAX_OBJECTS = 200  # more boxes on one image cannot be told apart
 MAX_OBJECT_NAME = 60
 MAX_POLYGONS = 200  # of one object
+Listed = TypeVar("Listed")
 PolygonPoint = Annotated[list[int], Field(min_length=2, max_length=2)]
 PagePolygon = Annotated[list[PolygonPoint], Field(min_length=1, max_length=PAGE_POLYGON_POINTS)]
 
@@ -25,6 +26,14 @@ class UnitObject(Schema):
     name: str = Field(min_length=1, max_length=MAX_OBJECT_NAME)
     box: UnitBox
     polygons: list[PagePolygon] = Field(default_factory=list, max_length=MAX_POLYGONS)
+
+
+def objects_of_unit(objects: Sequence[Listed]) -> Sequence[Listed]:
+    """Return the objects of an image's list that a unit holds: the first 200.
+
+    Leaving out the others changes no object's number. No worker has seen them, so that no text may have their tags.
+    """
+    return objects[:MAX_OBJECTS]
 
 
 def object_names(objects: Iterable[Mapping[str, Any]]) -> list[str]:

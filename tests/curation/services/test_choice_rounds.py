@@ -10,6 +10,7 @@ from curation.selectors.choice_rounds import launchable_questions, round_progres
 from curation.selectors.choice_votes import ItemVotes, joint_figures, people_figures, read_votes
 from curation.services.choice_audits import waive_audits
 from curation.services.choice_rounds import ChoiceRoundOptions, launch_choice
+from hits.domain.images.unit_objects import MAX_OBJECTS
 from hits.models import Hit, Image, Record, Unit, Worker
 from hits.selectors.eligibility.limits import unit_taken_refusals
 from hits.selectors.eligibility.own_work import is_excluded
@@ -45,6 +46,11 @@ def test_units_show_the_questions_of_the_set(work: Work) -> None:
         assert unit.payload["choices"][question.label]["record"] == unit.payload["triplet"]
         assert unit.payload["answer"] is None
         assert not unit.payload["several_allowed"]
+
+
+def test_units_leave_out_the_objects_that_workers_never_saw(work: Work) -> None:
+    round_ = launched_round(work, small_set(work.project, repeat_objects=MAX_OBJECTS))
+    assert [len(unit.payload["objects"]) for unit, _ in unit_hits(round_)] == [MAX_OBJECTS] * 4
 
 
 def test_rationales_come_with_the_right_answer_and_the_same_triplets(work: Work) -> None:

@@ -4,7 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from hits.domain.images.detections import DetectedObject, page_objects
-from hits.domain.images.unit_objects import UnitObject, check_unit_text, object_names
+from hits.domain.images.unit_objects import (
+    MAX_OBJECTS,
+    UnitObject,
+    check_unit_text,
+    object_names,
+    objects_of_unit,
+)
 
 FOUND = [
     DetectedObject("person", (1.2, 2.0, 30.5, 40.0), 0.9, (((1.2, 2.0), (30.5, 2.0), (20.0, 40.0)),)),
@@ -16,6 +22,11 @@ def test_unit_object_accepts_what_page_objects_returns() -> None:
     rows = page_objects(FOUND, width=64, height=48)
     assert [UnitObject.model_validate(row).model_dump() for row in rows] == rows
     assert object_names(rows) == ["person", "dog"]
+
+
+def test_a_unit_holds_the_first_objects_of_a_longer_list() -> None:
+    assert objects_of_unit(FOUND) == FOUND
+    assert objects_of_unit(range(MAX_OBJECTS + 1)) == range(MAX_OBJECTS)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Choice rounds of small question sets, and people who choose."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from curation.models import ChoiceRound, QuestionSet, QuestionSetState, Stage
@@ -16,11 +17,20 @@ CLEAN: dict[str, Any] = {"questions": {"answer": 20, "rationale": 20}, "over": [
 OVER = CLEAN | {"over": ["longest (answer)"]}
 
 
-def small_set(project: Project, *, audits: dict[str, Any] = CLEAN, **options: Any) -> QuestionSet:
-    """Store a draft set of twenty questions that was audited; ``options`` are those that it was built with."""
-    synthetic = make_synthetic_set(FOLDS)
-    records = store_triplets(project, synthetic.triplets)
-    found = store_question_set(project, synthetic.triplets, records, state=QuestionSetState.DRAFT)
+def small_set(
+    project: Project, *, audits: dict[str, Any] = CLEAN, repeat_objects: int = 1, **options: Any
+) -> QuestionSet:
+    """Store a draft set of twenty questions that was audited.
+
+    Args:
+        audits: its audits.
+        repeat_objects: how often the object list of each image is repeated.
+        options: those that it was built with.
+    """
+    made = make_synthetic_set(FOLDS).triplets
+    triplets = [replace(row, objects=row.objects * repeat_objects) for row in made]
+    records = store_triplets(project, triplets)
+    found = store_question_set(project, triplets, records, state=QuestionSetState.DRAFT)
     found.options = {"similarity": "nli:folder", "lambda_answer": 0.1, "lambda_rationale": 0.01} | options
     found.audits = audits
     found.save(update_fields=["options", "audits"])
