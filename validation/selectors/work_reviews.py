@@ -13,7 +13,7 @@ from hits import registry
 from hits.domain.hashing import request_token
 from hits.domain.states import AssignmentStatus, Purpose, SubmissionMatch
 from hits.domain.workers.qualification_pools import Pool
-from hits.models import Assignment, Batch, OutgoingCall, Project, Record, Unit, Worker
+from hits.models import Assignment, Attempt, Batch, OutgoingCall, Project, Record, Unit, Worker
 from hits.selectors import records as collected
 from hits.selectors.eligibility.eligibility import pool_worker_ids
 from validation.domain.agreement.votes import is_favoured, tally
@@ -279,6 +279,29 @@ def reviewers(project: Project) -> list[Worker]:
     """Return the workers who hold the reviewers' qualification, in order."""
     ids = pool_worker_ids(project, Pool.WORK_REVIEWERS)
     return list(Worker.objects.filter(pk__in=ids).order_by("pk"))
+
+
+def reviewers_by_record(project: Project, ids: Sequence[str]) -> dict[str, list[Worker]]:
+    """Return the workers who opened a review of records, by published id; records that nobody opened are left out.
+
+    An opened page counts without a submitted review, because it shows the texts. Two queries for 5,000 records.
+    """
+    by_key: dict[str, list[str]] = defaultdict(list)
+    for chunk in collected.id_chunks(ids):
+        rows = Record.objects.filter(project=project, instance_id__in=chunk, submission__isnull=False)
+        for record_id, submission_id in rows.values_list("instance_id", "submission_id"):
+            if submission_id is not None:
+                by_key[submission_key(submission_id)].append(record_id)
+    found: dict[str, list[Worker]] = defaultdict(list)
+    opened = Attempt.objects.filter(
+        hit__unit__batch__project=project, hit__unit__batch__kind=submission_spec().name
+    )
+    opened = opened.select_related("worker", "hit__unit").defer("hit__unit__payload")
+    for chunk in collected.id_chunks(sorted(by_key)):
+        for attempt in opened.filter(hit__unit__key__in=chunk):
+            for record_id in by_key[attempt.hit.unit.key]:
+                found[record_id].append(attempt.worker)
+    return dict(found)
 
 
 def review_counts_by_reviewer(project: Project) -> dict[int, int]:

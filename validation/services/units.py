@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from hits import registry
 from hits.domain.states import Purpose
 from hits.kind import HitKind
-from hits.models import Batch, Job, Project, Record
+from hits.models import Batch, Job, Project, Record, Worker
 from hits.selectors import records as collected
 from hits.selectors.unit_planners import planner_of
 from hits.services.errors import Refused
@@ -21,6 +21,7 @@ from validation.domain.judging.quality_check_types import CheckRates
 from validation.domain.judging.round_material import RecordToJudge
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_of
+from validation.selectors.work_reviews import reviewers_by_record
 from validation.services.judging import RoundPlan, launch_judging_units
 
 
@@ -113,9 +114,10 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
 ) -> tuple[Batch, Job]:
     """Launch the units that ``read_unit_file`` or ``plan_photo_units`` returned; all of them or none.
 
-    The authors of the records that a unit shows never judge it, and quality checks are added, as in every judging
-    round. ``source`` is stored with the batch: the file's name and SHA-256, or ``{"photos": …}`` with the selection
-    of photos. A repeated request with the same ``idempotency_key`` returns the first batch.
+    The authors of the records that a unit shows never judge it, nor do reviewers of them if it has a right answer.
+    Quality checks are added, as in every judging round. ``source`` is stored with the batch: the file's name and
+    SHA-256, or ``{"photos": …}`` with the selection of photos. A repeated request with the same ``idempotency_key``
+    returns the first batch.
 
     Raises:
         Refused: the kind cannot be launched from a file, or the quality checks or the launch are not possible.
@@ -157,13 +159,19 @@ def launch_from_file(  # noqa: PLR0913 - the parameters of a launch
 
 
 def plan_judging_units(project: Project, kind: HitKind, units: ParsedUnits) -> list[PlannedUnit]:
-    """Return units of a judging kind by their keys, each excluding the authors of the records that it shows."""
+    """Return units of a judging kind by their keys, each excluding workers who know the records that it shows.
+
+    These are the records' authors and, where units have a right answer, the reviewers, who have read it.
+    """
     spec = spec_of(kind.name)
     shown = [spec.shown_records(unit) for _, unit in units]
-    authors = collected.authors_by_instance_id(project, sorted({key for keys in shown for key in keys}))
+    ids = sorted({key for keys in shown for key in keys})
+    excluded: dict[str, list[Worker]] = reviewers_by_record(project, ids) if spec.has_truth else {}
+    for record_id, author in collected.authors_by_instance_id(project, ids).items():
+        excluded.setdefault(record_id, []).append(author)
     return [
         PlannedUnit(
-            key, unit, [authors[record_id] for record_id in dict.fromkeys(keys) if record_id in authors]
+            key, unit, [worker for record_id in dict.fromkeys(keys) for worker in excluded.get(record_id, [])]
         )
         for (key, unit), keys in zip(units, shown, strict=True)
     ]

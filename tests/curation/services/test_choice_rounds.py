@@ -11,13 +11,18 @@ from curation.selectors.choice_votes import ItemVotes, joint_figures, people_fig
 from curation.services.choice_audits import waive_audits
 from curation.services.choice_rounds import ChoiceRoundOptions, launch_choice
 from hits.domain.images.unit_objects import MAX_OBJECTS
-from hits.models import Hit, Image, Record, Unit, Worker
+from hits.models import Attempt, Hit, Image, Record, Unit, Worker
 from hits.selectors.eligibility.limits import unit_taken_refusals
 from hits.selectors.eligibility.own_work import is_excluded
 from hits.services.errors import Conflict, Refused
+from hits.services.launching.launch import PlannedUnit, launch_batch
+from hits.services.launching.terms import LaunchTerms
 from tests.support.judging.work import Work
 from tests.support.market import fund
 from tests.support.vcr.choices import OVER, choose, launched_round, small_set, unit_hits
+from tests.support.vcr.judged import review_unit
+from tests.support.vcr.reviews import review_answer
+from validation.selectors.work_reviews import reviewers_by_record
 from validation.services.report import compute_report
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +78,41 @@ def test_authors_of_all_shown_texts_never_choose(work: Work) -> None:
         authors = {row.submission.attempt.worker for row in records if row.submission}
         assert set(unit.excluded_workers.all()) == authors
         assert all(is_excluded(author, unit) for author in authors)
+
+
+def test_reviewers_of_shown_texts_never_choose(work: Work, django_assert_num_queries: Any) -> None:
+    """A review shows the right answer; neither who submitted it nor who only opened it may choose."""
+    question_set = small_set(work.project)
+    record = question_set.questions.select_related("triplet__image")[0].triplet
+    send_to_reviewers(work, record, "REVIEWER", "LOOKED-ONLY")
+    known = {"REVIEWER", "LOOKED-ONLY"}
+    submission = Record.objects.filter(submission=record.submission)
+    reviewed = set(submission.values_list("instance_id", flat=True))
+    for stage in Stage:
+        for unit, _ in unit_hits(launched_round(work, question_set, stage, sample=None)):
+            shown = {unit.payload["triplet"], *(row["record"] for row in unit.payload["choices"])}
+            excluded = set(unit.excluded_workers.values_list("worker_id", flat=True))
+            assert excluded & known == (known if reviewed & shown else set())
+    ids = list(Record.objects.values_list("instance_id", flat=True))
+    with django_assert_num_queries(2):
+        found = reviewers_by_record(work.project, ids)
+    assert set(found) == reviewed
+
+
+def send_to_reviewers(work: Work, record: Record, reviewer: str, looking: str) -> None:
+    """Let one worker review a record's submission, and another one open the review only."""
+    assert record.image is not None
+    assert record.submission_id is not None
+    unit = PlannedUnit(record.submission_id.hex, review_unit(record.image))
+    terms = LaunchTerms(redundancy=2)
+    batch, _ = launch_batch(
+        project=work.project, kind_name="work_review", name="Review", units=[unit], by=None, terms=terms
+    )
+    work.publish(batch)
+    hit = Hit.objects.get(unit__batch=batch)
+    work.answered(hit, reviewer, review_answer())
+    worker = Worker.objects.create(environment="local", worker_id=looking)
+    Attempt.objects.create(hit=hit, assignment_id="OPENED", worker=worker)
 
 
 def test_stages_of_a_question_go_to_different_people(work: Work) -> None:

@@ -159,8 +159,9 @@ class JudgingSpec(RefusesOldNames):
             plural noun for a part. example_part: an id of a part that the answer's schema accepts. item_label: the
             noun before the id of an item without a text of its own.
         has_attention_checks: whether attention checks can be made from a round's own units.
-        has_truth: whether units contain the right answer, so that the kind needs no gold items. truth_labels_text:
-            what is counted as right, and the singular and plural noun for an item, in texts about people's accuracy.
+        has_truth: whether units contain the right answer, so that the kind needs no gold items and is closed to
+            reviewers of the shown records. truth_labels_text: what is counted as right, and the singular and plural
+            noun for an item, in texts about people's accuracy.
         can_be_gold: whether judged units can become gold items.
         order: position among the judging kinds on pages, low first.
     """
