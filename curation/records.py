@@ -7,10 +7,28 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 MIN_CONFIDENCE, MAX_CONFIDENCE = 1.0, 3.0
+MAX_MOVIE_LENGTH = 120  # of a film's name; the database holds no longer one
 
 
 class InvalidInput(ValueError):
     """Input that cannot be used. The message is one line: what is wrong, where, and how to fix it."""
+
+
+def check_movie_length(movie: str, location: str, fix: str) -> None:
+    """Check that the database can hold a film's name.
+
+    Args:
+        movie: the name.
+        location: of the name, such as a file and its line.
+        fix: what to do about a longer name; the limit follows it in the message.
+
+    Raises:
+        InvalidInput: it is too long.
+    """
+    if len(movie) > MAX_MOVIE_LENGTH:
+        raise InvalidInput(
+            f"{location}: film {movie[:40] + '…'!r} has {len(movie)} characters; {fix} at most {MAX_MOVIE_LENGTH}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from curation.records import MAX_MOVIE_LENGTH
 from hits.models import Image, Job, Project
 from hits.models.base import CreatedByModel
 
@@ -13,7 +14,7 @@ class AvoidedNames(models.Model):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="avoided_names")
-    movie = models.CharField(max_length=120, blank=True)
+    movie = models.CharField(max_length=MAX_MOVIE_LENGTH, blank=True)
     names = models.JSONField(default=list)
 
     class Meta:
@@ -36,7 +37,7 @@ class Clip(CreatedByModel):
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="clips")
-    movie = models.CharField(max_length=120)
+    movie = models.CharField(max_length=MAX_MOVIE_LENGTH)
     name = models.CharField(max_length=200)
     file_sha256 = models.CharField(max_length=64)
     licence = models.CharField(max_length=120)

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from curation.records import Stage
+from curation.records import MAX_MOVIE_LENGTH, Stage
 from hits.models import Batch, Job, Project, Record
 from hits.models.base import AppendOnly, CreatedByModel
 
@@ -68,7 +68,7 @@ class Question(models.Model):
     question_set = models.ForeignKey(QuestionSet, on_delete=models.CASCADE, related_name="questions")
     triplet = models.ForeignKey(Record, on_delete=models.PROTECT, related_name="questions")
     stage = models.CharField(max_length=9)
-    movie = models.CharField(max_length=120)
+    movie = models.CharField(max_length=MAX_MOVIE_LENGTH)
     split = models.CharField(max_length=12)
     annot_id = models.CharField(max_length=24)
     question_number = models.PositiveSmallIntegerField()

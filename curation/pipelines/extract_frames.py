@@ -125,12 +125,17 @@ def _movie_of(spec: ExtractionSpec, root: Path, path: Path) -> str:
         return check_movie_name(spec.movie)
     lsmdc = parse_lsmdc_clip(path.stem)
     if lsmdc is not None:
-        return check_movie_name(f"{LSMDC_PREFIX}{lsmdc[0]}")
-    if root.is_dir() and path.parent != root:
-        return check_movie_name(path.relative_to(root).parts[0])
-    raise InvalidInput(
-        f"{path}: nothing says which film it is from; give --movie, or put it into the film's folder"
-    )
+        movie = f"{LSMDC_PREFIX}{lsmdc[0]}"
+    elif root.is_dir() and path.parent != root:
+        movie = path.relative_to(root).parts[0]
+    else:
+        raise InvalidInput(
+            f"{path}: nothing says which film it is from; give --movie, or put it into the film's folder"
+        )
+    try:
+        return check_movie_name(movie)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}; rename the file or its folder, or give --movie") from error
 
 
 def _caption_readers(

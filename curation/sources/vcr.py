@@ -22,7 +22,7 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from curation.records import InvalidInput
+from curation.records import InvalidInput, check_movie_length
 from curation.sources import fields
 from curation.sources.json_stream import iterate_lines
 from curation.sources.records import (
@@ -220,6 +220,11 @@ class _VcrReader:
         if missing:
             self._scan.note_missing(f"{item.location}: {missing[0]}")
             return None
+        check_movie_length(
+            item.movie or str(PurePosixPath(item.image).parent),  # as the image's film is found later
+            item.location,
+            "rename it in the annotation files, or the folder that names it, to",
+        )
         self._scan.check_inside([self._folder / item.image, self._folder / item.metadata])
         details = read_metadata(self._folder / item.metadata, item.metadata, item.objects)
         entities = count_entities(details.objects, self._source.count)

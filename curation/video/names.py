@@ -6,9 +6,8 @@ the sources do not say how n counts). Clips of LSMDC carry their times within th
 
 import re
 
-from curation.records import InvalidInput
+from curation.records import MAX_MOVIE_LENGTH, InvalidInput
 
-MAX_MOVIE_LENGTH = 120
 MAX_CLIP_LENGTH = 180
 LSMDC_PREFIX = "lsmdc_"  # of the published folders of films
 SHOT_MARK = "@"

@@ -6,10 +6,10 @@ from typing import Any
 
 from django import forms
 
-from curation.records import InvalidInput
+from curation.records import MAX_MOVIE_LENGTH, InvalidInput
 from curation.services.frames import MAX_LICENCE_LENGTH, MAX_ORIGIN_LENGTH, ExtractionSpec
 from curation.sources.folders import resolve_inside
-from curation.video.names import MAX_MOVIE_LENGTH, check_movie_name
+from curation.video.names import check_movie_name
 from curation.video.shots import DEFAULT_THRESHOLD, EVERY_FRAME, MAX_SCORE
 from curation.views.fields import choice_field, float_field, text_field
 from curation.views.source_forms import NO_CHOICE, ROOT_LABEL, ImportFolderContents

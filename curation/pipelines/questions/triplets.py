@@ -1,16 +1,18 @@
 """The triplets of a question set: read once from the database, then kept in one file for each fold."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from curation.files import write_text
 from curation.models import Stage
+from curation.records import check_movie_length
 from curation.selectors.image_names import movies
 from curation.selectors.object_lists import objects_of_records
 from curation.selectors.questions import set_triplets
+from curation.services.refusals import refuse_invalid_input
 from curation.versions.splits import UnknownSplit, parse_split
 from hits.domain.images.unit_objects import objects_of_unit
 from hits.domain.tagged_text import Segment, class_text, mentions
@@ -64,13 +66,14 @@ def read_keys(project: Project) -> list[TripletKey]:
     """Return the keys of the triplets that a set can use, in the order of their ids.
 
     Raises:
-        Refused: there are none, or an image's split is unknown.
+        Refused: there are none, an image's split is unknown, or a film's name is longer than a question holds.
     """
     rows = set_triplets(project).order_by().values_list("pk", "instance_id", "image_id", "image__split")
     found = list(rows.iterator(chunk_size=CHUNK_SIZE))
     if not found:
         raise Refused("triplets: none is approved yet; approve submissions first")
     movie_of = movies({image for _, _, image, _ in found})
+    _check_movies(movie_of)
     try:
         keys = [
             TripletKey(pk, name, image, movie_of[image], str(parse_split(split)))
@@ -79,6 +82,14 @@ def read_keys(project: Project) -> list[TripletKey]:
     except UnknownSplit as error:
         raise Refused(str(error)) from error
     return sorted(keys, key=lambda key: key.id)
+
+
+def _check_movies(movie_of: Mapping[int, str]) -> None:
+    """Check the films' names before anything is built; photos may be older than the limit of imports."""
+    with refuse_invalid_input():
+        for image, movie in movie_of.items():
+            fix = "take the photos of this film down, since questions hold"
+            check_movie_length(movie, f"photo {image}", fix)
 
 
 def load_triplets(keys: Sequence[TripletKey]) -> Iterator[Triplet]:

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db.models import CharField, Model
 
-from curation.models import Question, QuestionSet
+from curation.models import AvoidedNames, Clip, Frame, Question, QuestionSet
 from curation.pipelines.questions.triplets import read_keys
+from curation.records import MAX_MOVIE_LENGTH
 from curation.services.questions import QuestionSetOptions, request_question_set
 from hits.domain.states import JobState
 from hits.models import Assignment, Image, Project, Record
@@ -64,6 +66,26 @@ def test_film_in_two_folds_is_refused_by_name(project: Project) -> None:
     message = refusal(project, small=True)
     assert message.startswith("film movie_train-0_0000: has photos in ")
     assert message.endswith("give all of its photos one split")
+
+
+def test_film_that_is_too_long_for_a_question_is_refused_before_anything_is_built(project: Project) -> None:
+    film = "m" * (MAX_MOVIE_LENGTH + 1)
+    image = store(project)[0].image
+    assert image is not None
+    Image.objects.filter(pk=image.pk).update(name=f"{film}/a.jpg")
+    Frame.objects.filter(image=image).delete()
+    message = refusal(project, small=True)
+    assert message.startswith(f"photo {image.pk}: film 'mmm")
+    assert message.endswith(
+        "has 121 characters; take the photos of this film down, since questions hold at most 120"
+    )
+
+
+@pytest.mark.parametrize("model", [AvoidedNames, Clip, Question])
+def test_rows_hold_the_longest_film_name_that_imports_accept(model: type[Model]) -> None:
+    field = model._meta.get_field("movie")
+    assert isinstance(field, CharField)
+    assert field.max_length == MAX_MOVIE_LENGTH
 
 
 def test_too_many_copies_of_a_text_are_refused_by_name(project: Project) -> None:

@@ -512,6 +512,7 @@ def test_invalid_vcr_metadata_names_the_file(tmp_path: Path, change: dict[str, A
         ({"img_fn": ""}, "line 1: img_fn is ''; it must be a text"),
         ({"img_fn": "m/" + "a" * 300 + ".jpg"}, "longer than 200 characters"),
         ({"objects": "person"}, "line 1: objects must be a list of names"),
+        ({"movie": "m" * 121}, "train.jsonl: line 1: film 'mm.*' has 121 characters; rename it.*most 120"),
         ({"img_fn": "m/gone.jpg"}, "line 1: m/gone.jpg is missing below"),
         ({"img_fn": f"{made.MOVIE}/c@1.jpg", "metadata_fn": f"{made.MOVIE}/c@1.json"}, "is in train already"),
     ],
@@ -524,6 +525,22 @@ def test_invalid_vcr_annotations_name_the_line(
     (tmp_path / "train.jsonl").write_text(json.dumps(line))
     with pytest.raises(InvalidInput, match=complaint):
         read(images, tmp_path)
+
+
+@pytest.mark.parametrize("has_annotations", [True, False])
+def test_vcr_folder_that_is_too_long_for_a_film_is_refused_by_file(
+    tmp_path: Path, has_annotations: bool
+) -> None:
+    images = made.vcr(tmp_path, FRAMES)
+    film = "m" * 121
+    (images / made.MOVIE).rename(images / film)
+    names = {"img_fn": f"{film}/a@0.jpg", "metadata_fn": f"{film}/a@0.json", "movie": ""}
+    line = made.annotation("a@0", "train", 0, FRAMES["a@0"]) | names
+    path = made.write(tmp_path / "train.jsonl", line)
+    annotations = {"train": str(path)} if has_annotations else {}
+    location = "train.jsonl: line 1" if has_annotations else f"{film}/a@0.json"
+    with pytest.raises(InvalidInput, match=f"{location}: film 'mm.*' has 121 characters; rename"):
+        read(images, tmp_path, annotations=annotations)
 
 
 def test_missing_vcr_images_can_be_skipped(tmp_path: Path) -> None:
