@@ -29,9 +29,17 @@ PHOTO_CREDIT = "Rachel Michetti"
 MAX_OPEN_ATTEMPTS = 10  # a second apart
 JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "matching"}  # picture by kind
 PLAYED_SLUG = "played-loop-1"
+QUESTIONS_SLUG = "played-loop-1-questions"
 JUDGING_BATCH_NAMES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOW_SIZES = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN_LINE = re.compile(r"(?:admin|researcher|worker)\s+(\w+)\s+(\S+)")
+
+TRIPLET = {
+    "question": "Why does 1 stand so close to 2?",
+    "answer": "1 is asking 2 the way to the harbour.",
+    "rationale": "1 faces 2 and nobody would stand that close without a question to ask.",
+}
+"""Texts of a triplet; each digit is typed as the number of an object."""
 
 # Clue, inference, confidence, and boxes as left, top, right, bottom, each a share (0 to 1) of the photo's size.
 Observation = tuple[str, str, str, list[tuple[float, float, float, float]]]
@@ -67,6 +75,7 @@ def main() -> None:
             _take_worker_pages(browser, accounts)
             _take_judging_pages(browser, accounts)
             _take_console_pages(browser, accounts, addresses)
+            _take_question_pages(browser, accounts)
             browser.close()
 
 
@@ -290,6 +299,38 @@ def _take_grading_and_worker_pages(page: Page) -> None:
     page.locator("main table a").first.click()
     _take_screenshot(page, "worker-1280")
     _take_screenshot(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
+
+
+def _take_question_pages(browser: Browser, accounts: dict[str, str]) -> None:
+    """Take the pages of a question set and of a choice round, and a task in which a triplet is written."""
+    from annotation_site.demo.steps import wait_for_job
+    from curation.models import Question, QuestionSet
+    from hits.models import Batch
+    from hits.services.batches.extensions import extend_batch
+
+    question_set = QuestionSet.objects.get(project__slug=QUESTIONS_SLUG)
+    place = [QUESTIONS_SLUG, question_set.pk]
+    shown = (
+        Question.objects.filter(question_set=question_set, stage="answer").exclude(choices=[]).earliest("pk")
+    )
+    page = _sign_in(browser, "rosa", accounts)
+    _take_screenshot(page, "question-set-1280", reverse("question-set", args=place))
+    _take_screenshot(page, "question-1280", reverse("question", args=[*place, shown.pk]))
+    _take_screenshot(page, "choice-rounds-1280", reverse("choice-rounds", args=[QUESTIONS_SLUG]))
+    writing = Batch.objects.get(project__slug=QUESTIONS_SLUG, kind="vcr_qar")
+    wait_for_job(extend_batch(batch=writing, more_redundancy=1, by=None)[1])
+    page = _sign_in(browser, "wanda", accounts)
+    _open(page, "/work/")
+    frame = _accept_task(page, writing.name)
+    frame.locator("#how").evaluate("how => { how.open = false; }")
+    for name, text in TRIPLET.items():
+        frame.locator(f"#{name}-1").click()
+        page.keyboard.type(text, delay=20)
+    frame.get_by_text("Saved", exact=False).first.wait_for()
+    for width, height in (WINDOW_SIZES[0], WINDOW_SIZES[2]):
+        page.set_viewport_size({"width": width, "height": height})
+        frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
+        _take_screenshot(page, f"triplet-{width}")
 
 
 def _sign_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:
