@@ -18,7 +18,11 @@ from hits.services import projects
 from hits.services.errors import Refused
 
 WORKER_NAMES = ("walter", "wendy", "wilma", "wolfgang", "wanda")
-FURTHER_WORKER_NAMES = ("wade", "winona")  # of scripted runs, in which two stages need different people
+FURTHER_WORKER_NAMES = (
+    "wade",
+    "winona",
+    "wyatt",
+)  # of scripted runs, in which two stages need different people
 STAFF_NAMES = ("admin", "rosa")
 PROJECT_NAME = "Sample photos"
 PLAYED_PREFIX = "Played loop"

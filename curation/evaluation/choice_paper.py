@@ -38,6 +38,7 @@ TEXT_ONLY, VQA, OURS, ABLATIONS, WITH_BERT = (
     "Ablations of R2C",
     "With BERT",
 )
+PEOPLE_ROW = "People"
 PUBLISHED_RESULTS: Sequence[PublishedResult] = (
     PublishedResult("Chance", "Chance", {VAL: (25.0, 25.0, 6.25), TEST: (25.0, 25.0, 6.25)}, CITATION),
     _both("BERT", TEXT_ONLY, (53.8, 64.1, 34.8), (53.9, 64.5, 35.0)),
@@ -49,7 +50,7 @@ PUBLISHED_RESULTS: Sequence[PublishedResult] = (
     _both("MLB", VQA, (45.5, 36.1, 17.0), (46.2, 36.8, 17.2)),
     _both("MUTAN", VQA, (44.4, 32.0, 14.6), (45.5, 32.2, 14.6)),
     _both("R2C", OURS, (63.8, 67.2, 43.1), (65.1, 67.3, 44.0)),
-    PublishedResult("People", "People", {TEST: (91.0, 93.0, 85.0)}, f"{CITATION}, table 1"),
+    PublishedResult(PEOPLE_ROW, "People", {TEST: (91.0, 93.0, 85.0)}, f"{CITATION}, table 1, test"),
     *(
         PublishedResult(name, ABLATIONS, {VAL: figures}, f"{CITATION}, table 2")
         for name, figures in (
@@ -108,6 +109,7 @@ def published_prior(stage: str) -> PublishedPrior:
 
 
 def published_rows(split: str) -> list[tuple[PublishedResult, Triple]]:
-    """Return the published results on a split, or on val for another split."""
+    """Return the published results on a split, or on val for another split; those of people are of test alone."""
     named = split if split in (VAL, TEST) else VAL
-    return [(row, row.figures[named]) for row in PUBLISHED_RESULTS if named in row.figures]
+    found = [(row, row.figures.get(TEST if row.name == PEOPLE_ROW else named)) for row in PUBLISHED_RESULTS]
+    return [(row, triple) for row, triple in found if triple is not None]

@@ -61,7 +61,7 @@ def play_vcr(demo_users: DemoUsers, out: Path, report_progress: ReportProgress) 
     report_progress("Matching the wrong choices, and running the audits …")
     question_set = steps.build_question_set(users)
     report_progress("Six other workers choose answers and rationales …")
-    _play_choice_rounds(users, question_set, others)
+    _play_choice_rounds(users, question_set, others[1:])  # the reviewer has seen whole triplets
     evaluation = steps.evaluate_people(users, question_set)
     report_progress("Sealing and exporting the questions …")
     export_sha256 = _seal_and_export(users, out)

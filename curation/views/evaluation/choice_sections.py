@@ -9,6 +9,7 @@ from django.urls import reverse
 from curation.evaluation.choice_paper import (
     ABLATIONS,
     CITATION,
+    PEOPLE_ROW,
     WITH_BERT,
     PublishedResult,
     Triple,
@@ -28,12 +29,12 @@ MEASURE_LABELS: Mapping[str, tuple[str, str]] = {
 }
 SOURCE_LABELS = {
     EvaluationSource.PREDICTIONS.value: "Predictions file",
-    EvaluationSource.JUDGMENTS.value: "People, the majority of five",
+    EvaluationSource.JUDGMENTS.value: "People, by majority",
     EvaluationSource.SCORER.value: "Chooser",
 }
 STAGE_NOUNS = {"answer": "Answers", "rationale": "Rationales"}
 MAX_PLOTTED = 12
-PEOPLE, CHANCE_ROW = "People", "Chance"  # names of published rows that are lines in plots
+CHANCE_ROW = "Chance"  # like people, a line in plots and no row
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +143,14 @@ def _published_plot_rows(
     return [
         DotRowData(row.name, "", {"paper": {"value": triple[position]}})
         for row, triple in published
-        if row.name not in {PEOPLE, CHANCE_ROW} and row.group not in {ABLATIONS, WITH_BERT}
+        if row.name not in {PEOPLE_ROW, CHANCE_ROW} and row.group not in {ABLATIONS, WITH_BERT}
     ]
 
 
 def _reference_lines(
     published: Sequence[tuple[PublishedResult, Triple]], measure: str, position: int
 ) -> dict[str, float]:
-    people = [triple[position] for row, triple in published if row.name == PEOPLE]
+    people = [triple[position] for row, triple in published if row.name == PEOPLE_ROW]
     return {CHANCE_ROW: CHANCE[measure]} | ({"People, published": people[0]} if people else {})
 
 

@@ -87,6 +87,7 @@ def test_ours_stand_beside_the_published_results_of_the_split(
     assert "Q→AR: both are right" in page
     assert "63.8" in page
     assert "65.1" not in page
+    assert "People, published 91.0" in page, "the paper has people's figures on test alone"
     of_test = _get(client, "choice-evaluations", slug, query=f"?of={question_set.pk}:test")
     assert "65.1" in of_test
     assert "People, published 91.0" in of_test
