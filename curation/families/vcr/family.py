@@ -8,6 +8,7 @@ from curation.families.vcr.board_texts import BOARD_TEXTS
 from curation.families.vcr.export import vcr_files
 from curation.families.vcr.read import check_export
 from curation.families.vcr.rows import (
+    LEFT_OUT_BEFORE,
     LOST_A_CHOICE,
     NO_CHOICES,
     OBJECT_LIST,
@@ -41,6 +42,7 @@ class VcrFamily(Family):
         ExclusionReason.IMAGE_TAKEN_DOWN: "triplets on photos that were taken down",
         LOST_A_CHOICE: "questions that lost one of their choices",
         NO_CHOICES: "triplets without four choices in both stages",
+        LEFT_OUT_BEFORE: "held questions that an earlier version left out",
     }
     file_labels: ClassVar[Mapping[str, str]] = {
         "public/manifest.json": "Manifest of the published files",

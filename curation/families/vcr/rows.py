@@ -1,25 +1,30 @@
 """Plan the rows of a version: triplets, the object lists of their images, and multiple-choice questions.
 
 A version holds approved triplets on available images. The questions of a split are those of the newest accepted
-question set that has the split; but a held split keeps the questions with which it was published first
-(``curation.selectors.published_questions``). A question is left out if one of its choices was written for a triplet
-that the version does not hold; a new set is matched then, and no set is ever repaired.
+question set that has the split; but a held split keeps the questions with which it was published first, and gets
+none back that a version left out (``curation.selectors.published_questions``). A question is left out if one of its
+choices was written for a triplet that the version does not hold; a new set is matched then, and no set is ever
+repaired.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 from curation.families.vcr.published import Row, object_list_row, question_row
-from curation.matching.folds import HELD_SPLITS
 from curation.models import DatasetVersion, Question, QuestionSet, QuestionSetState, Stage
 from curation.records import InvalidInput
 from curation.selectors.image_names import PublishedName, published_names
 from curation.selectors.interest import interest_verdicts
 from curation.selectors.object_lists import objects_of_records
-from curation.selectors.published_questions import held_sources, published_splits
+from curation.selectors.published_questions import (
+    PublishedSplits,
+    held_sources,
+    lasting_questions,
+    published_splits,
+)
 from curation.versions.plan import Plan, PlannedRow, image_reference, image_url, worker_hash
 from curation.versions.selection import ExclusionReason
 from curation.versions.selection_filter import SelectionFilter
@@ -36,6 +41,7 @@ from hits.selectors.records import (
 
 TRIPLET, QUESTION, OBJECT_LIST = "triplet", "question", "object_list"
 LOST_A_CHOICE, NO_CHOICES = "question_lost_a_choice", "question_without_choices"
+LEFT_OUT_BEFORE = "question_left_out_before"
 _CHUNK_SIZE = 1000
 
 
@@ -54,14 +60,16 @@ class QuestionSource:
 
 @dataclass(frozen=True, slots=True)
 class _Splits:
-    """The splits of triplets in question sets, by row key, and of their films."""
+    """The splits of triplets in question sets, by row key, of their films, and of what versions published."""
 
     triplets: Mapping[int, str]
     movies: Mapping[str, str]
+    published: PublishedSplits
 
-    def split_of(self, triplet: int, movie: str) -> str:
-        """Return a triplet's split: if no set has it, the split of its film; empty if no set has the film."""
-        return self.triplets.get(triplet) or self.movies.get(movie, "")
+    def split_of(self, triplet: Record, movie: str) -> str:
+        """Return a triplet's split: that of a set, else of its film, else of a sealed version; or empty."""
+        own = self.triplets.get(triplet.pk) or self.movies.get(movie)
+        return own or self.published.find(movie, triplet.image_id or 0)
 
 
 @dataclass(slots=True)
@@ -84,8 +92,9 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
     splits = _splits_of_triplets(sources, published_splits(version.project))
     planned = _Planned()
     _plan_triplets(version, plan, splits, planned, report_progress)
+    lasting = lasting_questions(version.project, QUESTION)
     for source in sources:
-        _plan_questions(version, plan, source, planned)
+        _plan_questions(version, plan, source, planned, lasting)
     if sources:
         plan.sources |= {"question_sets": [_source_json(source) for source in sources]}
 
@@ -133,16 +142,16 @@ def _source_json(source: QuestionSource) -> dict[str, Any]:
     }
 
 
-def _splits_of_triplets(sources: list[QuestionSource], published: Mapping[str, str]) -> _Splits:
+def _splits_of_triplets(sources: list[QuestionSource], published: PublishedSplits) -> _Splits:
     """Return the splits that question sets give to triplets and films."""
     splits: dict[int, str] = {}
     movies: dict[str, tuple[str, str]] = {}
     for source in sources:
         rows = source.questions().filter(stage=Stage.ANSWER).order_by()
-        for triplet, movie, split in rows.values_list("triplet_id", "movie", "split").iterator():
+        found = rows.values_list("triplet_id", "triplet__image_id", "movie", "split")
+        for triplet, image, movie, split in found.iterator():
             name = source.question_set.name
-            sealed = published.get(movie, split)
-            if (sealed in HELD_SPLITS) != (split in HELD_SPLITS):
+            if sealed := published.find_contradiction(movie, image, split):
                 raise InvalidInput(
                     f"film {movie}: a sealed version has it in {sealed}, and set {name} has it in {split}, so that "
                     "labels of held questions could be read; build a new set, in which films keep their split"
@@ -154,7 +163,7 @@ def _splits_of_triplets(sources: list[QuestionSource], published: Mapping[str, s
                     "set for both splits"
                 )
             splits[triplet] = split
-    return _Splits(splits, {movie: split for movie, (split, _) in movies.items()})
+    return _Splits(splits, {movie: split for movie, (split, _) in movies.items()}, published)
 
 
 def _plan_triplets(
@@ -208,7 +217,7 @@ def _add_triplet(
     image = record.image
     assert image is not None
     name = names[image.pk]
-    split = splits.split_of(record.pk, name.movie) or str(parse_split(image.split))
+    split = splits.split_of(record, name.movie) or str(parse_split(image.split))
     reference = image_reference(image)
     list_hash = record.fields["objects_sha256"]
     files = planned.metadata_files.setdefault(image.pk, {})
@@ -244,7 +253,13 @@ def _triplet_row(
     }
 
 
-def _plan_questions(version: DatasetVersion, plan: Plan, source: QuestionSource, planned: _Planned) -> None:
+def _plan_questions(
+    version: DatasetVersion,
+    plan: Plan,
+    source: QuestionSource,
+    planned: _Planned,
+    lasting: Mapping[str, Collection[str]],
+) -> None:
     numbered_images = _image_numbers(source)
     kept = _kept_indices(source, planned)
     verdicts = interest_verdicts(version.project)
@@ -256,6 +271,8 @@ def _plan_questions(version: DatasetVersion, plan: Plan, source: QuestionSource,
         if triplet.pk not in planned.triplets:
             continue  # its triplet is excluded already, with the reason
         reason = _reason_to_leave_out(stages, kept[first.fold])
+        if not reason and triplet.instance_id not in lasting.get(first.split, (triplet.instance_id,)):
+            reason = LEFT_OUT_BEFORE
         if reason:
             plan.exclude_row(QUESTION, triplet.instance_id, reason)
             continue

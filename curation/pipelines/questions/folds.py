@@ -1,7 +1,7 @@
 """The folds of a question set: by film, and in agreement with the splits of images and of sealed versions."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from curation.matching.folds import (
 )
 from curation.pipelines.questions.triplets import TripletKey
 from curation.records import InvalidInput
+from curation.selectors.published_questions import PublishedSplits
 from curation.services.questions import QuestionSetOptions
 
 
@@ -27,7 +28,7 @@ def divide(
     options: QuestionSetOptions,
     *,
     small: bool,
-    published: Mapping[str, str] | None = None,
+    published: PublishedSplits | None = None,
 ) -> list[str]:
     """Return the fold of each triplet.
 
@@ -35,12 +36,12 @@ def divide(
     go to any fold, but not to a held split that was published: later versions keep its questions as they are.
 
     Args:
-        published: the split of each film in sealed versions (``curation.selectors.published_questions``).
+        published: the splits of films and images in sealed versions.
 
     Raises:
         InvalidInput: fewer than three films, a film in two folds, a split without folds, or a fold that is too small.
     """
-    published = published or {}
+    published = published or PublishedSplits()
     movies = [key.movie for key in keys]
     splits = _splits_of_movies(keys, published)
     if not any(splits.values()):
@@ -51,7 +52,7 @@ def divide(
     np.random.default_rng(options.seed).shuffle(order)
     totals = dict.fromkeys(names, 0)
     fold_of: dict[str, str] = {}
-    closed = {split for split in published.values() if split in HELD_SPLITS}
+    closed = {split for split in published.movies.values() if split in HELD_SPLITS}
     for movie in sorted(order, key=lambda item: (not splits[item], -sizes[item])):  # films with a split first
         allowed = [name for name in names if _is_allowed(split_of_fold(name), splits[movie], closed)]
         if not allowed:
@@ -71,27 +72,34 @@ def _is_allowed(split: str, own_split: str, closed: set[str]) -> bool:
     return split == own_split if own_split else split not in closed
 
 
-def _splits_of_movies(keys: Sequence[TripletKey], published: Mapping[str, str]) -> dict[str, str]:
+def _splits_of_movies(keys: Sequence[TripletKey], published: PublishedSplits) -> dict[str, str]:
     """Return the split of each film, or an empty text if neither versions nor its images have one.
 
     Raises:
         InvalidInput: a film's images have two splits, or another one than a sealed version.
     """
-    found: dict[str, str] = {}
+    given: dict[str, str] = {}
+    sealed: dict[str, str] = {}
     for key in keys:
-        known = found.setdefault(key.movie, key.split)
+        known = given.setdefault(key.movie, key.split)
         if known and key.split and known != key.split:
             raise InvalidInput(
                 f"film {key.movie}: has photos in {known} and in {key.split}, and no film may be in two folds; give "
                 "all of its photos one split"
             )
-        found[key.movie] = known or key.split
-    for movie, split in found.items():
-        sealed = published.get(movie, split)
-        if split and split != sealed:
+        given[key.movie] = known or key.split
+        sealed[key.movie] = sealed.get(key.movie) or published.find(key.movie, key.image)
+    for movie, split in given.items():
+        if split and sealed[movie] and split != sealed[movie]:
             raise InvalidInput(
-                f"film {movie}: its photos are in {split}, but a sealed version has published it in {sealed}; "
-                f"give its photos the split {sealed}"
+                f"film {movie}: its photos are in {split}, but a sealed version has published it in {sealed[movie]}; "
+                f"give its photos the split {sealed[movie]}"
             )
-        found[movie] = sealed
-    return found
+    for key in keys:
+        split = sealed[key.movie]
+        if split and (other := published.find_contradiction(key.movie, key.image, split)):
+            raise InvalidInput(
+                f"film {key.movie}: sealed versions have photos of it in {split} and in {other}, because it was two "
+                f"films then; take its photos of {split} or of {other} down"
+            )
+    return {movie: sealed[movie] or split for movie, split in given.items()}

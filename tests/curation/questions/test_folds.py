@@ -8,6 +8,7 @@ import pytest
 from curation.pipelines.questions.folds import divide, split_of_fold
 from curation.pipelines.questions.triplets import TripletKey
 from curation.records import InvalidInput
+from curation.selectors.published_questions import PublishedSplits
 from curation.services.questions import QuestionSetOptions
 
 NUMBERS: Iterator[int] = count(1)
@@ -19,7 +20,7 @@ def film(name: str, size: int, split: str = "") -> list[TripletKey]:
 
 def spread(keys: list[TripletKey], published: dict[str, str] | None = None, **options: int) -> list[str]:
     chosen = QuestionSetOptions(**({"folds": 3} | options))  # type: ignore[arg-type]
-    return divide(keys, chosen, small=True, published=published)
+    return divide(keys, chosen, small=True, published=PublishedSplits(published or {}))
 
 
 def folds_by_film(keys: list[TripletKey], *, small: bool = True, **options: int) -> dict[str, set[str]]:
