@@ -9,6 +9,7 @@ them in an error.
 
 import gc
 import json
+import tokenize
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,17 @@ from curation.records import InvalidInput
 
 MAX_NAMED_IDS = 3
 SCORE_DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
+NPY_ERRORS = (
+    ValueError,
+    KeyError,
+    EOFError,
+    SyntaxError,
+    TypeError,
+    RecursionError,
+    MemoryError,
+    tokenize.TokenError,
+)
+"""What numpy raises for invalid headers; it uses tokenize for headers of old Python versions."""
 Scores = Mapping[str, float] | NDArray[np.floating]
 """Scores by id, or an array in the order of the key's ``test_ids``."""
 
@@ -118,8 +130,10 @@ def read_npy(path: Path, *, memory_map: bool = False) -> np.ndarray:
         array = np.load(path, allow_pickle=False, mmap_mode="r" if memory_map else None)
     except OSError as error:
         raise InvalidInput(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
-    except (ValueError, EOFError) as error:
-        raise InvalidInput(f"{path}: not a plain .npy array; write it again with numpy.save") from error
+    except NPY_ERRORS as error:  # MemoryError: a header may state any size
+        raise InvalidInput(
+            f"{path}: not a plain .npy array, or larger than memory; write it again with numpy.save"
+        ) from error
     if not isinstance(array, np.ndarray):
         raise InvalidInput(f"{path}: contains several arrays; save one array with numpy.save")
     return array

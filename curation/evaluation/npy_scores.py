@@ -1,26 +1,14 @@
 """Read scores from the bytes of an uploaded .npy file: the header is checked before any array is created."""
 
 import io
-import tokenize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from curation.evaluation.inputs import SCORE_DTYPES
+from curation.evaluation.inputs import NPY_ERRORS, SCORE_DTYPES
 from curation.records import InvalidInput
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-# numpy raises these for invalid headers; it uses tokenize for headers of old Python versions.
-_HEADER_ERRORS = (
-    ValueError,
-    KeyError,
-    EOFError,
-    SyntaxError,
-    TypeError,
-    RecursionError,
-    MemoryError,
-    tokenize.TokenError,
-)
 _SMALL_DIFFERENCE = 10  # with at most this many scores missing or too many, it is probably the right file
 Header = tuple[tuple[int, ...], bool, np.dtype]
 
@@ -56,7 +44,7 @@ def _read_header(file: io.BytesIO, name: str) -> Header:
     try:
         version = np.lib.format.read_magic(file)
         return _HEADERS[version](file)
-    except _HEADER_ERRORS as error:
+    except NPY_ERRORS as error:
         raise InvalidInput(f"{name}: is not a plain .npy array; write it with numpy.save") from error
 
 

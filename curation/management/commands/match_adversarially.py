@@ -171,5 +171,7 @@ def _describe(matches: BucketMatches) -> list[str]:
     lines = []
     for item in matches.rounds:
         result = item.reason if item.reason else f"total {item.outcome.total:.6f}, gap {item.outcome.gap:.1e}"
-        lines.append(f"bucket {item.bucket}, round {item.outcome.round}: {result}")
+        # A name from the file may have line breaks, or characters that a terminal obeys.
+        bucket = item.bucket if item.bucket.isprintable() else ascii(item.bucket)
+        lines.append(f"bucket {bucket}, round {item.outcome.round}: {result}")
     return lines

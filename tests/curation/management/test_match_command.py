@@ -106,6 +106,30 @@ def test_lines_for_people_name_totals_and_reasons(files: dict[str, Path], tmp_pa
     assert lines[-1] == "bucket b, round 2: a bucket of 2 is too small: 3 rounds need at least 4 triplets"
 
 
+def test_lines_for_people_show_unprintable_names_escaped(files: dict[str, Path], tmp_path: Path) -> None:
+    out = StringIO()
+    buckets = write(tmp_path, "B.json", ["a\nb \x1b[31m\ud800"] * 6)
+    call_command("match_adversarially", *map(str, good(files, "--buckets", buckets)), stdout=out)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith(r"bucket 'a\nb \x1b[31m\ud800', round 1: total -")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000, 1000000), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (True, True), }",
+        "[" * 9_000,
+    ],
+)
+def test_damaged_header_is_refused(files: dict[str, Path], header: str) -> None:
+    length = len(header) + 1
+    start = b"\x93NUMPY\x01\x00" + length.to_bytes(2, "little")
+    files["relevance"].write_bytes(start + header.encode() + b"\n" + bytes(8))
+    assert "not a plain .npy array" in refused(*good(files))
+
+
 @pytest.mark.parametrize(
     ("name", "position", "value", "message"),
     [
