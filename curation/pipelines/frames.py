@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 from PIL import Image as Pillow
 
@@ -208,6 +209,7 @@ class _ClipScanner:
             raise InvalidInput(
                 f"{self.path}: frame {len(self._stamps)} is earlier than the frame before; save the clip anew"
             )
+        self._check_size(frame)
         self._stamps.append(frame.pts)
         self._last_duration = frame.duration or 0
         time = self._seconds(frame.pts)
@@ -240,6 +242,16 @@ class _ClipScanner:
             facts=self._facts(container, end, gaps),
         )
 
+    def _check_size(self, frame: Any) -> None:
+        """Refuse frames that no photo may have, before they fill the memory many times over."""
+        width = frame.width * max(1, self.stream.sample_aspect_ratio or 1)
+        if width * frame.height > settings.MAX_IMAGE_PIXELS:
+            megapixels = settings.MAX_IMAGE_PIXELS // 10**6
+            raise InvalidInput(
+                f"{self.path}: its frames of {round(width)} × {frame.height} are too large; use {megapixels} "
+                "megapixels or less"
+            )
+
     def _compare(self, frame: Any, time: float) -> None:
         step = self.rule.pixel_step
         hsv = to_hsv(frame.to_ndarray(format="rgb24")[::step, ::step])
@@ -258,7 +270,9 @@ class _ClipScanner:
         """Refuse a clip that ends before its header says so. Containers without a length cannot be checked."""
         stated = _stated_seconds(container, self.stream)
         tolerance = max(_MIN_MISSING_SECONDS, _MISSING_FRAMES * median_gap)
-        is_short = stated is not None and end < stated - tolerance
+        # FFmpeg states no length of an ASF file that is shorter than its header says.
+        is_short_asf = stated is None and "asf" in container.format.name.split(",")
+        is_short = is_short_asf or (stated is not None and end < stated - tolerance)
         if self._is_damaged or is_short or self._packets < self.stream.frames:
             of_stated = f" of {stated:.1f}" if stated is not None else ""
             raise InvalidInput(f"{self.path}: is cut off after {end:.1f}{of_stated} s; get the whole clip")

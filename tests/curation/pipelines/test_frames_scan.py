@@ -210,14 +210,36 @@ class TestStrangeClips:
 
 
 class TestBrokenClips:
-    @pytest.mark.parametrize("name", ["mpeg4.mp4", "ffv1.mkv", "faststart.mp4", "h264.mp4"])
+    @pytest.mark.parametrize("name", ["mpeg4.mp4", "ffv1.mkv", "faststart.mp4", "h264.mp4", "wmv2.wmv"])
     @pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
     def test_a_clip_that_is_cut_off_is_refused_by_name(self, folder: Path, name: str, share: float) -> None:
         if name == "faststart.mp4":
             write_film(folder / name, file_options={"movflags": "+faststart"})
+        if name == "wmv2.wmv":
+            write_film(folder / name, codec="wmv2")
+            scan_clip(folder / name, EVERY_SECOND)
         short = cut_off(film(folder, name), share)
         with pytest.raises(InvalidInput, match=f"short-{name}: .*is cut off"):
             scan_clip(short, EVERY_SECOND)
+
+    @pytest.mark.parametrize(("limit", "pixel_ratio"), [(WIDTH * HEIGHT - 1, 1), (WIDTH * HEIGHT, 3)])
+    def test_frames_larger_than_photos_may_be_are_refused_before_they_are_compared(
+        self, tmp_path: Path, settings: Any, limit: int, pixel_ratio: int
+    ) -> None:
+        """Each frame of 144 megapixels took 7 GB, and its photo was refused."""
+        path = tmp_path / "large.mp4"
+        with av.open(str(path), "w") as container:
+            stream = container.add_stream("mpeg4", rate=RATE)
+            stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
+            stream.codec_context.sample_aspect_ratio = Fraction(pixel_ratio)
+            frame = av.VideoFrame.from_ndarray(draw_frame(0, 0), format="rgb24")
+            container.mux([*stream.encode(frame), *stream.encode()])
+        scan_clip(path, EVERY_SECOND)
+        settings.MAX_IMAGE_PIXELS = limit
+        with pytest.raises(
+            InvalidInput, match=rf"large\.mp4: its frames of {WIDTH * pixel_ratio} × {HEIGHT} are"
+        ):
+            scan_clip(path, EVERY_SECOND)
 
     def test_a_clip_without_video_is_refused_by_name(self, tmp_path: Path) -> None:
         path = tmp_path / "sound.mkv"
