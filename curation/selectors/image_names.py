@@ -1,15 +1,19 @@
 """The film and the published name of images: of frames, of imported VCR images, and of other photos."""
 
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from curation.models import Frame, Source, SourceRecord
+from curation.records import MAX_MOVIE_LENGTH
+from hits.domain.hashing import content_sha256
 from hits.models import Image
 from hits.selectors.records import id_chunks
 
 _UNSAFE_PATTERN = re.compile(r"[^A-Za-z0-9_.@ ()'-]+")
+_HASH_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,17 @@ def _published_name(
 
 
 def _safe_part(text: str) -> str:
-    return _UNSAFE_PATTERN.sub("_", text).strip(". ") or "unnamed"
+    """Return a text as a part of a path, in ASCII and without accents.
+
+    If letters are lost, it ends with a hash of the text: films named in other scripts would be one film otherwise.
+    """
+    decomposed = unicodedata.normalize("NFKD", text)
+    plain = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    safe = _UNSAFE_PATTERN.sub("_", plain).strip(". ") or "unnamed"
+    if len(plain) <= len(text) and not any(letter.isalnum() for letter in plain if not letter.isascii()):
+        return safe
+    digest = content_sha256([unicodedata.normalize("NFC", text)])[:_HASH_LENGTH]
+    return f"{safe[: MAX_MOVIE_LENGTH - _HASH_LENGTH - 1]}-{digest}"
 
 
 def _make_distinct(names: Mapping[int, PublishedName]) -> dict[int, PublishedName]:

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from curation.families.vcr.published import HELD_FIELDS
 from curation.families.vcr.read import check_export, same_but_for_tags
 from curation.models import ObjectSet, QuestionSet, VersionRow
-from curation.records import InvalidInput
+from curation.records import MAX_MOVIE_LENGTH, InvalidInput
 from curation.selectors.image_names import published_names
 from curation.services.questions import reject_question_set
 from curation.services.versions import create_sealed_version
@@ -136,6 +136,18 @@ def test_photos_that_differ_in_their_ending_have_metadata_of_their_own(project, 
         "film/b.png",
     ]
     assert len({name.metadata_file for name in names.values()}) == 3
+
+
+def test_films_named_in_any_script_stay_different_films(project, make_image):
+    titles = ("羅生門", "七人の侍", "Сталкер", "Солярис", "Amélie", "A" * 110 + "Ж" * 10)
+    images = [make_image(seed) for seed in range(len(titles))]
+    for image, title in zip(images, titles, strict=True):
+        Image.objects.filter(pk=image.pk).update(name=f"{title}/{title}.jpg")
+    names = [published_names([image.pk])[image.pk] for image in images]
+    assert len({name.movie for name in names}) == len(titles)
+    assert names[4].file == "Amelie/Amelie.png"
+    assert all(name.file.isascii() for name in names)
+    assert max(len(name.movie) for name in names) <= MAX_MOVIE_LENGTH
 
 
 def test_sets_that_divide_films_differently_are_refused(stored):
