@@ -50,33 +50,36 @@ def launchable_questions(
     """Return the questions that no round of the stage has launched.
 
     They have choices in both stages, so that the figures of both can be combined. Their triplets, and those that
-    their choices were written for, are still approved, and no photo of them was taken down.
+    the choices of both stages were written for, are still approved, and no photo of them was taken down: versions
+    hold only such questions, and the same seed draws the same ones for both stages.
     """
     rows = built_questions(question_set, split)
     complete = rows.values("triplet").annotate(stages=Count("pk")).filter(stages=len(Stage)).values("triplet")
     usable = set_triplets(question_set.project).order_by().values("pk")
     rows = rows.filter(stage=stage.value, label__isnull=False, triplet__in=complete)
     rows = rows.filter(triplet__in=usable)
-    launched, lost = _launched_items(question_set, stage), _questions_that_lost_a_choice(question_set, stage)
-    found = rows.order_by("fold", "match_index").values_list("pk", "triplet__instance_id", "annot_id")
+    launched, lost = _launched_items(question_set, stage), _triplets_that_lost_a_choice(question_set)
+    found = rows.order_by("fold", "match_index").values_list(
+        "pk", "triplet", "triplet__instance_id", "annot_id"
+    )
     return [
         LaunchableQuestion(pk, instance_id)
-        for pk, instance_id, annot_id in found
-        if _item_id(question_set.pk, annot_id, stage.value) not in launched and pk not in lost
+        for pk, triplet, instance_id, annot_id in found
+        if _item_id(question_set.pk, annot_id, stage.value) not in launched and triplet not in lost
     ]
 
 
-def _questions_that_lost_a_choice(question_set: QuestionSet, stage: Stage) -> set[int]:
-    """Return the questions with a choice whose triplet is not approved any more, or is on a taken-down photo."""
-    rows = Question.objects.filter(question_set=question_set, stage=stage.value).order_by()
+def _triplets_that_lost_a_choice(question_set: QuestionSet) -> set[int]:
+    """Return the triplets with a choice, in any stage, that is not approved any more or is on a taken-down photo."""
+    rows = Question.objects.filter(question_set=question_set).order_by()
     usable = set_triplets(question_set.project).order_by().values("pk")
     lost: dict[str, set[int]] = defaultdict(set)
     for fold, index in rows.exclude(triplet__in=usable).values_list("fold", "match_index"):
         lost[fold].add(index)
-    choices = rows.filter(fold__in=lost).values_list("pk", "fold", "choices")
+    choices = rows.filter(fold__in=lost).values_list("triplet", "fold", "choices")
     return {
-        pk
-        for pk, fold, found in choices.iterator(chunk_size=CHUNK_SIZE)
+        triplet
+        for triplet, fold, found in choices.iterator(chunk_size=CHUNK_SIZE)
         if not lost[fold].isdisjoint(choice["source"] for choice in found)
     }
 
