@@ -62,8 +62,9 @@ test('words are runs of letters, digits and apostrophes, and each tag is one', (
 
 test('a second object right after "and" or a comma joins the group', () => {
   const group = (joint) => joinGroup([tag(2), joint, tag(0), ' x'], joint.length + 2)?.segments;
-  for (const joint of [' and ', ', ', ',', ', and ', ' & ']) assert.deepEqual(group(joint), [tag(0, 2), ' x'], joint);
-  for (const joint of [' or ', ' ', ' and the ', '. ']) assert.equal(group(joint), undefined, joint);
+  for (const joint of [' and ', ', ', ',', ' & ']) assert.deepEqual(group(joint), [tag(0, 2), ' x'], joint);
+  for (const joint of [' or ', ' ', ' and the ', '. ', ', and ', ' , and ']) assert.equal(group(joint), undefined, joint);
+  assert.deepEqual(joinGroup([tag(1, 2), ', and ', tag(0)], 8)?.segments, [tag(0, 1, 2)], 'a list, not a clause');
   assert.equal(joinGroup(['and ', tag(0)], 5), null);
 });
 
