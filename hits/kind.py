@@ -76,8 +76,8 @@ class HitKind(RefusesOldNames, ABC):
         page_facts: the texts of an image that a page may show. Alternative text and credit can reveal the right
             answer; a kind without them shows "Image 1", "Image 2".
         record_types: the schema of the fields of each type of record in an answer.
-        families: the dataset families whose workers a qualifying or training kind prepares; empty for all families
-            without a kind of their own.
+        families: the dataset families for which a kind collects, or whose workers a qualifying or training kind
+            prepares; empty for all families without a kind of their own.
         exam_rule: what passes by default, for qualifying kinds.
         examples: worked examples of the kind's instructions, as rows of ``{"weak", "good", "why"}`` and, with a
             drawing, ``{"picture", "alt"}`` (a static path).

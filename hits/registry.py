@@ -10,8 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hits.domain.states import Purpose
+
 if TYPE_CHECKING:
-    from hits.domain.states import Purpose
     from hits.kind import HitKind
 
 
@@ -44,6 +45,11 @@ def get_kind(name: str) -> "HitKind":
     return _load_kind(modules[name])
 
 
+def collecting_kinds_of(family: str) -> list[str]:
+    """Return the names of the collecting kinds that declare a dataset family."""
+    return [name for name in kinds_with_purpose(Purpose.COLLECTING) if family in get_kind(name).families]
+
+
 def family_names() -> list[str]:
     """Return the names of all dataset families, sorted; the apps above define what a family is."""
     return sorted(family_modules())
@@ -65,7 +71,7 @@ def kind_module(name: str) -> str:
 
 
 @cache
-def kinds_with_purpose(*purposes: "Purpose") -> tuple[str, ...]:
+def kinds_with_purpose(*purposes: Purpose) -> tuple[str, ...]:
     """Return the names of the kinds with one of the ``purposes``, sorted."""
     return tuple(name for name in kind_names() if get_kind(name).purpose in purposes)
 

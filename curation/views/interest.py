@@ -132,15 +132,15 @@ def _model_context(request: HttpRequest, model: InterestModel, form: RulesForm) 
         "page": page,
         "photos": _scored_photos(model, page),
         "selected": models.count_selected(model),
-        "writing_kind": _writing_kind(),
+        "writing_kind": _writing_kind(model.project),
         "orders": [(name, ORDER_LABELS[name]) for name in models.ORDERS],
         "order": order,
     }
 
 
-def _writing_kind() -> str:
+def _writing_kind(project: Project) -> str:
     """Return the name of the first kind whose units the writing planner plans; empty without one."""
-    return next((kind.name for kind in photo_kinds() if planner_of(kind) is PLANNER), "")
+    return next((kind.name for kind in photo_kinds(project) if planner_of(kind) is PLANNER), "")
 
 
 def _weight_rows(model: InterestModel) -> list[tuple[str, float]]:

@@ -93,7 +93,8 @@ def comparison_spec() -> JudgingSpec:
 def has_or_may_collect_pairs(project: Project) -> bool:
     """Return whether a project has pairs that review rounds judge, or may still collect some; one query.
 
-    True if it has such a record, or a batch of a kind that creates them, or no records and batches of other types.
+    True if it has such a record, or a batch of a kind that creates them; also if it has no records and batches of
+    other types, unless its family has collecting kinds of its own that create others.
     """
     record_type = str(review_spec().record_type)
     types = {name: record_types_of_kind(name) for name in registry.kind_names()}
@@ -104,7 +105,9 @@ def has_or_may_collect_pairs(project: Project) -> bool:
     gives_pairs, has_pair, gives_any, has_any = (
         Project.objects.filter(pk=project.pk).values_list(*checks).get()
     )
-    return gives_pairs or has_pair or not (gives_any or has_any)
+    own_kinds = registry.collecting_kinds_of(project.family)
+    may_give_pairs = not own_kinds or any(record_type in types[name] for name in own_kinds)
+    return gives_pairs or has_pair or (may_give_pairs and not (gives_any or has_any))
 
 
 def pair_judgments(*, project: Project, pairs: Collection[str] | None = None) -> dict[str, PairJudgments]:

@@ -32,9 +32,14 @@ def submission_spec() -> JudgingSpec:
 
 
 def collects_reviewable_work(project: Project) -> bool:
-    """Return whether a project has, or may still collect, records that submissions are reviewed for; one query."""
+    """Return whether a project has, or may still collect, records that submissions are reviewed for.
+
+    At most one query; a project whose family has a kind that collects such records may collect some.
+    """
     record_type = str(submission_spec().record_type)
     kinds = [name for name in registry.kind_names() if record_type in record_types_of_kind(name)]
+    if not set(kinds).isdisjoint(registry.collecting_kinds_of(project.family)):
+        return True
     batches = Batch.objects.filter(project=project, kind__in=kinds)
     records = Record.objects.filter(project=project, type=record_type)
     return Project.objects.filter(pk=project.pk).filter(Exists(batches) | Exists(records)).exists()

@@ -166,12 +166,16 @@ def _heading(dimension: Dimension) -> str:
 @project_page()
 def reviewer_set(request: HttpRequest, project: Project) -> HttpResponse:
     """Make a worker a reviewer, or take it back."""
-    back = redirect(f"{reverse('work-review', args=[project.slug])}#reviewers")
+    back = redirect("work-review", project.slug)  # its top, where messages are
     typed = request.POST.get("worker", "")[:20]
     match = _WORKER_PATTERN.fullmatch(typed)
     worker = workers.find_worker(project, int(match[1])) if match else None
     if worker is None:
-        messages.error(request, f"Nothing changed: there is no worker “{typed}” here. Write W-12.")
+        messages.error(
+            request,
+            f"Nothing changed: no worker of this project is “{typed}”. Write a number from People, Workers, such as "
+            "W-12; who has not worked here has none yet.",
+        )
         return back
     is_reviewer = request.POST.get("on") == "yes"
     done = (

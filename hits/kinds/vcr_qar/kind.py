@@ -74,6 +74,7 @@ class VcrQar(HitKind):
     keywords: ClassVar[str] = "photo, image, movie, question, reasoning, writing"
     paper: ClassVar[str] = "Zellers et al. 2019 §3, §B.3"
     purpose: ClassVar[Purpose] = Purpose.COLLECTING
+    families: ClassVar[frozenset[str]] = frozenset({"vcr"})
     launches_from_units: ClassVar[bool] = True
     scope_field: ClassVar[str] = "image"
     reward_cents: ClassVar[int] = 22

@@ -32,7 +32,7 @@ from hits.views.users import signed_in_user
 @project_page()
 def batch_new(request: HttpRequest, project: Project) -> HttpResponse:
     """Plan a batch over photos; nothing is published before the confirmation."""
-    kinds = photo_kinds()
+    kinds = photo_kinds(project)
     kind = next((k for k in kinds if k.name == request.GET.get("kind")), kinds[0] if kinds else None)
     context: dict[str, Any] = {"project": project, "section": "batches", "kinds": kinds, "kind": kind}
     if kind is None:
@@ -92,10 +92,14 @@ def _photo_options(project: Project, kind: HitKind, planner: UnitPlanner) -> Pho
     )
 
 
-def photo_kinds() -> list[HitKind]:
-    """Return the collecting kinds whose units are planned from photos; others are launched from their own pages."""
+def photo_kinds(project: Project) -> list[HitKind]:
+    """Return the collecting kinds whose units are planned from photos, first those of the project's family.
+
+    Others are launched from their own pages.
+    """
     kinds = [registry.get_kind(name) for name in registry.kind_names()]
-    return [kind for kind in kinds if kind.purpose is Purpose.COLLECTING and planner_of(kind) is not None]
+    found = [kind for kind in kinds if kind.purpose is Purpose.COLLECTING and planner_of(kind) is not None]
+    return sorted(found, key=lambda kind: (project.family not in kind.families, bool(kind.families)))
 
 
 def launch_context(project: Project, kind: HitKind, form: BatchTermsForm, units: int) -> dict[str, Any]:

@@ -41,6 +41,27 @@ def test_tabs_link_all_judging_pages_and_mark_the_current_one(
 
 
 @pytest.mark.django_db
+def test_new_project_of_questions_has_their_tabs_and_launches_their_kind(
+    client: Client, project: Project, researcher: User
+) -> None:
+    address = reverse("judging", args=[project.slug])
+    client.force_login(researcher)
+    assert re.findall(r">(Localization|Planner|Work review|Choice rounds)<", tabs(page(client, address))) == [
+        "Localization",
+        "Planner",
+    ]
+    Project.objects.filter(pk=project.pk).update(family="vcr")
+    found = re.findall(r">(Localization|Planner|Work review|Choice rounds)<", tabs(page(client, address)))
+    assert found == ["Work review", "Choice rounds"]
+    launch = page(client, reverse("batch-new", args=[project.slug]))
+    assert re.findall(r"kind=(vcr_qar|sherlock_observation)", launch)[0] == "vcr_qar"
+
+
+def page(client: Client, address: str) -> str:
+    return client.get(address).content.decode()
+
+
+@pytest.mark.django_db
 def test_tabs_keep_the_selected_kind(client: Client, project: Project, researcher: User) -> None:
     client.force_login(researcher)
     address = reverse("judging-report", args=[project.slug])

@@ -96,7 +96,7 @@ def test_worker_is_made_a_reviewer_and_loses_it_again(console: Client, work: Wor
     author = Worker.objects.get(worker_id="AUTHOR")
     address = reverse("reviewer-set", args=[work.project.slug])
     console.post(address, {"worker": "W-99999", "reason": "Clear.", "on": "yes"})
-    assert "there is no worker" in page(console, work)
+    assert "no worker of this project is “W-99999”" in page(console, work)
     console.post(address, {"worker": str(author), "reason": "", "on": "yes"})
     assert not WorkerDecision.objects.filter(worker=author).exists()
     console.post(address, {"worker": str(author), "reason": "Clear.", "on": "yes"})
