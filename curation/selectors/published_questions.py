@@ -68,6 +68,13 @@ def held_sources(project: Project) -> Mapping[str, PublishedSource]:
     return found
 
 
+def splits_kept_by_others(question_set: QuestionSet) -> Mapping[str, str]:
+    """Return the held splits that versions take from another set, which published them first, with its name."""
+    found = held_sources(question_set.project)
+    others = {split: source.question_set for split, source in sorted(found.items())}
+    return {split: other.name for split, other in others.items() if other.pk != question_set.pk}
+
+
 def lasting_questions(project: Project, part: str) -> Mapping[str, Collection[str]]:
     """Return the ids of the held questions that no sealed version left out, by split.
 

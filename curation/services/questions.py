@@ -27,6 +27,7 @@ from curation.selectors.questions import is_being_audited, is_built, set_triplet
 from curation.services.named_rows import validate_name
 from curation.services.options import check_at_least, check_one_of
 from curation.services.refusals import refuse_invalid_input
+from curation.services.versions import lock_versions
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
 from hits.services import audit
@@ -194,6 +195,7 @@ def delete_question_set(*, question_set: QuestionSet, by: AbstractBaseUser | Non
     Raises:
         Conflict: it is accepted, is being built or audited, or was sealed, launched, evaluated or waived.
     """
+    lock_versions(question_set.project)
     row = _locked(question_set)
     if row.state == QuestionSetState.ACCEPTED:
         raise Conflict(f"set {row.name}: is accepted; reject it first")

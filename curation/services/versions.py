@@ -186,6 +186,7 @@ def _seal(
         sealed_fields = _SealedFields(draft, plan)
         crash_point("seal.after_prepare")
         with transaction.atomic():
+            lock_versions(project)
             if project_content_fingerprint(project) != before:
                 continue
             version = create()
@@ -197,6 +198,14 @@ def _seal(
         version.refresh_from_db()
         return version
     raise Conflict(f"{draft.name}: its contents changed {MAX_ATTEMPTS} times during sealing; seal it again")
+
+
+def lock_versions(project: Project) -> None:
+    """Let no other transaction write versions of a project, or delete what they name, until this one has ended.
+
+    A version is planned from the versions before it, so it must see those that are being written.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
 
 
 def plan_version(draft: DatasetVersion, report_progress: Callable[[int], None] | None = None) -> Plan:

@@ -83,15 +83,24 @@ class Command(DeerstalkerCommand):
         except OSError as error:
             raise input_error(f"--out {options['out']}: {error.strerror}; choose another folder") from error
         facts = _facts(version, written, sealed_now=sealed_now)
-        self.report(options, facts, _describe(version, written, rows))
+        self.report(options, facts, _describe(version, written, rows), *_describe_exclusions(version))
 
 
 def _describe(version: DatasetVersion, written: WrittenExport, rows: int) -> str:
     family = family_of_version(version)
-    counted = family.describe_rows({**family.counts(version.statistics), family.main_part.name: rows})
+    counts = {**family.counts(version.statistics), family.main_part.name: rows}
+    counted = ", ".join(
+        part.describe_count(counts[part.name]) for part in family.parts if part.name in counts
+    )
     mark = " (a rehearsal, not for release)" if version.rehearsal else ""
     files = f"{len(written.files)} files under {written.folder}"
     return f"{version.name}{mark}: {counted} in {files}; seal {written.seal}"
+
+
+def _describe_exclusions(version: DatasetVersion) -> list[str]:
+    labels = family_of_version(version).all_exclusion_labels()
+    left_out = [f"{count} {labels.get(reason, reason)}" for reason, count in version.exclusions.items()]
+    return [f"left out: {', '.join(left_out)}"] if left_out else []
 
 
 def _find_project_and_version(name: str, project_slug: str | None) -> tuple[Project, DatasetVersion | None]:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from curation.models import QuestionSet, QuestionSetState
 from curation.selectors import questions as selectors
+from curation.selectors.published_questions import splits_kept_by_others
 from curation.services import questions as services
 from curation.views.pages import tab_context
 from curation.views.questions.audit_panel import audit_panel
@@ -100,8 +101,16 @@ def question_set(request: HttpRequest, project: Project, set_id: int) -> HttpRes
         "job": job_if_open(found.job),
         "failed": job_if_failed(found.job) if not selectors.is_built(found) else None,
         "is_built": selectors.is_built(found),
+        "kept_text": _kept_text(found),
     }
     return render(request, "curation/questions/set.html", context)
+
+
+def _kept_text(found: QuestionSet) -> str:
+    """Return a sentence on the held splits that versions do not take from a set; empty without any."""
+    kept = splits_kept_by_others(found).items()
+    each = (f"those of {split} stay those of {name}, which published them" for split, name in kept)
+    return "".join(f" But {text}." for text in each)
 
 
 @require_POST
@@ -110,7 +119,9 @@ def accept_question_set(request: HttpRequest, project: Project, set_id: int) -> 
     """Accept a set for versions."""
     found = get_question_set(project, set_id)
     with action_messages(
-        request, "Not accepted", f"{found.name} is accepted; later versions hold its questions."
+        request,
+        "Not accepted",
+        f"{found.name} is accepted; later versions hold its questions.{_kept_text(found)}",
     ):
         services.accept_question_set(question_set=found, by=signed_in_user(request))
     return redirect("question-set", project.slug, found.pk)

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
+from django.urls import reverse
 
 from curation.models import Clip, QuestionSet, VersionRow
 from curation.pipelines.questions.folds import divide, split_of_fold
@@ -44,6 +46,30 @@ def published_ids(version, folder: Path) -> set[str]:
 
 def of_fold(triplets, records, fold):
     return [record for triplet, record in zip(triplets, records, strict=True) if triplet.fold == fold]
+
+
+def test_page_of_a_second_set_names_the_set_whose_held_questions_stay(stored, client, researcher):
+    project, triplets, records, first = stored
+    seal(project, "v1")
+    second = store_question_set(project, triplets, records, name="second", state="draft")
+    client.force_login(researcher)
+    kept = "But those of test stay those of first, which published them."
+    pages = {row: reverse("question-set", args=[project.slug, row.pk]) for row in (first, second)}
+    assert kept in client.get(pages[second]).content.decode()
+    assert kept not in client.get(pages[first]).content.decode()
+
+
+def test_export_states_questions_and_what_is_left_out(stored, tmp_path, capsys):
+    project, triplets, records, _ = stored
+    call_command("export_version", "v1", project=project.slug, out=tmp_path / "v1")
+    whole = capsys.readouterr().out
+    assert f"{len(triplets)} triplets, {len(triplets)} questions" in whole
+    assert "left out" not in whole
+    take_down_image(image=of_fold(triplets, records, "train-0")[0].image, by=None, reason="asked for")
+    call_command("export_version", "v2", project=project.slug, out=tmp_path / "v2")
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("left out: ")
+    assert "questions that lost one of their choices" in line
 
 
 def test_held_question_that_one_version_left_out_does_not_return(stored, tmp_path):
