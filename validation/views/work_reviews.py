@@ -174,7 +174,7 @@ def reviewer_set(request: HttpRequest, project: Project) -> HttpResponse:
         messages.error(
             request,
             f"Nothing changed: no worker of this project is “{typed}”. Write a number from People, Workers, such as "
-            "W-12; who has not worked here has none yet.",
+            "W-12. Workers get it with their first submission.",
         )
         return back
     is_reviewer = request.POST.get("on") == "yes"
