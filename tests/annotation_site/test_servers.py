@@ -62,6 +62,7 @@ JUDGING = [
 SCORING = [
     "tests/curation/services/test_ablations.py",
     "tests/curation/families/test_evaluation_sets.py",
+    "tests/curation/families/test_vcr_seals_at_once.py",
     "tests/curation/leaderboard/test_leaderboard_entries.py",
     "tests/curation/leaderboard/test_leaderboards.py",
 ]
