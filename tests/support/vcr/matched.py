@@ -89,9 +89,9 @@ def _count(triplet: SyntheticTriplet, wrong: list[SyntheticTriplet], stage: Stag
     asked = [*triplet.question, *(() if stage is Stage.ANSWER else triplet.answer)]
     gold = _response(triplet, stage)
     target = Target(triplet.objects, frozenset(mentions(asked)) | frozenset(mentions(gold)))
-    wrong = []
+    responses = []
     for other in wrong:
         text = _response(other, stage)
         draws = draw_tags(SECRET, triplet.id, other.id, len(set(mentions(text))))
-        wrong.append(WrongResponse(text, other.objects, draws))
-    return count_shared_tags(asked, gold, target, wrong)
+        responses.append(WrongResponse(text, other.objects, draws))
+    return count_shared_tags(asked, gold, target, responses)
