@@ -1,6 +1,8 @@
 """The folder of a question set: the triplets of each fold, the inputs and results of each bucket, and its models."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from django.conf import settings
 
 from curation.files import write_text
 from curation.models import QuestionSet
+from curation.records import InvalidInput
 from hits.domain.hashing import canonical_json, content_sha256
 
 
@@ -66,6 +69,23 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return a file's JSON object."""
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    """Return a file's JSON object.
+
+    Raises:
+        InvalidInput: the file was lost or damaged.
+    """
+    with refuse_damaged_file(path):
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return content
+
+
+@contextmanager
+def refuse_damaged_file(path: Path) -> Iterator[None]:
+    """Turn errors of reading a file of a set, which builds write whole, into InvalidInput."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(
+            f"{path.parent.name}/{path.name}: was lost or damaged after this set had written it; delete the set and "
+            "build it again"
+        ) from error

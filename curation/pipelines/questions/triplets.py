@@ -8,6 +8,7 @@ from typing import Any
 
 from curation.files import write_text
 from curation.models import Stage
+from curation.pipelines.questions.folder import refuse_damaged_file
 from curation.records import check_movie_length
 from curation.selectors.image_names import movies
 from curation.selectors.object_lists import objects_of_records
@@ -129,10 +130,14 @@ def write_triplets(path: Path, triplets: Iterable[Triplet]) -> None:
 
 
 def read_triplets(path: Path) -> list[Triplet]:
-    """Return the triplets of a file, whose lists of names share memory if they are equal."""
+    """Return the triplets of a file, whose lists of names share memory if they are equal.
+
+    Raises:
+        InvalidInput: the file was lost or damaged.
+    """
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
     found = []
-    with path.open(encoding="utf-8") as file:
+    with refuse_damaged_file(path), path.open(encoding="utf-8") as file:
         for line in file:
             raw = json.loads(line)
             key = tuple(raw["names"])

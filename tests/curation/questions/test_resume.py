@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from curation.models import QuestionSet, QuestionSetState
 from curation.pipelines.questions import build, finish
+from curation.pipelines.questions.folder import SetFolder
 from curation.services.questions import QuestionSetOptions, request_question_set
 from hits.domain.states import JobState
 from hits.models import Job, Project
@@ -101,3 +102,18 @@ def test_questions_are_made_again_with_the_same_secret(project: Project) -> None
             for question in made.questions:
                 stored = built.questions.get(stage=stage, fold=fold.name, match_index=question.match_index)
                 assert (question.choices, question.label) == before[stored.pk]
+
+
+@pytest.mark.parametrize("damage", ["buckets", "folds"])
+def test_damaged_file_of_a_stopped_build_is_named(
+    project: Project, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    store_synthetic_project(project, SIZES)
+    nth_call_fails(monkeypatch, build, "match_bucket", 3)
+    options = QuestionSetOptions(folds=3, small=True)
+    job = jobs.run_in_process(job=request_question_set(project, "stopped", options, queue=False))
+    stopped = QuestionSet.objects.get(name="stopped")
+    path = min((SetFolder.of(stopped).path / damage).iterdir())
+    path.write_text(path.read_text("utf-8")[:50], "utf-8")
+    with pytest.raises(CommandError, match=rf"{damage}/{path.name}: was lost or damaged .* build it again"):
+        call_command("build_questions", "--resume", str(job.pk))
