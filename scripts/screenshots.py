@@ -321,7 +321,7 @@ def _take_question_pages(browser: Browser, accounts: dict[str, str]) -> None:
     wait_for_job(extend_batch(batch=writing, more_redundancy=1, by=None)[1])
     page = _sign_in(browser, "wanda", accounts)
     _open(page, "/work/")
-    frame = _accept_task(page, writing.name)
+    frame = _accept_task(page, writing.name, has_consented=True)
     frame.locator("#how").evaluate("how => { how.open = false; }")
     for name, text in TRIPLET.items():
         frame.locator(f"#{name}-1").click()
