@@ -18,11 +18,8 @@ from hits.services import projects
 from hits.services.errors import Refused
 
 WORKER_NAMES = ("walter", "wendy", "wilma", "wolfgang", "wanda")
-FURTHER_WORKER_NAMES = (
-    "wade",
-    "winona",
-    "wyatt",
-)  # of scripted runs, in which two stages need different people
+# Of scripted runs, in which two stages and the reviewer of texts need different people.
+FURTHER_WORKER_NAMES = ("wade", "winona", "wyatt")
 STAFF_NAMES = ("admin", "rosa")
 PROJECT_NAME = "Sample photos"
 PLAYED_PREFIX = "Played loop"

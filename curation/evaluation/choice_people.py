@@ -27,9 +27,9 @@ class StageVotes:
 def majority_figures(stages: Mapping[Stage, StageVotes], *, rng: np.random.Generator) -> dict[str, Any]:
     """Return ``choices`` and ``people`` for the majority of people.
 
-    Different people solve the two stages of an item, so its Q→AR is the product of both. ``choices``
-    gives each of k most voted responses 1/k; ``people`` has the accuracies if the first of them counts
-    (``first_on_ties``, in percent), the number of judgments, of items by measure, and of items with a tie.
+    Different people solve the two stages of an item, so its Q→AR is the product of both. ``choices`` gives
+    each of k most voted responses 1/k; ``people`` has the accuracies if the first of them counts (``first_on_ties``,
+    in percent), the number of judgments, of items by measure, and of items with a tie.
     """
     correct = {stage: correct_majorities(found.votes, found.labels) for stage, found in stages.items()}
     rows = {stage: {name: row for row, name in enumerate(found.ids)} for stage, found in stages.items()}
