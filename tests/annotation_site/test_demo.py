@@ -1,6 +1,7 @@
 """The demo as a person starts it: what it plays, what it refuses, and that it stops."""
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -33,36 +34,48 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
+def test_demo_plays_every_stage(tmp_path: Path) -> None:
+    played = _play(tmp_path)
+    assert played["ledger_balanced"] is True
+    assert played["images"] >= 3
+    assert played["comparison_sets"] >= 1
+    assert played["judgments"] == 20 * played["comparison_sets"]  # ten candidates, two judges
+    # Two workers a photo, a set and a matched photo (two of these); three judges for each of twelve pairs.
+    expected = 2 * (played["kept"] + played["comparison_sets"] + 2) + 36
+    assert played["approved"] == played["submissions"] == expected
+    assert played["min_candidates"] == 12
+    folder = Path(played["folder"])
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["provenance"]["comparison_round"]["min_candidates"] == 12
+    assert (folder / "REHEARSAL.txt").exists()
+    _check_vcr(played["vcr"], folder.parent)
+
+
+def _check_vcr(vcr: dict[str, Any], exports: Path) -> None:
+    """Check what the demo says of VCR: every triplet has both questions, and the published manifest was written."""
+    assert vcr["triplets"] >= 60
+    assert vcr["infeasible"] == 0
+    assert vcr["questions"] == 2 * vcr["triplets"]
+    assert 0 < vcr["q_ar"] <= min(vcr["q_a"], vcr["qa_r"]) <= 100
+    manifests = {
+        hashlib.sha256(path.read_bytes()).hexdigest(): path for path in exports.rglob("manifest.json")
+    }
+    public = manifests[vcr["export_sha256"]].parent
+    assert {path.name for path in public.glob("*.jsonl")} >= {"train.jsonl", "val.jsonl", "test.jsonl"}
+
+
+@pytest.mark.long
+@pytest.mark.nightly
+@pytest.mark.timeout(600)
 def test_demo_plays_the_whole_loop_twice(tmp_path: Path) -> None:
     """A second run has its own project: it finds nothing of the first, and gives the same figures."""
     first, second = (_play(tmp_path) for _ in range(2))
-    assert first["ledger_balanced"] is True
-    assert first["images"] >= 3
-    assert first["comparison_sets"] >= 1
-    assert first["judgments"] == 20 * first["comparison_sets"]  # ten candidates, two judges
-    # Two workers a photo, a set and a matched photo (two of these); three judges for each of twelve pairs.
-    assert (
-        first["approved"] == first["submissions"] == 2 * (first["kept"] + first["comparison_sets"] + 2) + 36
-    )
-    assert first["min_candidates"] == 12
-    assert second["ledger_balanced"] is True
-    for name in (
-        "images",
-        "kept",
-        "hits",
-        "submissions",
-        "comparison_sets",
-        "judgments",
-        "paid_cents",
-        "files",
-    ):
+    names = ("images", "kept", "hits", "submissions", "comparison_sets", "judgments", "paid_cents", "files")
+    for name in (*names, "ledger_balanced"):
         assert second[name] == first[name], name
-    folders = [Path(run["folder"]) for run in (first, second)]
-    assert folders[0] != folders[1]
-    for folder in folders:
-        manifest = json.loads((folder / "manifest.json").read_text())
-        assert manifest["provenance"]["comparison_round"]["min_candidates"] == 12
-        assert (folder / "REHEARSAL.txt").exists()
+    assert first["folder"] != second["folder"]
+    for name in ("triplets", "questions", "infeasible"):
+        assert second["vcr"][name] == first["vcr"][name], name
 
 
 def _play(folder: Path) -> dict[str, Any]:

@@ -24,9 +24,7 @@ from hits.services import projects
 from hits.services.errors import Refused
 from hits.services.images.take_down import take_down_image
 from tests.support.pictures import picture
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_question_set, store_synthetic_set
 
 FOLDS = {"train-0": 24, "val-0": 9, "test-0": 9}
 
@@ -36,10 +34,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def stored(project):
     """A project with triplets of three folds and an accepted question set."""
-    triplets = make_synthetic_set(FOLDS, dimensions=4).triplets
-    records = store_triplets(project, triplets)
-    question_set = store_question_set(project, triplets, records)
-    return project, triplets, records, question_set
+    return project, *store_synthetic_set(project, FOLDS)
 
 
 def seal(project, name="v1"):
@@ -235,14 +230,12 @@ def _fields(triplet):
 
 @pytest.mark.django_db(transaction=True)
 def test_published_folder_is_imported_again_with_its_objects(project, admin, tmp_path):
-    triplets = make_synthetic_set({"train-0": 8, "val-0": 5, "test-0": 5}, dimensions=4).triplets
-    records = store_triplets(project, triplets)
+    triplets = store_synthetic_set(project, {"train-0": 8, "val-0": 5, "test-0": 5}).triplets
     for number, image in enumerate(Image.objects.filter(project=project)):
         data = picture(640, 480, seed=number, image_format="JPEG")
         Path(image.file.path).write_bytes(data)
         sha256 = hashlib.sha256(data).hexdigest()
         Image.objects.filter(pk=image.pk).update(sha256=sha256, original_sha256=sha256, bytes=len(data))
-    store_question_set(project, triplets, records)
     export_version(seal(project), tmp_path / "out", photos=ALL_PHOTOS)
     again = projects.create_project(name="Again", by=admin)
     call_command(

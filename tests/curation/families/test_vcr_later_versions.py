@@ -17,9 +17,7 @@ from curation.services.versions import create_sealed_version
 from curation.versions.export import export_version
 from hits.services.errors import Refused
 from hits.services.images.take_down import put_back_image, take_down_image
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_question_set, store_synthetic_set
 
 FOLDS = {"train-0": 24, "val-0": 9, "test-0": 18}
 
@@ -29,9 +27,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def stored(project):
     """A project with triplets of three folds and an accepted question set."""
-    triplets = make_synthetic_set(FOLDS, dimensions=4).triplets
-    records = store_triplets(project, triplets)
-    return project, triplets, records, store_question_set(project, triplets, records)
+    return project, *store_synthetic_set(project, FOLDS)
 
 
 def seal(project, name):
@@ -149,9 +145,7 @@ def test_film_made_of_a_held_and_an_open_one_is_refused(stored):
 
 
 def test_photos_of_the_blind_split_stay_unpublished_without_its_set(project, tmp_path):
-    triplets = make_synthetic_set({"train-0": 9, "val-0": 9, "blind-0": 9}, dimensions=4).triplets
-    records = store_triplets(project, triplets)
-    question_set = store_question_set(project, triplets, records)
+    question_set = store_synthetic_set(project, {"train-0": 9, "val-0": 9, "blind-0": 9}).question_set
     export_version(seal(project, "v1"), tmp_path / "v1")
     reject_question_set(question_set=question_set, by=None)
     export_version(seal(project, "v2"), tmp_path / "v2")

@@ -12,9 +12,8 @@ from curation.versions.plan import Plan
 from hits.models import Project, Record
 from hits.services.errors import Conflict
 from tests.support import children
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import SyntheticTriplet, make_synthetic_set
+from tests.support.vcr.question_sets import store_question_set, store_synthetic_set
+from tests.support.vcr.synthetic import SyntheticTriplet
 from tests.support.waiting import wait_until
 
 FOLDS = {"train-0": 9, "val-0": 9, "test-0": 9}
@@ -27,10 +26,8 @@ Triplets = list[SyntheticTriplet]
 @pytest.fixture
 def stored(project: Project) -> tuple[Triplets, list[Record]]:
     """Triplets of three folds, with an accepted question set."""
-    triplets = list(make_synthetic_set(FOLDS, dimensions=4).triplets)
-    records = store_triplets(project, triplets)
-    store_question_set(project, triplets, records)
-    return triplets, records
+    stored = store_synthetic_set(project, FOLDS)
+    return list(stored.triplets), list(stored.records)
 
 
 def seal(name: str) -> None:

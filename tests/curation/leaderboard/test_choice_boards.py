@@ -28,9 +28,7 @@ from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from tests.support.curation.leaderboards import scored, zipped
 from tests.support.pages import squeezed
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 pytestmark = pytest.mark.django_db
 FOLDS = {"train-0": 8, "val-0": 6, "test-0": 30}
@@ -38,8 +36,7 @@ FOLDS = {"train-0": 8, "val-0": 6, "test-0": 30}
 
 @pytest.fixture
 def version(project: Project) -> DatasetVersion:
-    triplets = make_synthetic_set(FOLDS, dimensions=4).triplets
-    store_question_set(project, triplets, store_triplets(project, triplets))
+    store_synthetic_set(project, FOLDS)
     return create_sealed_version(project=project, name="v1", by=None)
 
 

@@ -22,9 +22,7 @@ from curation.services.choice_rounds import ChoiceRoundOptions, launch_choice
 from hits.models import Hit, Project
 from tests.support.judging.work import Work
 from tests.support.paths import CASES
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 ORACLES = json.loads((CASES / "vcr_matching.json").read_text())
 FOLDS = {"train-0": 24, "val-0": 22, "test-0": 20}
@@ -124,8 +122,7 @@ def test_wrong_options_are_one_line_with_status_2(arguments: list[str], message:
 
 @pytest.fixture
 def question_set(project: Project) -> QuestionSet:
-    made = make_synthetic_set(FOLDS)
-    return store_question_set(project, made.triplets, store_triplets(project, made.triplets))
+    return store_synthetic_set(project, FOLDS).question_set
 
 
 def _predict(question_set: QuestionSet, path: Path, split: str = "", skill: float = 1.0) -> ChoicePredictions:

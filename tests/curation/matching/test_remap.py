@@ -16,6 +16,7 @@ from curation.matching.fit_share import (
 from curation.matching.object_classes import missing_pairs, tagged_classes
 from curation.matching.remap import TagDraw, Target, draw_tags, map_objects, remap_response
 from hits.domain.tagged_text import Segment, mentions
+from tests.support.vcr.matched import fit_shares
 from tests.support.vcr.synthetic import SyntheticTriplet, make_synthetic_set
 
 SECRET = b"0123456789abcdef"
@@ -159,6 +160,16 @@ def test_nearest_end_is_taken_where_chance_is_out_of_reach(
     counts = np.array([[first_counts] * 3, [second_counts] * 3])
     fit = fit_share(SharedTags(np.array([1, 1]), np.full((2, 3, 1), 0.5), counts))
     assert (fit.share, fit.tag_overlap, fit.in_reach) == (share, tag_overlap, False)
+
+
+def test_share_brings_tag_overlap_of_matched_synthetic_triplets_to_chance() -> None:
+    """As the benchmark does it: relevance that sees no identity leaks the tags, and the fitted share hides them."""
+    fits = fit_shares(make_synthetic_set({"train-0": 200}, dimensions=16))
+    assert [fit["stage"] for fit in fits] == ["answer", "rationale"]
+    for fit in fits:
+        assert fit["at_zero"] > CHANCE + 5 * POINT
+        assert fit["tag_overlap"] == pytest.approx(CHANCE, abs=POINT)
+        assert 0 < fit["share"] < 1
 
 
 def test_no_question_leaves_the_figure_at_chance() -> None:

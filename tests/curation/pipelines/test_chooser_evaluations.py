@@ -18,9 +18,7 @@ from curation.services.choice_evaluations import request_chooser_evaluation
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.images.take_down import take_down_image
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
 TRAINING = {
@@ -35,11 +33,10 @@ TRAINING = {
 
 @pytest.fixture
 def question_set(project: Project) -> QuestionSet:
-    made = make_synthetic_set({"train-0": 8, "val-0": 8, "test-0": 12}, seed=3)
-    records = store_triplets(project, made.triplets)
+    stored = store_synthetic_set(project, {"train-0": 8, "val-0": 8, "test-0": 12}, seed=3)
     for image in Image.objects.filter(project=project):
         Pillow.new("RGB", (640, 480)).save(Path(settings.MEDIA_ROOT) / image.file.name)
-    return store_question_set(project, made.triplets, records)
+    return stored.question_set
 
 
 @pytest.fixture

@@ -31,9 +31,7 @@ from tests.support.curation._chooser_runs import (
     planted_vectors,
     store_vectors,
 )
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("one_thread")]
 FEW = {"batch_size": 4, "epochs": 1, "device": "cpu", "precision": "fp32", "patience": 0}
@@ -42,12 +40,11 @@ FEW = {"batch_size": 4, "epochs": 1, "device": "cpu", "precision": "fp32", "pati
 @pytest.fixture
 def question_set(project: Project) -> QuestionSet:
     """A set of 12 questions to train on and 8 each to validate with and held, on pictures in plain colours."""
-    made = make_synthetic_set({"train-0": 12, "val-0": 8, "test-0": 8}, seed=3)
-    records = store_triplets(project, made.triplets)
+    stored = store_synthetic_set(project, {"train-0": 12, "val-0": 8, "test-0": 8}, seed=3)
     for number, image in enumerate(Image.objects.filter(project=project)):
         path = Path(settings.MEDIA_ROOT) / image.file.name
         Pillow.new("RGB", (640, 480), (number * 5 % 256, 90, 160)).save(path)
-    return store_question_set(project, made.triplets, records)
+    return stored.question_set
 
 
 @pytest.fixture

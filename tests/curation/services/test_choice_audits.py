@@ -17,9 +17,7 @@ from curation.services.choice_audits import request_choice_audits, store_audits,
 from hits.domain.tagged_text import tokenize_segments
 from hits.models import AuditEvent, Project
 from hits.services.errors import Conflict, Refused
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 pytestmark = pytest.mark.django_db
 FOLDS = {"train-0": 24, "val-0": 22, "test-0": 20}
@@ -28,8 +26,7 @@ REASON = "The pilot only measures how long people need."
 
 @pytest.fixture
 def question_set(project: Project) -> QuestionSet:
-    made = make_synthetic_set(FOLDS)
-    return store_question_set(project, made.triplets, store_triplets(project, made.triplets))
+    return store_synthetic_set(project, FOLDS).question_set
 
 
 def test_items_of_a_set_have_the_published_tokens(question_set: QuestionSet) -> None:

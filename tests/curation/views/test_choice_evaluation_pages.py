@@ -21,17 +21,14 @@ from curation.services.choice_audits import store_audits
 from curation.services.choice_rounds import ChoiceRoundOptions, launch_choice
 from hits.models import Job, Project
 from tests.support.pages import squeezed
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def question_set(project: Project) -> QuestionSet:
-    made = make_synthetic_set({"train-0": 14, "val-0": 22, "test-0": 12})
-    return store_question_set(project, made.triplets, store_triplets(project, made.triplets))
+    return store_synthetic_set(project, {"train-0": 14, "val-0": 22, "test-0": 12}).question_set
 
 
 def _figures(question_set: QuestionSet, split: str, skill: float) -> dict[str, Any]:

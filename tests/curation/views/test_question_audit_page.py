@@ -11,9 +11,7 @@ from curation.models import AuditWaiver, QuestionSet
 from curation.pipelines.choice_audits import audit_question_set
 from curation.selectors.choice_audits import launch_refusal
 from hits.models import Job, Project
-from tests.support.vcr.question_sets import store_question_set
-from tests.support.vcr.stored import store_triplets
-from tests.support.vcr.synthetic import make_synthetic_set
+from tests.support.vcr.question_sets import store_synthetic_set
 
 pytestmark = pytest.mark.django_db
 REASON = "The pilot only measures how long people need."
@@ -21,8 +19,7 @@ REASON = "The pilot only measures how long people need."
 
 @pytest.fixture
 def question_set(project: Project) -> QuestionSet:
-    made = make_synthetic_set({"train-0": 24, "val-0": 22, "test-0": 20})
-    return store_question_set(project, made.triplets, store_triplets(project, made.triplets))
+    return store_synthetic_set(project, {"train-0": 24, "val-0": 22, "test-0": 20}).question_set
 
 
 def _address(name: str, question_set: QuestionSet) -> str:

@@ -1,14 +1,31 @@
 """Question sets with arbitrary wrong choices, for tests that need no matching."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from curation.models import Question, QuestionSet, QuestionSetState, Stage
 from hits.domain.tagged_text import Segment, Segments, map_tags, mentions
 from hits.models import Project, Record
-from tests.support.vcr.synthetic import SyntheticTriplet
+from tests.support.vcr.stored import store_triplets
+from tests.support.vcr.synthetic import SyntheticTriplet, make_synthetic_set
 
 ROUNDS = 3
+
+
+class StoredSet(NamedTuple):
+    """Made-up triplets, their records in the same order, and the question set about them."""
+
+    triplets: Sequence[SyntheticTriplet]
+    records: Sequence[Record]
+    question_set: QuestionSet
+
+
+def store_synthetic_set(project: Project, fold_sizes: Mapping[str, int], *, seed: int = 0) -> StoredSet:
+    """Store made-up triplets as approved records of a project, and an accepted question set about them."""
+    triplets = make_synthetic_set(fold_sizes, dimensions=4, seed=seed).triplets
+    records = store_triplets(project, triplets)
+    return StoredSet(triplets, records, store_question_set(project, triplets, records))
 
 
 def store_question_set(
