@@ -80,7 +80,8 @@ def test_demo_plays_the_whole_loop_twice(tmp_path: Path) -> None:
 
 def _play(folder: Path) -> dict[str, Any]:
     # Its database lies in memory where the system offers that: every commit waits for the disk, which may be slow.
-    database = settings.VAR_DIR / "demo.sqlite3"
+    database = settings.VAR_DIR / f"{folder.name}.sqlite3"
+    _start_migrated(database)
     done = subprocess.run(
         [*COMMAND, "--once"],
         cwd=ROOT,
@@ -93,6 +94,12 @@ def _play(folder: Path) -> dict[str, Any]:
     (line,) = done.stdout.splitlines()
     result: dict[str, Any] = json.loads(line)
     return result
+
+
+def _start_migrated(database: Path) -> None:
+    """Let a new database start from what an earlier process migrated, which saves it twenty seconds."""
+    if migrated_file().is_file() and not database.exists():
+        shutil.copyfile(migrated_file(), database)
 
 
 def test_demo_with_taken_port_fails_before_writing(tmp_path: Path) -> None:
@@ -123,8 +130,7 @@ def test_second_demo_in_the_same_folder_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_serve_stops_all_processes_on_sigterm(tmp_path: Path) -> None:
-    if migrated_file().is_file():
-        shutil.copyfile(migrated_file(), tmp_path / "deerstalker.sqlite3")
+    _start_migrated(tmp_path / "deerstalker.sqlite3")
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(migrate, cwd=ROOT, env=_environment(tmp_path, 8000), check=True)
     port = free_port()

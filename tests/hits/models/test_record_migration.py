@@ -37,11 +37,11 @@ def folder() -> Iterator[Path]:
         yield Path(found)
 
 
-def migrated(folder: Path, observations: int = 0, **environment: str) -> dict[str, Any]:
+def migrated(folder: Path, *arguments: str, **environment: str) -> dict[str, Any]:
     """Return what the process found that filled and migrated a database of its own."""
     own = {key: value for key, value in os.environ.items() if not key.startswith("DEERSTALKER_TEST")}
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.old_database", str(observations)],
+        [sys.executable, "-m", "tests.support.old_database", *arguments],
         cwd=children.ROOT,
         env=own | {"DEERSTALKER_VAR": str(folder)} | environment,
         capture_output=True,
@@ -83,8 +83,16 @@ def test_migration_of_old_postgresql_database_keeps_rows_and_triggers(folder: Pa
 
 
 @pytest.mark.nightly
+@pytest.mark.postgres
+def test_postgresql_database_cannot_be_taken_back_from_the_newest_release(folder: Path) -> None:
+    with database_url() as url:
+        _is_whole(migrated(folder, "--back-from-newest", DATABASE_URL=url))
+
+
+@pytest.mark.nightly
 def test_the_published_corpus_migrates_in_ninety_seconds_and_little_memory(tmp_path: Path) -> None:
-    found = migrated(tmp_path, MOST, SQLITE_PATH=str(tmp_path / "old.sqlite3"))
+    database = str(tmp_path / "old.sqlite3")
+    found = migrated(tmp_path, str(MOST), "--back-from-newest", SQLITE_PATH=database)
     _is_whole(found)
     figures = {"records": found["records"], "seconds": found["seconds"], "peak_mib": found["peak_mib"]}
     sys.stdout.write(f"{json.dumps(figures)}\n")
