@@ -107,6 +107,8 @@ def check_holder_of_the_secret_computes_it_again(built: QuestionSet) -> None:
                 assert list(made.segments) == choice["text"]
 
 
+# Committed, because SQLite reads uncommitted rows of this size through its log, which is slower.
+@pytest.mark.django_db(transaction=True)
 def test_pages_of_a_published_size_answer_quickly(client: Client, project: Project, researcher: User) -> None:
     found = store_many_questions(project, PUBLISHED)
     client.force_login(researcher)
