@@ -22,6 +22,8 @@ _TEXT_FIELDS = ("question", "answer", "rationale")
 _ANNOT_ID_PATTERN = re.compile(r"(?P<split>[a-z]+)-(?P<number>\d{1,9})")
 MAX_SEARCHED = 30_000
 """The most questions whose texts are searched at once; larger sets are searched a fold at a time."""
+MAX_LISTED = 1_000
+"""The most questions that a search lists; it ends with the first one more."""
 
 
 def set_triplets(project: Project) -> "QuerySet[Record]":
@@ -109,6 +111,18 @@ def find_questions(
     if published is None:
         return _filter_by_text(rows, text)
     return rows.filter(_position_filter(question_set, published["split"], int(published["number"])))
+
+
+def listed_ids(rows: "QuerySet[Question]", *, is_search: bool) -> tuple[Any, bool]:
+    """Return the ids to list, as a queryset or a list, and whether a search found more than ``MAX_LISTED``.
+
+    A search reads texts, so it ends when there are enough, and is not repeated for the count.
+    """
+    ids = rows.values_list("pk", flat=True)
+    if not is_search:
+        return ids, False
+    found = list(ids[: MAX_LISTED + 1])
+    return found[:MAX_LISTED], len(found) > MAX_LISTED
 
 
 def is_published_id(text: str) -> bool:

@@ -33,10 +33,9 @@ def question_list(request: HttpRequest, project: Project, set_id: int) -> HttpRe
     search = QuestionFilterForm([fold["name"] for fold in folds], request.GET)
     fold, is_narrowed = _searched_fold(found, search)
     rows = selectors.find_questions(found, stage=search.chosen_stage, fold=fold, text=search.text)
-    # The page's ids first: only they need triplets and images, however many rows an offset skips. A search reads all
-    # texts, so it is not repeated for the count.
-    ids = rows.values_list("pk", flat=True)
-    page = Paginator(list(ids) if search.text else ids, QUESTIONS_PER_PAGE).get_page(request.GET.get("page"))
+    # The page's ids first: only they need triplets and images, however many rows an offset skips.
+    ids, is_cut = selectors.listed_ids(rows, is_search=bool(search.text))
+    page = Paginator(ids, QUESTIONS_PER_PAGE).get_page(request.GET.get("page"))
     questions = selectors.load_questions(list(page.object_list))
     context = tab_context(project, TAB) | {
         "question_set": found,
@@ -44,6 +43,7 @@ def question_list(request: HttpRequest, project: Project, set_id: int) -> HttpRe
         "search": search,
         "stage_label": STAGE_LABELS[search.chosen_stage],
         "narrowed_to": fold if is_narrowed else "",
+        "is_cut": is_cut,
         "page": page,
         "rows": show_rows(questions, search.chosen_round),
     }

@@ -154,6 +154,23 @@ def test_words_of_a_large_set_are_searched_a_fold_at_a_time(
     assert "searched in one fold" not in squeezed(client.get(addresses(stored)["questions"] + "?q=val-3"))
 
 
+def test_search_that_finds_too_many_lists_the_first(
+    client: Client, stored: QuestionSet, researcher: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(researcher)
+
+    def found(most: int) -> tuple[int, bool]:
+        monkeypatch.setattr("curation.selectors.questions.MAX_LISTED", most)
+        response = client.get(addresses(stored)["questions"] + "?q=the")
+        return response.context["page"].paginator.count, "questions match. The first" in squeezed(response)
+
+    count, is_cut = found(1_000)
+    assert count > 2
+    assert not is_cut
+    assert found(count) == (count, False)
+    assert found(2) == (2, True)
+
+
 def test_question_page_shows_source_round_and_right_choice(
     client: Client, stored: QuestionSet, researcher: User
 ) -> None:
