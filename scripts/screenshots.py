@@ -30,6 +30,7 @@ MAX_OPEN_ATTEMPTS = 10  # a second apart
 JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "matching"}  # picture by kind
 PLAYED_SLUG = "played-loop-1"
 QUESTIONS_SLUG = "played-loop-1-questions"
+WRITING_BATCH = "Played loop 1, questions: questions"
 JUDGING_BATCH_NAMES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOW_SIZES = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN_LINE = re.compile(r"(?:admin|researcher|worker)\s+(\w+)\s+(\S+)")
@@ -69,13 +70,13 @@ def main() -> None:
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
     with _serve_demo(command) as accounts:
         _answer_open_batch(accounts)
-        addresses = _run_curation_commands() | _run_scorer_commands()
+        addresses = _run_curation_commands() | _run_scorer_commands() | _extend_writing()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _take_worker_pages(browser, accounts)
             _take_judging_pages(browser, accounts)
             _take_console_pages(browser, accounts, addresses)
-            _take_question_pages(browser, accounts)
+            _take_triplet_pages(browser, accounts)
             browser.close()
 
 
@@ -168,6 +169,25 @@ def _run_scorer_commands() -> dict[str, str]:
         "scorer": reverse("scorer", args=[PLAYED_SLUG, Scorer.objects.latest("pk").pk]),
         "evaluations": reverse("evaluations", args=[PLAYED_SLUG]),
         "leaderboard": reverse("leaderboard", args=[_submit_predictions().slug]),
+    }
+
+
+def _extend_writing() -> dict[str, str]:
+    """Offer the writing tasks to another worker; return the addresses of the pages about their questions."""
+    from annotation_site.demo.steps import wait_for_job
+    from curation.models import Question, QuestionSet
+    from hits.models import Batch
+    from hits.services.batches.extensions import extend_batch
+
+    batch = Batch.objects.get(project__slug=QUESTIONS_SLUG, name=WRITING_BATCH)
+    wait_for_job(extend_batch(batch=batch, more_redundancy=1, by=None)[1])
+    question_set = QuestionSet.objects.get(project__slug=QUESTIONS_SLUG)
+    place = [QUESTIONS_SLUG, question_set.pk]
+    questions = Question.objects.filter(question_set=question_set, stage="answer").exclude(choices=[])
+    return {
+        "question-set": reverse("question-set", args=place),
+        "question": reverse("question", args=[*place, questions.earliest("pk").pk]),
+        "choice-rounds": reverse("choice-rounds", args=[QUESTIONS_SLUG]),
     }
 
 
@@ -301,27 +321,11 @@ def _take_grading_and_worker_pages(page: Page) -> None:
     _take_screenshot(page, "instructions-1280", "/projects/sample-photos/instructions/sherlock_observation/")
 
 
-def _take_question_pages(browser: Browser, accounts: dict[str, str]) -> None:
-    """Take the pages of a question set and of a choice round, and a task in which a triplet is written."""
-    from annotation_site.demo.steps import wait_for_job
-    from curation.models import Question, QuestionSet
-    from hits.models import Batch
-    from hits.services.batches.extensions import extend_batch
-
-    question_set = QuestionSet.objects.get(project__slug=QUESTIONS_SLUG)
-    place = [QUESTIONS_SLUG, question_set.pk]
-    shown = (
-        Question.objects.filter(question_set=question_set, stage="answer").exclude(choices=[]).earliest("pk")
-    )
-    page = _sign_in(browser, "rosa", accounts)
-    _take_screenshot(page, "question-set-1280", reverse("question-set", args=place))
-    _take_screenshot(page, "question-1280", reverse("question", args=[*place, shown.pk]))
-    _take_screenshot(page, "choice-rounds-1280", reverse("choice-rounds", args=[QUESTIONS_SLUG]))
-    writing = Batch.objects.get(project__slug=QUESTIONS_SLUG, kind="vcr_qar")
-    wait_for_job(extend_batch(batch=writing, more_redundancy=1, by=None)[1])
+def _take_triplet_pages(browser: Browser, accounts: dict[str, str]) -> None:
+    """Take a task in which a triplet is written."""
     page = _sign_in(browser, "wanda", accounts)
     _open(page, "/work/")
-    frame = _accept_task(page, writing.name, has_consented=True)
+    frame = _accept_task(page, WRITING_BATCH, has_consented=True)
     frame.locator("#how").evaluate("how => { how.open = false; }")
     for name, text in TRIPLET.items():
         frame.locator(f"#{name}-1").click()
