@@ -119,4 +119,5 @@ def slots_by_queue(heavy_slots: int) -> dict[str, int]:
         heavy_slots: how many heavy jobs run at once (``WORKER_CONCURRENCY``).
     """
     slots = {LIGHT: LIGHT_SLOTS, HEAVY: heavy_slots}
-    return {queue.value: slots[worker] for worker, queues in WORKER_QUEUES.items() for queue in queues}
+    by_queue = {queue.value: slots[worker] for worker, queues in WORKER_QUEUES.items() for queue in queues}
+    return by_queue | {Queue.DEFAULT.value: LIGHT_SLOTS - 1}  # one slot is for periodic tasks

@@ -28,21 +28,23 @@ def decline_if_no_free_slot(job_id: int, owner: str) -> bool:
 
     The job's message is consumed then, and the end of a turn wakes the next job.
     """
+    if not Job.objects.filter(pk=job_id, queue=Queue.DEFAULT).exists() or _has_slot_for_light_job(owner):
+        return False
+    Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(woken_at=None)
+    return True
+
+
+def _has_slot_for_light_job(owner: str) -> bool:
     process = worker_process.current_worker_process()
     if process is None or Queue.TICK not in process.queues:
-        return False
-    short = Job.objects.filter(queue=Queue.DEFAULT)
-    if not short.filter(pk=job_id).exists():
-        return False
-    own_jobs = short.filter(
+        return True
+    own_jobs = Job.objects.filter(
+        queue=Queue.DEFAULT,
         state=JobState.RUNNING,
         lease_until__gte=timezone.now(),
         lease_owner__startswith=owner.rpartition("/")[0] + "/",
     )
-    if own_jobs.count() < max(1, process.slots - 1):
-        return False
-    short.filter(pk=job_id, state=JobState.QUEUED).update(woken_at=None)
-    return True
+    return own_jobs.count() < max(1, process.slots - 1)
 
 
 def limit_light_job_to_turn(job: Job) -> AbstractContextManager[None]:
@@ -68,7 +70,10 @@ def run_job_and_next_subjobs(run: Callable[[int], object], job_id: int) -> None:
             run(job.pk)
             job = _next_subjob(job, tried) if time.monotonic() < end_time else None
     finally:
-        wakeups.wake_next_job(Job.objects.values_list("queue", flat=True).get(pk=job_id))
+        queue = Job.objects.values_list("queue", flat=True).get(pk=job_id)
+        # A job that was declined wakes none, or the waiting jobs would wake each other for as long as one runs.
+        if queue != Queue.DEFAULT or _has_slot_for_light_job(new_lease_owner()):
+            wakeups.wake_next_job(queue)
 
 
 def _next_subjob(subjob: Job, tried: set[int]) -> Job | None:

@@ -89,7 +89,7 @@ def test_two_workers_take_all_queues_between_them_and_one_has_the_beat() -> None
     assert taken == [["tick", "default", "mail"], ["cpu", "gpu", "io"]]
     assert ("--beat" in light, "--beat" in heavy) == (True, False)
     assert [command[command.index("--concurrency") + 1] for command in (light, heavy)] == ["2", "1"]
-    assert settings.QUEUE_SLOTS == {"tick": 2, "default": 2, "mail": 2, "cpu": 1, "gpu": 1, "io": 1}
+    assert settings.QUEUE_SLOTS == {"tick": 2, "default": 1, "mail": 2, "cpu": 1, "gpu": 1, "io": 1}
 
 
 def test_messages_do_not_expire_and_are_acknowledged_early() -> None:
@@ -208,6 +208,29 @@ def test_worker_process_keeps_one_slot_for_periodic_tasks_and_wakes_the_next_job
         jobs.leased_job(third.pk) as other_progress,
     ):
         assert other_progress is not None  # each worker counts its own
+
+
+def test_declined_job_wakes_no_other_and_the_end_of_a_turn_wakes_the_longest_waiting(light: None) -> None:
+    """Jobs that woke each other while one ran kept the other slot busy, and who came next was left to chance."""
+    first, second, third = (
+        jobs.enqueue(task="hits.sync_batch", title=f"Sync {n}", queue=False) for n in range(3)
+    )
+
+    def take(job_id: int) -> None:
+        with jobs.leased_job(job_id):
+            pass
+
+    def take_two_more(job_id: int) -> None:
+        with jobs.leased_job(job_id) as progress:
+            assert progress is not None
+            for waiting in (third, second):
+                slots.run_job_and_next_subjobs(take, waiting.pk)
+            assert not Job.objects.exclude(woken_at=None).exists()
+            assert not wake_ups.by_queue()
+
+    slots.run_job_and_next_subjobs(take_two_more, first.pk)
+    assert list(Job.objects.exclude(woken_at=None)) == [second]
+    assert wake_ups.by_queue() == {Queue.DEFAULT: 1}
 
 
 def test_jobs_take_turns_and_requeue_at_the_back(
