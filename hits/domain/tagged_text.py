@@ -266,17 +266,3 @@ def copy_key(segments: Segments, names: Sequence[str]) -> tuple[str, ...]:
         token.lower() if isinstance(token, str) else "+".join(sorted(f"<{names[i]}>" for i in token))
         for token in tokenize_segments(segments)
     )
-
-
-def map_tags(segments: Segments, mapping: Mapping[int, int]) -> list[Segment]:
-    """Return the text with each object replaced by its counterpart in ``mapping``.
-
-    Raises:
-        KeyError: an object has no counterpart.
-    """
-    return normalize_segments(
-        [
-            segment if isinstance(segment, str) else {"objects": [mapping[i] for i in segment["objects"]]}
-            for segment in segments
-        ]
-    )

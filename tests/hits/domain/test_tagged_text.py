@@ -15,7 +15,6 @@ from hits.domain.tagged_text import (
     copy_key,
     count_words,
     display_text,
-    map_tags,
     mentions,
     normalize_segments,
     original_text,
@@ -89,12 +88,6 @@ def test_copy_key_ignores_case_and_identity():
     assert copy_key(["The ", tag(0), " waves."], NAMES) == copy_key(["the ", tag(4), " WAVES."], NAMES)
     assert copy_key([tag(0)], NAMES) != copy_key([tag(2)], NAMES)
     assert copy_key([tag(0)], NAMES) != copy_key(["person"], NAMES)
-
-
-def test_map_tags_keeps_groups_sorted_and_distinct():
-    assert map_tags([tag(0, 1), " go"], {0: 4, 1: 2}) == [tag(2, 4), " go"]
-    with pytest.raises(KeyError):
-        map_tags([tag(3)], {})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from curation.models import Question, QuestionSet, QuestionSetState, Stage
-from hits.domain.tagged_text import Segment, Segments, map_tags, mentions
+from hits.domain.tagged_text import Segment, Segments, normalize_segments
 from hits.models import Project, Record
 from tests.support.vcr.stored import store_triplets
 from tests.support.vcr.synthetic import SyntheticTriplet, make_synthetic_set
@@ -80,4 +80,10 @@ def store_question_set(
 
 def _fitted(text: Segments, triplet: SyntheticTriplet) -> list[Segment]:
     """Return a text with its tags among the objects of a triplet."""
-    return map_tags(text, {index: index % len(triplet.objects) for index in mentions(text)})
+    count = len(triplet.objects)
+    return normalize_segments(
+        [
+            segment if isinstance(segment, str) else {"objects": [i % count for i in segment["objects"]]}
+            for segment in text
+        ]
+    )
