@@ -166,9 +166,9 @@ def job_task(name: str) -> Callable[[Callable[[Progress], None]], Callable[[int]
 
 def _claim_row(job_id: int) -> Job | None:
     """Claim a job for this process; ``None`` if it is not available."""
-    owner = slots.new_lease_owner()
-    if slots.decline_if_no_free_slot(job_id, owner):
+    if slots.decline_if_no_free_slot(job_id):
         return None
+    owner = slots.new_lease_owner()
     now = timezone.now()
     claimed = Job.objects.filter(wakeups.ready_job_filter(now), pk=job_id).update(
         state=JobState.RUNNING,

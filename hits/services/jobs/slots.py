@@ -23,18 +23,19 @@ def new_lease_owner() -> str:
     return f"{process.name}/{uuid.uuid4().hex}" if process is not None else uuid.uuid4().hex
 
 
-def decline_if_no_free_slot(job_id: int, owner: str) -> bool:
+def decline_if_no_free_slot(job_id: int) -> bool:
     """Return whether this worker process runs all the light jobs that it may; one slot is for periodic tasks.
 
     The job's message is consumed then, and the end of a turn wakes the next job.
     """
-    if not Job.objects.filter(pk=job_id, queue=Queue.DEFAULT).exists() or _has_slot_for_light_job(owner):
+    light = Job.objects.filter(pk=job_id, queue=Queue.DEFAULT)
+    if _has_slot_for_light_job() or not light.exists():
         return False
-    Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(woken_at=None)
+    light.filter(state=JobState.QUEUED).update(woken_at=None)
     return True
 
 
-def _has_slot_for_light_job(owner: str) -> bool:
+def _has_slot_for_light_job() -> bool:
     process = worker_process.current_worker_process()
     if process is None or Queue.TICK not in process.queues:
         return True
@@ -42,7 +43,7 @@ def _has_slot_for_light_job(owner: str) -> bool:
         queue=Queue.DEFAULT,
         state=JobState.RUNNING,
         lease_until__gte=timezone.now(),
-        lease_owner__startswith=owner.rpartition("/")[0] + "/",
+        lease_owner__startswith=f"{process.name}/",
     )
     return own_jobs.count() < max(1, process.slots - 1)
 
@@ -72,7 +73,7 @@ def run_job_and_next_subjobs(run: Callable[[int], object], job_id: int) -> None:
     finally:
         queue = Job.objects.values_list("queue", flat=True).get(pk=job_id)
         # A job that was declined wakes none, or the waiting jobs would wake each other for as long as one runs.
-        if queue != Queue.DEFAULT or _has_slot_for_light_job(new_lease_owner()):
+        if queue != Queue.DEFAULT or _has_slot_for_light_job():
             wakeups.wake_next_job(queue)
 
 
