@@ -1,7 +1,7 @@
 """The records, sets and regions of which judging rounds are made, as plain data."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -89,3 +89,61 @@ class QuestionToAnswer:
     label: int
     answer: Sequence[Any] | None = None
     several_allowed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TripletToJudge:
+    """An image triplet for judges of plausibility, in one of four shapes (Ventura et al. 2025 §4.1, fig. 16).
+
+    ``show`` is ``triplet``, ``pair`` (premise and one hypothesis), ``hypotheses_only`` or ``texts``. ``images``
+    maps the shown roles (``premise``, ``h1``, ``h2``) to image ids; ``texts`` maps them to descriptions in the shape
+    ``texts``. ``gold`` (1 or 2) is the more plausible hypothesis, which no page is told. ``cannot_tell`` lets judges
+    say that both are equally plausible.
+    """
+
+    id: str
+    triplet_id: str
+    show: str
+    images: Mapping[str, int] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    gold: int | None = None
+    cannot_tell: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationToShow:
+    """One explanation by an opaque id. Its source (people, a model) is not known here, so no page can show it."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplanationsToJudge:
+    """Explanations of an image triplet for judges (Ventura et al. 2025 §4.2, fig. 17).
+
+    ``images`` maps ``premise``, ``h1`` and ``h2`` to image ids; ``right`` (``h1`` or ``h2``) is the more plausible
+    hypothesis, which the page marks. ``decoys`` are ids of explanations that are known to be wrong.
+    """
+
+    id: str
+    triplet_id: str
+    images: Mapping[str, int]
+    right: str
+    explanations: Sequence[ExplanationToShow]
+    decoys: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatesToPick:
+    """Candidate images of one text for people who pick the best one.
+
+    ``role`` is ``premise``, ``a`` or ``b``. ``premise_image`` is the chosen image of the premise, beside which
+    hypotheses are picked; ``candidates`` are image ids.
+    """
+
+    id: str
+    role: str
+    text: str
+    premise_image: int | None
+    candidates: Sequence[int]
