@@ -67,6 +67,9 @@ class HitKind(RefusesOldNames, ABC):
         is_single_attempt: whether a worker who opened a unit may never open it again, even after returning it.
         scope_field: the field of a unit that stands for its key where a worker does a unit once in the project: units
             with one value of it, such as two questions about one text, exclude one another. Empty: the unit's key.
+        reveals: fields of a unit with ids of things about which its page tells more than others may know, such as
+            the right answer about a triplet. blind_to: fields with ids of things that the page's worker must not
+            know more of. A worker who opened a unit that reveals an id gets no unit that is blind to it.
         unit_word: singular and plural of a unit on console pages.
         record_word: singular and plural of a record on console pages; ``counted_types`` are the types of records that
             it counts, all if empty.
@@ -116,6 +119,8 @@ class HitKind(RefusesOldNames, ABC):
     arms: ClassVar[int] = 1
     is_single_attempt: ClassVar[bool] = False
     scope_field: ClassVar[str] = ""
+    reveals: ClassVar[tuple[str, ...]] = ()
+    blind_to: ClassVar[tuple[str, ...]] = ()
     unit_word: ClassVar[tuple[str, str]] = ("photo", "photos")
     record_word: ClassVar[tuple[str, str]] = ("record", "records")
     counted_types: ClassVar[frozenset[str]] = frozenset()
@@ -253,8 +258,13 @@ class HitKind(RefusesOldNames, ABC):
             for name in self.record_types
             if len(name) > MAX_RECORD_TYPE
         ]
-        if self.scope_field and self.scope_field not in self.Unit.model_fields:
-            problems.append(f"scope_field {self.scope_field!r} is no field of its units")
+        named = (("scope_field", [self.scope_field]), ("reveals", self.reveals), ("blind_to", self.blind_to))
+        problems += [
+            f"{attribute} {name!r} is no field of its units"
+            for attribute, names in named
+            for name in names
+            if name and name not in self.Unit.model_fields
+        ]
         return problems
 
     # Units and answers on console pages

@@ -1,4 +1,4 @@
-"""Facets of a scene: how its hypotheses follow from its premise, and what it is about (Ventura et al. 2025 §2.2, A.2).
+"""Facets of a scene: how its hypotheses follow from its premise, and its subject (Ventura et al. 2025 §2.2, A.2).
 
 A scene is a premise and two hypotheses, one of which is more plausible. It is written as texts and drawn as images.
 """

@@ -8,7 +8,12 @@ from collections.abc import Collection
 
 from hits.models import Batch, Hit, Worker
 from hits.selectors.eligibility.attempt_proof import BUILT_IN_ENVIRONMENT
-from hits.selectors.eligibility.limits import unit_seen_refusals, unit_taken_refusals, worker_limit_refusals
+from hits.selectors.eligibility.limits import (
+    unit_revealed_refusals,
+    unit_seen_refusals,
+    unit_taken_refusals,
+    worker_limit_refusals,
+)
 from hits.selectors.eligibility.own_work import OWN_WORK_REASON, is_excluded
 
 
@@ -32,6 +37,5 @@ def acceptance_refusals(
         return limit_refusals, not Batch.objects.filter(hit_type_id=batch.hit_type_id).exclude(
             pk=batch.pk
         ).exists()
-    return unit_seen_refusals(worker, hit) or unit_taken_refusals(
-        worker, hit, taken_hit_ids=taken_hit_ids
-    ), False
+    refusals = unit_seen_refusals(worker, hit) or unit_revealed_refusals(worker, hit)
+    return refusals or unit_taken_refusals(worker, hit, taken_hit_ids=taken_hit_ids), False

@@ -29,7 +29,11 @@ from hits.models import (
     WorkerDecision,
 )
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof
-from hits.selectors.eligibility.limits import unit_taken_refusals, worker_limit_refusals
+from hits.selectors.eligibility.limits import (
+    unit_revealed_refusals,
+    unit_taken_refusals,
+    worker_limit_refusals,
+)
 from hits.selectors.eligibility.requirement_labels import join_country_names
 
 
@@ -106,7 +110,7 @@ def hit_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     more specific reason is enough.
     """
     batch = hit.unit.batch
-    reasons = _qualification_refusals(worker, batch)
+    reasons = _qualification_refusals(worker, batch) + unit_revealed_refusals(worker, hit)
     if has_attempt_proof(hit.environment):
         return reasons
     return reasons + (unit_taken_refusals(worker, hit) or worker_limit_refusals(worker, batch))

@@ -82,6 +82,26 @@ def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     return [gettext("You have seen this item before. Each worker sees an item only once.")]
 
 
+def unit_revealed_refusals(worker: Worker | None, hit: Hit) -> list[str]:
+    """Return why a unit is closed to a worker who knows too much about it from a unit of another kind; else empty.
+
+    Who opened a page that ``reveals`` an id gets no unit of a kind that is ``blind_to`` it (``hits.kind.HitKind``).
+    On a foreign marketplace somebody else may open a page in a worker's name, which can only close tasks.
+    """
+    kind = registry.get_kind(hit.unit.batch.kind)
+    ids = [hit.unit.payload[field] for field in kind.blind_to if hit.unit.payload.get(field)]
+    if worker is None or not ids:
+        return []
+    seen = Attempt.objects.filter(worker=worker, hit__unit__batch__project=hit.unit.batch.project_id)
+    revealed = Q(pk__in=())
+    for name in registry.kind_names():
+        for field in registry.get_kind(name).reveals:
+            revealed |= Q(hit__unit__batch__kind=name, **{f"hit__unit__payload__{field}__in": ids})
+    if not seen.filter(revealed).exists():
+        return []
+    return [gettext("You know this item from another task, so somebody else has to do this one.")]
+
+
 def has_lapsed(attempt: Attempt) -> bool:
     """Return whether the attempt ended without an answer, so that opening the page restarts it."""
     time_is_over = attempt.opened_at + _allowed_time(attempt.hit.unit.batch) + GRACE_PERIOD < timezone.now()
