@@ -5,7 +5,28 @@ from curation.models.choosers import Chooser
 from curation.models.duplicates import DuplicateRun, DuplicateRunState
 from curation.models.features import FeatureSet, Subject
 from curation.models.frames import AvoidedNames, Clip, Frame
+from curation.models.generated_images import (
+    GeneratedImage,
+    ImagePick,
+    ImageRole,
+    PickOrigin,
+    PromptDecision,
+    PromptSet,
+    PromptVerdict,
+    PromptWay,
+    SafetyRelease,
+)
+from curation.models.image_triplets import (
+    ExplanationSource,
+    ImageTriplet,
+    TripletCheck,
+    TripletDecision,
+    TripletExplanation,
+    TripletVerdict,
+)
+from curation.models.imports import Import, ImportedRow
 from curation.models.interest import InterestLabel, InterestModel, InterestModelKind, InterestScore
+from curation.models.model_runs import CallState, ModelCall, ModelRun, RunPurpose
 from curation.models.objects import DetectionRun, ObjectSet
 from curation.models.pairs import Pair, Part
 from curation.models.proposals import ImageProposals, ProposalOverlap, ProposalRun
@@ -19,9 +40,18 @@ from curation.models.questions import (
     Stage,
 )
 from curation.models.rounds import ComparisonRound, ComparisonSet
+from curation.models.scenes import Scene, SceneDecision, SceneReason, SceneVerdict, TripletSettings
 from curation.models.scorers import ErrorAnalysis, Evaluation, EvaluationSource, Scorer, ScorerOrigin
 from curation.models.sources import LeakageRun, LeakedPair, LeakReview, LeakVerdict, Source, SourceRecord
 from curation.models.texts import AnalysisKind, PairText, TextAnalysis, TextReview, TextScore
+from curation.models.triplet_evaluations import (
+    ExplanationGrade,
+    ReplyCorrection,
+    TripletAudit,
+    TripletEvaluation,
+    TripletPrediction,
+    TripletSource,
+)
 from curation.models.versions import DatasetVersion, VersionImage, VersionRow, VersionState
 
 __all__ = [
@@ -32,6 +62,7 @@ __all__ = [
     "AuditState",
     "AuditWaiver",
     "AvoidedNames",
+    "CallState",
     "ChoiceEvaluation",
     "ChoiceRound",
     "Chooser",
@@ -45,9 +76,17 @@ __all__ = [
     "ErrorAnalysis",
     "Evaluation",
     "EvaluationSource",
+    "ExplanationGrade",
+    "ExplanationSource",
     "FeatureSet",
     "Frame",
+    "GeneratedImage",
+    "ImagePick",
     "ImageProposals",
+    "ImageRole",
+    "ImageTriplet",
+    "Import",
+    "ImportedRow",
     "InterestLabel",
     "InterestModel",
     "InterestModelKind",
@@ -56,15 +95,29 @@ __all__ = [
     "LeakVerdict",
     "LeakageRun",
     "LeakedPair",
+    "ModelCall",
+    "ModelRun",
     "ObjectSet",
     "Pair",
     "PairText",
     "Part",
+    "PickOrigin",
+    "PromptDecision",
+    "PromptSet",
+    "PromptVerdict",
+    "PromptWay",
     "ProposalOverlap",
     "ProposalRun",
     "Question",
     "QuestionSet",
     "QuestionSetState",
+    "ReplyCorrection",
+    "RunPurpose",
+    "SafetyRelease",
+    "Scene",
+    "SceneDecision",
+    "SceneReason",
+    "SceneVerdict",
     "Scorer",
     "ScorerOrigin",
     "Source",
@@ -74,6 +127,15 @@ __all__ = [
     "TextAnalysis",
     "TextReview",
     "TextScore",
+    "TripletAudit",
+    "TripletCheck",
+    "TripletDecision",
+    "TripletEvaluation",
+    "TripletExplanation",
+    "TripletPrediction",
+    "TripletSettings",
+    "TripletSource",
+    "TripletVerdict",
     "VersionImage",
     "VersionRow",
     "VersionState",
