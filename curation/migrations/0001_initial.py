@@ -6,288 +6,151 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     initial = True
 
     dependencies = [
-        ("hits", "0002_append_only"),
+        ('hits', '0002_append_only'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="ComparisonRound",
+            name='ComparisonRound',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("options", models.JSONField()),
-                ("encoder", models.CharField(max_length=80)),
-                ("provenance", models.JSONField()),
-                ("instances", models.PositiveIntegerField()),
-                ("inferences", models.PositiveIntegerField()),
-                ("skipped", models.JSONField(default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "batch",
-                    models.OneToOneField(
-                        blank=True,
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="comparison_round",
-                        to="hits.batch",
-                    ),
-                ),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="comparison_rounds",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('options', models.JSONField()),
+                ('encoder', models.CharField(max_length=80)),
+                ('provenance', models.JSONField()),
+                ('instances', models.PositiveIntegerField()),
+                ('inferences', models.PositiveIntegerField()),
+                ('skipped', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('batch', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='comparison_round', to='hits.batch')),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='comparison_rounds', to='hits.project')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="DatasetVersion",
+            name='DatasetVersion',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=40)),
-                ("note", models.CharField(blank=True, max_length=400)),
-                ("state", models.CharField(default="draft", max_length=8)),
-                ("rehearsal", models.BooleanField(default=False)),
-                ("manifest_sha256", models.CharField(blank=True, max_length=64)),
-                ("statistics", models.JSONField(default=dict)),
-                ("exclusions", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("sealed_at", models.DateTimeField(null=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="versions",
-                        to="hits.project",
-                    ),
-                ),
-                (
-                    "sealed_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=40)),
+                ('note', models.CharField(blank=True, max_length=400)),
+                ('state', models.CharField(default='draft', max_length=8)),
+                ('rehearsal', models.BooleanField(default=False)),
+                ('manifest_sha256', models.CharField(blank=True, max_length=64)),
+                ('statistics', models.JSONField(default=dict)),
+                ('exclusions', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('sealed_at', models.DateTimeField(null=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='hits.project')),
+                ('sealed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="FeatureSet",
+            name='FeatureSet',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("encoder", models.CharField(max_length=80)),
-                ("revision", models.CharField(blank=True, max_length=120)),
-                ("subject", models.CharField(max_length=10)),
-                ("count", models.PositiveIntegerField()),
-                ("dim", models.PositiveIntegerField()),
-                ("path", models.CharField(max_length=200)),
-                ("sha256", models.CharField(max_length=64)),
-                ("items_sha256", models.CharField(max_length=64)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="feature_sets",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('encoder', models.CharField(max_length=80)),
+                ('revision', models.CharField(blank=True, max_length=120)),
+                ('subject', models.CharField(max_length=10)),
+                ('count', models.PositiveIntegerField()),
+                ('dim', models.PositiveIntegerField()),
+                ('path', models.CharField(max_length=200)),
+                ('sha256', models.CharField(max_length=64)),
+                ('items_sha256', models.CharField(max_length=64)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='feature_sets', to='hits.project')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="VersionImage",
+            name='VersionImage',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("url", models.CharField(max_length=500)),
-                ("sha256", models.CharField(max_length=64)),
-                ("facts", models.JSONField()),
-                (
-                    "version",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="images",
-                        to="curation.datasetversion",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('url', models.CharField(max_length=500)),
+                ('sha256', models.CharField(max_length=64)),
+                ('facts', models.JSONField()),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='images', to='curation.datasetversion')),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="VersionRow",
+            name='VersionRow',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("part", models.CharField(max_length=12)),
-                ("instance_id", models.CharField(max_length=32)),
-                ("split", models.CharField(blank=True, max_length=12)),
-                ("row", models.JSONField()),
-                ("sha256", models.CharField(max_length=64)),
-                ("workers", models.JSONField(default=list)),
-                (
-                    "version",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="rows",
-                        to="curation.datasetversion",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('part', models.CharField(max_length=12)),
+                ('instance_id', models.CharField(max_length=32)),
+                ('split', models.CharField(blank=True, max_length=12)),
+                ('row', models.JSONField()),
+                ('sha256', models.CharField(max_length=64)),
+                ('workers', models.JSONField(default=list)),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rows', to='curation.datasetversion')),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="ComparisonSet",
+            name='ComparisonSet',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("chosen", models.JSONField()),
-                ("rank", models.PositiveIntegerField()),
-                ("scores", models.JSONField(default=dict)),
-                (
-                    "observation",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="comparison_sets",
-                        to="hits.observation",
-                    ),
-                ),
-                (
-                    "round",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="sets",
-                        to="curation.comparisonround",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('chosen', models.JSONField()),
+                ('rank', models.PositiveIntegerField()),
+                ('scores', models.JSONField(default=dict)),
+                ('observation', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='comparison_sets', to='hits.observation')),
+                ('round', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sets', to='curation.comparisonround')),
             ],
             options={
-                "ordering": ["rank"],
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("round", "observation"), name="one_set_per_instance_and_round"
-                    ),
-                    models.UniqueConstraint(fields=("round", "rank"), name="set_rank_once_per_round"),
-                ],
+                'ordering': ['rank'],
+                'constraints': [models.UniqueConstraint(fields=('round', 'observation'), name='one_set_per_instance_and_round'), models.UniqueConstraint(fields=('round', 'rank'), name='set_rank_once_per_round')],
             },
         ),
         migrations.AddConstraint(
-            model_name="datasetversion",
-            constraint=models.UniqueConstraint(
-                fields=("project", "name"), name="version_name_once_per_project"
-            ),
+            model_name='datasetversion',
+            constraint=models.UniqueConstraint(fields=('project', 'name'), name='version_name_once_per_project'),
         ),
         migrations.AddConstraint(
-            model_name="datasetversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["draft", "sealed"])), name="version_state_known"
-            ),
+            model_name='datasetversion',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['draft', 'sealed'])), name='version_state_known'),
         ),
         migrations.AddConstraint(
-            model_name="datasetversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("state", "draft"),
-                    models.Q(("sealed_at__isnull", False), models.Q(("manifest_sha256", ""), _negated=True)),
-                    _connector="OR",
-                ),
-                name="sealed_version_has_its_hash",
-            ),
+            model_name='datasetversion',
+            constraint=models.CheckConstraint(condition=models.Q(('state', 'draft'), models.Q(('sealed_at__isnull', False), models.Q(('manifest_sha256', ''), _negated=True)), _connector='OR'), name='sealed_version_has_its_hash'),
         ),
         migrations.AddConstraint(
-            model_name="featureset",
-            constraint=models.UniqueConstraint(
-                fields=("project", "encoder", "revision", "subject", "items_sha256"),
-                name="features_made_once",
-            ),
+            model_name='featureset',
+            constraint=models.UniqueConstraint(fields=('project', 'encoder', 'revision', 'subject', 'items_sha256'), name='features_made_once'),
         ),
         migrations.AddConstraint(
-            model_name="featureset",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("subject__in", ["images", "texts", "regions"])),
-                name="feature_subject_known",
-            ),
+            model_name='featureset',
+            constraint=models.CheckConstraint(condition=models.Q(('subject__in', ['images', 'texts', 'regions'])), name='feature_subject_known'),
         ),
         migrations.AddConstraint(
-            model_name="versionimage",
-            constraint=models.UniqueConstraint(fields=("version", "url"), name="version_image_once"),
+            model_name='versionimage',
+            constraint=models.UniqueConstraint(fields=('version', 'url'), name='version_image_once'),
         ),
         migrations.AddConstraint(
-            model_name="versionrow",
-            constraint=models.UniqueConstraint(
-                fields=("version", "part", "instance_id"), name="version_row_once"
-            ),
+            model_name='versionrow',
+            constraint=models.UniqueConstraint(fields=('version', 'part', 'instance_id'), name='version_row_once'),
         ),
         migrations.AddConstraint(
-            model_name="versionrow",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("part__in", ["observation", "comparison"])), name="version_part_known"
-            ),
+            model_name='versionrow',
+            constraint=models.CheckConstraint(condition=models.Q(('part__in', ['observation', 'comparison'])), name='version_part_known'),
         ),
     ]

@@ -6,606 +6,439 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0002_seals"),
-        ("hits", "0011_split_jobs"),
+        ('curation', '0002_seals'),
+        ('hits', '0011_split_jobs'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Audit",
+            name='Audit',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=120)),
-                ("codebook", models.JSONField()),
-                ("sample", models.JSONField()),
-                ("readers", models.PositiveSmallIntegerField(default=2)),
-                ("state", models.CharField(default="open", max_length=8)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("closed_at", models.DateTimeField(null=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=120)),
+                ('codebook', models.JSONField()),
+                ('sample', models.JSONField()),
+                ('readers', models.PositiveSmallIntegerField(default=2)),
+                ('state', models.CharField(default='open', max_length=8)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('closed_at', models.DateTimeField(null=True)),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="AuditItem",
+            name='AuditItem',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("place", models.PositiveIntegerField()),
-                ("split", models.CharField(blank=True, max_length=12)),
-                ("score", models.FloatField(null=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('place', models.PositiveIntegerField()),
+                ('split', models.CharField(blank=True, max_length=12)),
+                ('score', models.FloatField(null=True)),
             ],
             options={
-                "ordering": ["place"],
+                'ordering': ['place'],
             },
         ),
         migrations.CreateModel(
-            name="AuditReading",
+            name='AuditReading',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("answers", models.JSONField()),
-                ("note", models.CharField(blank=True, max_length=1000)),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('answers', models.JSONField()),
+                ('note', models.CharField(blank=True, max_length=1000)),
+                ('at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="ImageProposals",
+            name='ImageProposals',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("boxes", models.JSONField(default=list)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('boxes', models.JSONField(default=list)),
             ],
             options={
-                "ordering": ["id"],
+                'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
-            name="LeakageRun",
+            name='LeakageRun',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("encoder", models.CharField(max_length=80)),
-                ("revision", models.CharField(blank=True, max_length=120)),
-                ("threshold", models.FloatField()),
-                ("checked", models.PositiveIntegerField()),
-                ("found", models.PositiveIntegerField()),
-                ("provenance", models.JSONField(default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('encoder', models.CharField(max_length=80)),
+                ('revision', models.CharField(blank=True, max_length=120)),
+                ('threshold', models.FloatField()),
+                ('checked', models.PositiveIntegerField()),
+                ('found', models.PositiveIntegerField()),
+                ('provenance', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="LeakedPair",
+            name='LeakedPair',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("cosine", models.FloatField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('cosine', models.FloatField()),
             ],
             options={
-                "ordering": ["-cosine", "id"],
+                'ordering': ['-cosine', 'id'],
             },
         ),
         migrations.CreateModel(
-            name="LeakReading",
+            name='LeakReading',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("verdict", models.CharField(max_length=10)),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('verdict', models.CharField(max_length=10)),
+                ('at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="ProposalOverlap",
+            name='ProposalOverlap',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("ious", models.JSONField(default=list)),
-                ("best", models.FloatField()),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('ious', models.JSONField(default=list)),
+                ('best', models.FloatField()),
             ],
             options={
-                "ordering": ["id"],
+                'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
-            name="ProposalRun",
+            name='ProposalRun',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("detector", models.CharField(max_length=120)),
-                ("revision", models.CharField(blank=True, max_length=120)),
-                ("options", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("images", models.PositiveIntegerField(default=0)),
-                ("boxes", models.PositiveIntegerField(default=0)),
-                ("is_complete", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('detector', models.CharField(max_length=120)),
+                ('revision', models.CharField(blank=True, max_length=120)),
+                ('options', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('images', models.PositiveIntegerField(default=0)),
+                ('boxes', models.PositiveIntegerField(default=0)),
+                ('is_complete', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="SourceRecord",
+            name='SourceRecord',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("source", models.CharField(max_length=20)),
-                ("source_id", models.CharField(max_length=200)),
-                ("regions", models.JSONField(default=list)),
-                ("facts", models.JSONField(default=dict)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.CharField(max_length=20)),
+                ('source_id', models.CharField(max_length=200)),
+                ('regions', models.JSONField(default=list)),
+                ('facts', models.JSONField(default=dict)),
             ],
             options={
-                "ordering": ["id"],
+                'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
-            name="TextAnalysis",
+            name='TextAnalysis',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("kind", models.CharField(max_length=12)),
-                ("options", models.JSONField(default=dict)),
-                ("result", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("pairs", models.PositiveIntegerField(default=0)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(max_length=12)),
+                ('options', models.JSONField(default=dict)),
+                ('result', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('pairs', models.PositiveIntegerField(default=0)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="TextReading",
+            name='TextReading',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("field", models.CharField(max_length=10)),
-                ("is_concern", models.BooleanField()),
-                ("note", models.CharField(blank=True, max_length=400)),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('field', models.CharField(max_length=10)),
+                ('is_concern', models.BooleanField()),
+                ('note', models.CharField(blank=True, max_length=400)),
+                ('at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="TextScore",
+            name='TextScore',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("field", models.CharField(max_length=10)),
-                ("score", models.FloatField()),
-                ("detail", models.JSONField(default=dict)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('field', models.CharField(max_length=10)),
+                ('score', models.FloatField()),
+                ('detail', models.JSONField(default=dict)),
             ],
             options={
-                "ordering": ["-score", "id"],
+                'ordering': ['-score', 'id'],
             },
         ),
         migrations.RemoveConstraint(
-            model_name="featureset",
-            name="features_made_once",
+            model_name='featureset',
+            name='features_made_once',
         ),
         migrations.AddField(
-            model_name="comparisonround",
-            name="job",
-            field=models.OneToOneField(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="comparison_round",
-                to="hits.job",
-            ),
+            model_name='comparisonround',
+            name='job',
+            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='comparison_round', to='hits.job'),
         ),
         migrations.AddField(
-            model_name="comparisonset",
-            name="left_out",
+            model_name='comparisonset',
+            name='left_out',
             field=models.CharField(blank=True, max_length=200),
         ),
         migrations.AddField(
-            model_name="comparisonround",
-            name="skip_totals",
+            model_name='comparisonround',
+            name='skip_totals',
             field=models.JSONField(default=dict),
         ),
         migrations.AddField(
-            model_name="featureset",
-            name="is_complete",
+            model_name='featureset',
+            name='is_complete',
             field=models.BooleanField(default=False),
         ),
         migrations.AddField(
-            model_name="featureset",
-            name="preprocessing",
+            model_name='featureset',
+            name='preprocessing',
             field=models.JSONField(default=dict),
         ),
         migrations.AddField(
-            model_name="featureset",
-            name="region_mode",
+            model_name='featureset',
+            name='region_mode',
             field=models.CharField(blank=True, max_length=20),
         ),
         migrations.AddField(
-            model_name="featureset",
-            name="shards",
+            model_name='featureset',
+            name='shards',
             field=models.PositiveIntegerField(default=1),
         ),
         migrations.AlterField(
-            model_name="featureset",
-            name="dim",
+            model_name='featureset',
+            name='dim',
             field=models.PositiveIntegerField(default=0),
         ),
         migrations.AlterField(
-            model_name="featureset",
-            name="sha256",
+            model_name='featureset',
+            name='sha256',
             field=models.CharField(blank=True, max_length=64),
         ),
         migrations.AddConstraint(
-            model_name="featureset",
-            constraint=models.UniqueConstraint(
-                fields=("project", "encoder", "revision", "subject", "region_mode", "items_sha256"),
-                name="features_made_once",
-            ),
+            model_name='featureset',
+            constraint=models.UniqueConstraint(fields=('project', 'encoder', 'revision', 'subject', 'region_mode', 'items_sha256'), name='features_made_once'),
         ),
         migrations.AddConstraint(
-            model_name="featureset",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("is_complete", False), models.Q(("sha256", ""), _negated=True), _connector="OR"
-                ),
-                name="complete_features_have_their_hash",
-            ),
+            model_name='featureset',
+            constraint=models.CheckConstraint(condition=models.Q(('is_complete', False), models.Q(('sha256', ''), _negated=True), _connector='OR'), name='complete_features_have_their_hash'),
         ),
         migrations.AddField(
-            model_name="audit",
-            name="created_by",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to=settings.AUTH_USER_MODEL,
-            ),
+            model_name='audit',
+            name='created_by',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="audit",
-            name="project",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="audits", to="hits.project"
-            ),
+            model_name='audit',
+            name='project',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='audits', to='hits.project'),
         ),
         migrations.AddField(
-            model_name="audititem",
-            name="audit",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="items", to="curation.audit"
-            ),
+            model_name='audititem',
+            name='audit',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='curation.audit'),
         ),
         migrations.AddField(
-            model_name="audititem",
-            name="observation",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="audit_items", to="hits.observation"
-            ),
+            model_name='audititem',
+            name='observation',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='audit_items', to='hits.observation'),
         ),
         migrations.AddField(
-            model_name="auditreading",
-            name="item",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="readings", to="curation.audititem"
-            ),
+            model_name='auditreading',
+            name='item',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='readings', to='curation.audititem'),
         ),
         migrations.AddField(
-            model_name="auditreading",
-            name="reader",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
-            ),
+            model_name='auditreading',
+            name='reader',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="imageproposals",
-            name="image",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="proposals", to="hits.image"
-            ),
+            model_name='imageproposals',
+            name='image',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposals', to='hits.image'),
         ),
         migrations.AddField(
-            model_name="leakagerun",
-            name="created_by",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to=settings.AUTH_USER_MODEL,
-            ),
+            model_name='leakagerun',
+            name='created_by',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="leakagerun",
-            name="project",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="leakage_runs", to="hits.project"
-            ),
+            model_name='leakagerun',
+            name='project',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='leakage_runs', to='hits.project'),
         ),
         migrations.AddField(
-            model_name="leakedpair",
-            name="first",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="+", to="hits.image"
-            ),
+            model_name='leakedpair',
+            name='first',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='hits.image'),
         ),
         migrations.AddField(
-            model_name="leakedpair",
-            name="run",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="pairs", to="curation.leakagerun"
-            ),
+            model_name='leakedpair',
+            name='run',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='pairs', to='curation.leakagerun'),
         ),
         migrations.AddField(
-            model_name="leakedpair",
-            name="second",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="+", to="hits.image"
-            ),
+            model_name='leakedpair',
+            name='second',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='hits.image'),
         ),
         migrations.AddField(
-            model_name="leakreading",
-            name="by",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
-            ),
+            model_name='leakreading',
+            name='by',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="leakreading",
-            name="first",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="hits.image"
-            ),
+            model_name='leakreading',
+            name='first',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='hits.image'),
         ),
         migrations.AddField(
-            model_name="leakreading",
-            name="second",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="hits.image"
-            ),
+            model_name='leakreading',
+            name='second',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='hits.image'),
         ),
         migrations.AddField(
-            model_name="proposaloverlap",
-            name="observation",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="proposal_overlaps",
-                to="hits.observation",
-            ),
+            model_name='proposaloverlap',
+            name='observation',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposal_overlaps', to='hits.observation'),
         ),
         migrations.AddField(
-            model_name="proposaloverlap",
-            name="proposals",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="overlaps",
-                to="curation.imageproposals",
-            ),
+            model_name='proposaloverlap',
+            name='proposals',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='overlaps', to='curation.imageproposals'),
         ),
         migrations.AddField(
-            model_name="proposalrun",
-            name="created_by",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to=settings.AUTH_USER_MODEL,
-            ),
+            model_name='proposalrun',
+            name='created_by',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="proposalrun",
-            name="project",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="proposal_runs", to="hits.project"
-            ),
+            model_name='proposalrun',
+            name='project',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='proposal_runs', to='hits.project'),
         ),
         migrations.AddField(
-            model_name="imageproposals",
-            name="run",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="found", to="curation.proposalrun"
-            ),
+            model_name='imageproposals',
+            name='run',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='found', to='curation.proposalrun'),
         ),
         migrations.AddField(
-            model_name="sourcerecord",
-            name="image",
-            field=models.OneToOneField(
-                on_delete=django.db.models.deletion.CASCADE, related_name="source_record", to="hits.image"
-            ),
+            model_name='sourcerecord',
+            name='image',
+            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='source_record', to='hits.image'),
         ),
         migrations.AddField(
-            model_name="textanalysis",
-            name="created_by",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="+",
-                to=settings.AUTH_USER_MODEL,
-            ),
+            model_name='textanalysis',
+            name='created_by',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="textanalysis",
-            name="project",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="text_analyses", to="hits.project"
-            ),
+            model_name='textanalysis',
+            name='project',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='text_analyses', to='hits.project'),
         ),
         migrations.AddField(
-            model_name="textreading",
-            name="by",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
-            ),
+            model_name='textreading',
+            name='by',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name="textreading",
-            name="observation",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="text_readings",
-                to="hits.observation",
-            ),
+            model_name='textreading',
+            name='observation',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='text_readings', to='hits.observation'),
         ),
         migrations.AddField(
-            model_name="textscore",
-            name="analysis",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="scores", to="curation.textanalysis"
-            ),
+            model_name='textscore',
+            name='analysis',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='curation.textanalysis'),
         ),
         migrations.AddField(
-            model_name="textscore",
-            name="observation",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="text_scores", to="hits.observation"
-            ),
+            model_name='textscore',
+            name='observation',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='text_scores', to='hits.observation'),
         ),
         migrations.AddConstraint(
-            model_name="audit",
-            constraint=models.UniqueConstraint(
-                fields=("project", "name"), name="audit_name_once_per_project"
-            ),
+            model_name='audit',
+            constraint=models.UniqueConstraint(fields=('project', 'name'), name='audit_name_once_per_project'),
         ),
         migrations.AddConstraint(
-            model_name="audit",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["open", "closed"])), name="audit_state_known"
-            ),
+            model_name='audit',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'closed'])), name='audit_state_known'),
         ),
         migrations.AddConstraint(
-            model_name="audititem",
-            constraint=models.UniqueConstraint(fields=("audit", "observation"), name="audit_item_once"),
+            model_name='audititem',
+            constraint=models.UniqueConstraint(fields=('audit', 'observation'), name='audit_item_once'),
         ),
         migrations.AddConstraint(
-            model_name="audititem",
-            constraint=models.UniqueConstraint(fields=("audit", "place"), name="audit_place_once"),
+            model_name='audititem',
+            constraint=models.UniqueConstraint(fields=('audit', 'place'), name='audit_place_once'),
         ),
         migrations.AddIndex(
-            model_name="auditreading",
-            index=models.Index(fields=["item", "reader"], name="audit_reading_pair"),
+            model_name='auditreading',
+            index=models.Index(fields=['item', 'reader'], name='audit_reading_pair'),
         ),
         migrations.AddConstraint(
-            model_name="leakedpair",
-            constraint=models.UniqueConstraint(fields=("run", "first", "second"), name="leak_once_per_run"),
+            model_name='leakedpair',
+            constraint=models.UniqueConstraint(fields=('run', 'first', 'second'), name='leak_once_per_run'),
         ),
         migrations.AddIndex(
-            model_name="leakreading",
-            index=models.Index(fields=["first", "second"], name="leak_reading_pair"),
+            model_name='leakreading',
+            index=models.Index(fields=['first', 'second'], name='leak_reading_pair'),
         ),
         migrations.AddConstraint(
-            model_name="leakreading",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("verdict__in", ["same", "different"])), name="leak_verdict_known"
-            ),
+            model_name='leakreading',
+            constraint=models.CheckConstraint(condition=models.Q(('verdict__in', ['same', 'different'])), name='leak_verdict_known'),
         ),
         migrations.AddConstraint(
-            model_name="proposaloverlap",
-            constraint=models.UniqueConstraint(
-                fields=("proposals", "observation"), name="overlap_once_per_pair"
-            ),
+            model_name='proposaloverlap',
+            constraint=models.UniqueConstraint(fields=('proposals', 'observation'), name='overlap_once_per_pair'),
         ),
         migrations.AddConstraint(
-            model_name="imageproposals",
-            constraint=models.UniqueConstraint(fields=("run", "image"), name="proposals_once_per_image"),
+            model_name='imageproposals',
+            constraint=models.UniqueConstraint(fields=('run', 'image'), name='proposals_once_per_image'),
         ),
         migrations.AddConstraint(
-            model_name="sourcerecord",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("source__in", ["visual_genome", "vcr"])), name="source_known"
-            ),
+            model_name='sourcerecord',
+            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['visual_genome', 'vcr'])), name='source_known'),
         ),
         migrations.AddConstraint(
-            model_name="textanalysis",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["duplicates", "topics", "toxicity", "captions"])),
-                name="analysis_kind_known",
-            ),
+            model_name='textanalysis',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['duplicates', 'topics', 'toxicity', 'captions'])), name='analysis_kind_known'),
         ),
         migrations.AddIndex(
-            model_name="textscore",
-            index=models.Index(fields=["analysis", "-score"], name="text_score_queue"),
+            model_name='textscore',
+            index=models.Index(fields=['analysis', '-score'], name='text_score_queue'),
         ),
         migrations.AddConstraint(
-            model_name="textscore",
-            constraint=models.UniqueConstraint(
-                fields=("analysis", "observation", "field"), name="text_scored_once_per_analysis"
-            ),
+            model_name='textscore',
+            constraint=models.UniqueConstraint(fields=('analysis', 'observation', 'field'), name='text_scored_once_per_analysis'),
         ),
         migrations.AddIndex(
-            model_name="sourcerecord",
-            index=models.Index(fields=["source", "source_id"], name="source_record_name"),
+            model_name='sourcerecord',
+            index=models.Index(fields=['source', 'source_id'], name='source_record_name'),
         ),
         migrations.AddConstraint(
-            model_name="textscore",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("field__in", ["clue", "inference"])), name="text_field_known"
-            ),
+            model_name='textscore',
+            constraint=models.CheckConstraint(condition=models.Q(('field__in', ['clue', 'inference'])), name='text_field_known'),
         ),
     ]

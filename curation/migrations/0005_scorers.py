@@ -6,401 +6,188 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0004_readings_are_kept"),
-        ("hits", "0011_split_jobs"),
+        ('curation', '0004_readings_are_kept'),
+        ('hits', '0011_split_jobs'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Evaluation",
+            name='Evaluation',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("split", models.CharField(blank=True, max_length=12)),
-                ("source", models.CharField(max_length=12)),
-                ("label", models.CharField(max_length=80)),
-                ("texts", models.CharField(default="inference", max_length=10)),
-                ("options", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("path", models.CharField(blank=True, max_length=200)),
-                ("sha256", models.CharField(blank=True, max_length=64)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="evaluation",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="evaluations",
-                        to="hits.project",
-                    ),
-                ),
-                (
-                    "version",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="evaluations",
-                        to="curation.datasetversion",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('split', models.CharField(blank=True, max_length=12)),
+                ('source', models.CharField(max_length=12)),
+                ('label', models.CharField(max_length=80)),
+                ('texts', models.CharField(default='inference', max_length=10)),
+                ('options', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('path', models.CharField(blank=True, max_length=200)),
+                ('sha256', models.CharField(blank=True, max_length=64)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='evaluation', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='hits.project')),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='curation.datasetversion')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="ErrorAnalysis",
+            name='ErrorAnalysis',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("options", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("galleries", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="error_analysis",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "evaluation",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="error_analyses",
-                        to="curation.evaluation",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('options', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('galleries', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='error_analysis', to='hits.job')),
+                ('evaluation', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='error_analyses', to='curation.evaluation')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="Leaderboard",
+            name='Leaderboard',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("split", models.CharField(blank=True, max_length=12)),
-                ("slug", models.SlugField(max_length=60, unique=True)),
-                ("title", models.CharField(max_length=120)),
-                ("note", models.CharField(blank=True, max_length=600)),
-                ("path", models.CharField(blank=True, max_length=200)),
-                ("sha256", models.CharField(blank=True, max_length=64)),
-                ("tasks", models.JSONField(default=dict)),
-                ("is_public", models.BooleanField(default=False)),
-                ("is_open", models.BooleanField(default=False)),
-                ("daily_limit", models.PositiveIntegerField(default=2)),
-                ("total_limit", models.PositiveIntegerField(default=50)),
-                ("options", models.JSONField(default=dict)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="leaderboard",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="leaderboards",
-                        to="hits.project",
-                    ),
-                ),
-                (
-                    "version",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="leaderboards",
-                        to="curation.datasetversion",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('split', models.CharField(blank=True, max_length=12)),
+                ('slug', models.SlugField(max_length=60, unique=True)),
+                ('title', models.CharField(max_length=120)),
+                ('note', models.CharField(blank=True, max_length=600)),
+                ('path', models.CharField(blank=True, max_length=200)),
+                ('sha256', models.CharField(blank=True, max_length=64)),
+                ('tasks', models.JSONField(default=dict)),
+                ('is_public', models.BooleanField(default=False)),
+                ('is_open', models.BooleanField(default=False)),
+                ('daily_limit', models.PositiveIntegerField(default=2)),
+                ('total_limit', models.PositiveIntegerField(default=50)),
+                ('options', models.JSONField(default=dict)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='leaderboard', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='leaderboards', to='hits.project')),
+                ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='leaderboards', to='curation.datasetversion')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="LeaderboardTeam",
+            name='LeaderboardTeam',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=60)),
-                ("token_sha256", models.CharField(max_length=64, unique=True)),
-                ("is_active", models.BooleanField(default=True)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "leaderboard",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="teams",
-                        to="curation.leaderboard",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60)),
+                ('token_sha256', models.CharField(max_length=64, unique=True)),
+                ('is_active', models.BooleanField(default=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('leaderboard', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='teams', to='curation.leaderboard')),
             ],
             options={
-                "ordering": ["name"],
+                'ordering': ['name'],
             },
         ),
         migrations.CreateModel(
-            name="LeaderboardEntry",
+            name='LeaderboardEntry',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("model", models.CharField(max_length=80)),
-                ("description", models.CharField(blank=True, max_length=400)),
-                ("url", models.URLField(blank=True)),
-                ("file_name", models.CharField(max_length=120)),
-                ("path", models.CharField(max_length=200)),
-                ("sha256", models.CharField(max_length=64)),
-                ("state", models.CharField(default="queued", max_length=8)),
-                ("figures", models.JSONField(default=dict)),
-                ("defect", models.CharField(blank=True, max_length=1000)),
-                ("is_hidden", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("scored_at", models.DateTimeField(null=True)),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="leaderboard_entry",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="entries",
-                        to="curation.leaderboardteam",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('model', models.CharField(max_length=80)),
+                ('description', models.CharField(blank=True, max_length=400)),
+                ('url', models.URLField(blank=True)),
+                ('file_name', models.CharField(max_length=120)),
+                ('path', models.CharField(max_length=200)),
+                ('sha256', models.CharField(max_length=64)),
+                ('state', models.CharField(default='queued', max_length=8)),
+                ('figures', models.JSONField(default=dict)),
+                ('defect', models.CharField(blank=True, max_length=1000)),
+                ('is_hidden', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('scored_at', models.DateTimeField(null=True)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='leaderboard_entry', to='hits.job')),
+                ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='entries', to='curation.leaderboardteam')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="Scorer",
+            name='Scorer',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("name", models.CharField(max_length=60)),
-                ("origin", models.CharField(default="trained", max_length=8)),
-                ("splits", models.JSONField(default=dict)),
-                ("recipe", models.CharField(blank=True, max_length=40)),
-                ("config", models.JSONField(default=dict)),
-                ("environment", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("path", models.CharField(max_length=200)),
-                ("weights_sha256", models.CharField(blank=True, max_length=64)),
-                ("is_ready", models.BooleanField(default=False)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="scorer",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "parent",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="children",
-                        to="curation.scorer",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="scorers", to="hits.project"
-                    ),
-                ),
-                (
-                    "version",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="scorers",
-                        to="curation.datasetversion",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60)),
+                ('origin', models.CharField(default='trained', max_length=8)),
+                ('splits', models.JSONField(default=dict)),
+                ('recipe', models.CharField(blank=True, max_length=40)),
+                ('config', models.JSONField(default=dict)),
+                ('environment', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('path', models.CharField(max_length=200)),
+                ('weights_sha256', models.CharField(blank=True, max_length=64)),
+                ('is_ready', models.BooleanField(default=False)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='scorer', to='hits.job')),
+                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='curation.scorer')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scorers', to='hits.project')),
+                ('version', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='scorers', to='curation.datasetversion')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.AddField(
-            model_name="evaluation",
-            name="scorer",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="evaluations",
-                to="curation.scorer",
-            ),
+            model_name='evaluation',
+            name='scorer',
+            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='curation.scorer'),
         ),
         migrations.AddField(
-            model_name="comparisonround",
-            name="scorer",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.PROTECT,
-                related_name="comparison_rounds",
-                to="curation.scorer",
-            ),
+            model_name='comparisonround',
+            name='scorer',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='comparison_rounds', to='curation.scorer'),
         ),
         migrations.AddConstraint(
-            model_name="leaderboardteam",
-            constraint=models.UniqueConstraint(
-                fields=("leaderboard", "name"), name="team_name_once_per_leaderboard"
-            ),
+            model_name='leaderboardteam',
+            constraint=models.UniqueConstraint(fields=('leaderboard', 'name'), name='team_name_once_per_leaderboard'),
         ),
         migrations.AddIndex(
-            model_name="leaderboardentry",
-            index=models.Index(fields=["team", "created_at"], name="entry_limit"),
+            model_name='leaderboardentry',
+            index=models.Index(fields=['team', 'created_at'], name='entry_limit'),
         ),
         migrations.AddConstraint(
-            model_name="leaderboardentry",
-            constraint=models.UniqueConstraint(fields=("team", "sha256"), name="entry_once_per_team"),
+            model_name='leaderboardentry',
+            constraint=models.UniqueConstraint(fields=('team', 'sha256'), name='entry_once_per_team'),
         ),
         migrations.AddConstraint(
-            model_name="leaderboardentry",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["queued", "scored", "refused"])), name="entry_state_known"
-            ),
+            model_name='leaderboardentry',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'scored', 'refused'])), name='entry_state_known'),
         ),
         migrations.AddConstraint(
-            model_name="scorer",
-            constraint=models.UniqueConstraint(
-                fields=("project", "name"), name="scorer_name_once_per_project"
-            ),
+            model_name='scorer',
+            constraint=models.UniqueConstraint(fields=('project', 'name'), name='scorer_name_once_per_project'),
         ),
         migrations.AddConstraint(
-            model_name="scorer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("origin__in", ["trained", "imported"])), name="scorer_origin_known"
-            ),
+            model_name='scorer',
+            constraint=models.CheckConstraint(condition=models.Q(('origin__in', ['trained', 'imported'])), name='scorer_origin_known'),
         ),
         migrations.AddConstraint(
-            model_name="scorer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("is_ready", False), models.Q(("weights_sha256", ""), _negated=True), _connector="OR"
-                ),
-                name="ready_scorer_has_its_hash",
-            ),
+            model_name='scorer',
+            constraint=models.CheckConstraint(condition=models.Q(('is_ready', False), models.Q(('weights_sha256', ''), _negated=True), _connector='OR'), name='ready_scorer_has_its_hash'),
         ),
         migrations.AddConstraint(
-            model_name="evaluation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("source__in", ["scorer", "encoder", "baseline", "predictions", "judgments"])
-                ),
-                name="evaluation_source_known",
-            ),
+            model_name='evaluation',
+            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['scorer', 'encoder', 'baseline', 'predictions', 'judgments'])), name='evaluation_source_known'),
         ),
         migrations.AddConstraint(
-            model_name="evaluation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("scorer__isnull", False), models.Q(("source", "scorer"), _negated=True), _connector="OR"
-                ),
-                name="scorers_evaluation_names_it",
-            ),
+            model_name='evaluation',
+            constraint=models.CheckConstraint(condition=models.Q(('scorer__isnull', False), models.Q(('source', 'scorer'), _negated=True), _connector='OR'), name='scorers_evaluation_names_it'),
         ),
     ]

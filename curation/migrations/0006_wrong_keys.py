@@ -4,25 +4,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0005_scorers"),
+        ('curation', '0005_scorers'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="WrongKey",
+            name='WrongKey',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("address", models.CharField(max_length=64)),
-                ("at", models.DateTimeField(auto_now_add=True)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('address', models.CharField(max_length=64)),
+                ('at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                "indexes": [models.Index(fields=["address", "at"], name="wrong_keys_of_address")],
+                'indexes': [models.Index(fields=['address', 'at'], name='wrong_keys_of_address')],
             },
         ),
     ]

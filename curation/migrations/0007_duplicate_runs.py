@@ -6,58 +6,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0006_wrong_keys"),
-        ("hits", "0013_image_by_hash"),
+        ('curation', '0006_wrong_keys'),
+        ('hits', '0013_image_by_hash'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="DuplicateRun",
+            name='DuplicateRun',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("state", models.CharField(default="preview", max_length=10)),
-                ("options", models.JSONField(default=dict)),
-                ("encoder", models.CharField(max_length=200)),
-                ("clusters", models.PositiveIntegerField()),
-                ("groups", models.JSONField(default=list)),
-                ("looked_at", models.JSONField(default=list)),
-                ("changed", models.JSONField(default=dict)),
-                ("outcome", models.JSONField(default=dict)),
-                ("decided_at", models.DateTimeField(null=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="duplicate_runs",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('state', models.CharField(default='preview', max_length=10)),
+                ('options', models.JSONField(default=dict)),
+                ('encoder', models.CharField(max_length=200)),
+                ('clusters', models.PositiveIntegerField()),
+                ('groups', models.JSONField(default=list)),
+                ('looked_at', models.JSONField(default=list)),
+                ('changed', models.JSONField(default=dict)),
+                ('outcome', models.JSONField(default=dict)),
+                ('decided_at', models.DateTimeField(null=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='duplicate_runs', to='hits.project')),
             ],
             options={
-                "ordering": ["-id"],
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("state__in", ["preview", "set_aside", "undone"])),
-                        name="duplicate_run_state_known",
-                    )
-                ],
+                'ordering': ['-id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['preview', 'set_aside', 'undone'])), name='duplicate_run_state_known')],
             },
         ),
     ]

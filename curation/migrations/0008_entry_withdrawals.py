@@ -12,32 +12,21 @@ def keep(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0007_duplicate_runs"),
+        ('curation', '0007_duplicate_runs'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="EntryWithdrawal",
+            name='EntryWithdrawal',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "entry",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="withdrawal",
-                        to="curation.leaderboardentry",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(auto_now_add=True)),
+                ('entry', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='withdrawal', to='curation.leaderboardentry')),
             ],
             options={
-                "abstract": False,
+                'abstract': False,
             },
         ),
         migrations.RunPython(keep, migrations.RunPython.noop),

@@ -34,9 +34,7 @@ class Migration(migrations.Migration):
             options={"proxy": True, "indexes": [], "constraints": []},
             bases=("hits.record",),
         ),
-        migrations.AlterField(
-            "audititem", "observation", pair(django.db.models.deletion.PROTECT, "audit_items")
-        ),
+        migrations.AlterField("audititem", "observation", pair(django.db.models.deletion.PROTECT, "audit_items")),
         migrations.AlterField(
             "comparisonset", "observation", pair(django.db.models.deletion.PROTECT, "comparison_sets")
         ),
@@ -46,9 +44,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             "textreading", "observation", pair(django.db.models.deletion.PROTECT, "text_readings")
         ),
-        migrations.AlterField(
-            "textscore", "observation", pair(django.db.models.deletion.CASCADE, "text_scores")
-        ),
+        migrations.AlterField("textscore", "observation", pair(django.db.models.deletion.CASCADE, "text_scores")),
         migrations.RemoveConstraint(model_name="versionrow", name="version_part_known"),
         migrations.AlterField("versionrow", "part", models.CharField(max_length=40)),
         migrations.AlterField("versionrow", "instance_id", models.CharField(max_length=64)),

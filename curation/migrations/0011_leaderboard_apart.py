@@ -6,12 +6,11 @@ NAMES = ("WrongKey", "EntryWithdrawal", "LeaderboardEntry", "LeaderboardTeam", "
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
         ("curation", "0010_selection"),
     ]
 
     operations = [
-        migrations.SeparateDatabaseAndState(
-            state_operations=[migrations.DeleteModel(name) for name in NAMES]
-        ),
+        migrations.SeparateDatabaseAndState(state_operations=[migrations.DeleteModel(name) for name in NAMES]),
     ]

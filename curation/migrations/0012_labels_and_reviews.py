@@ -10,6 +10,7 @@ RENAMED = (("AuditReading", "AuditLabel"), ("LeakReading", "LeakReview"), ("Text
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
         ("curation", "0011_leaderboard_apart"),
     ]
@@ -21,9 +22,7 @@ class Migration(migrations.Migration):
                 *(migrations.AlterModelTable(new, f"curation_{old.lower()}") for old, new in RENAMED),
                 migrations.RemoveConstraint("audititem", "audit_place_once"),
                 migrations.RenameField("audititem", "place", "position"),
-                migrations.AlterField(
-                    "audititem", "position", models.PositiveIntegerField(db_column="place")
-                ),
+                migrations.AlterField("audititem", "position", models.PositiveIntegerField(db_column="place")),
                 migrations.AlterModelOptions("audititem", {"ordering": ["position"]}),
                 migrations.AddConstraint(
                     "audititem",

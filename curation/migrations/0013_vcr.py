@@ -7,655 +7,316 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0012_labels_and_reviews"),
-        ("hits", "0021_field_names"),
+        ('curation', '0012_labels_and_reviews'),
+        ('hits', '0021_field_names'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="Clip",
+            name='Clip',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("movie", models.CharField(max_length=120)),
-                ("name", models.CharField(max_length=200)),
-                ("file_sha256", models.CharField(max_length=64)),
-                ("licence", models.CharField(max_length=120)),
-                ("origin", models.CharField(max_length=300)),
-                ("options", models.JSONField(default=dict)),
-                ("facts", models.JSONField(default=dict)),
-                ("is_complete", models.BooleanField(default=False)),
-                ("taken_down_at", models.DateTimeField(null=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="clips", to="hits.project"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('movie', models.CharField(max_length=120)),
+                ('name', models.CharField(max_length=200)),
+                ('file_sha256', models.CharField(max_length=64)),
+                ('licence', models.CharField(max_length=120)),
+                ('origin', models.CharField(max_length=300)),
+                ('options', models.JSONField(default=dict)),
+                ('facts', models.JSONField(default=dict)),
+                ('is_complete', models.BooleanField(default=False)),
+                ('taken_down_at', models.DateTimeField(null=True)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='clips', to='hits.project')),
             ],
             options={
-                "ordering": ["id"],
+                'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
-            name="DetectionRun",
+            name='DetectionRun',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("detector", models.CharField(max_length=120)),
-                ("revision", models.CharField(blank=True, max_length=120)),
-                ("options", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("images", models.PositiveIntegerField(default=0)),
-                ("objects_found", models.PositiveIntegerField(default=0)),
-                ("is_complete", models.BooleanField(default=False)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="detection_runs",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('detector', models.CharField(max_length=120)),
+                ('revision', models.CharField(blank=True, max_length=120)),
+                ('options', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('images', models.PositiveIntegerField(default=0)),
+                ('objects_found', models.PositiveIntegerField(default=0)),
+                ('is_complete', models.BooleanField(default=False)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='detection_runs', to='hits.project')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="Frame",
+            name='Frame',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("shot", models.PositiveIntegerField()),
-                ("time_seconds", models.FloatField()),
-                ("start_seconds", models.FloatField()),
-                ("end_seconds", models.FloatField()),
-                ("captions", models.JSONField(default=list)),
-                (
-                    "clip",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="frames", to="curation.clip"
-                    ),
-                ),
-                (
-                    "image",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="frame", to="hits.image"
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('shot', models.PositiveIntegerField()),
+                ('time_seconds', models.FloatField()),
+                ('start_seconds', models.FloatField()),
+                ('end_seconds', models.FloatField()),
+                ('captions', models.JSONField(default=list)),
+                ('clip', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='frames', to='curation.clip')),
+                ('image', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='frame', to='hits.image')),
             ],
             options={
-                "ordering": ["clip", "shot"],
+                'ordering': ['clip', 'shot'],
             },
         ),
         migrations.CreateModel(
-            name="InterestLabel",
+            name='InterestLabel',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("verdict", models.SmallIntegerField()),
-                ("at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "by",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "image",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="interest_labels",
-                        to="hits.image",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('verdict', models.SmallIntegerField()),
+                ('at', models.DateTimeField(auto_now_add=True)),
+                ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='interest_labels', to='hits.image')),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="InterestModel",
+            name='InterestModel',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("kind", models.CharField(max_length=8)),
-                ("encoder", models.CharField(blank=True, max_length=120)),
-                ("options", models.JSONField(default=dict)),
-                ("weights", models.JSONField(default=dict)),
-                ("path", models.CharField(blank=True, max_length=200)),
-                ("threshold", models.FloatField(null=True)),
-                ("figures", models.JSONField(default=dict)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="interest_model",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="interest_models",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('kind', models.CharField(max_length=8)),
+                ('encoder', models.CharField(blank=True, max_length=120)),
+                ('options', models.JSONField(default=dict)),
+                ('weights', models.JSONField(default=dict)),
+                ('path', models.CharField(blank=True, max_length=200)),
+                ('threshold', models.FloatField(null=True)),
+                ('figures', models.JSONField(default=dict)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='interest_model', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='interest_models', to='hits.project')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="InterestScore",
+            name='InterestScore',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("score", models.FloatField()),
-                (
-                    "image",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="interest_scores",
-                        to="hits.image",
-                    ),
-                ),
-                (
-                    "model",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="scores",
-                        to="curation.interestmodel",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('score', models.FloatField()),
+                ('image', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='interest_scores', to='hits.image')),
+                ('model', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scores', to='curation.interestmodel')),
             ],
             options={
-                "ordering": ["-score", "id"],
+                'ordering': ['-score', 'id'],
             },
         ),
         migrations.CreateModel(
-            name="ObjectSet",
+            name='ObjectSet',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("detections", models.JSONField(default=list)),
-                ("sha256", models.CharField(max_length=64)),
-                ("people", models.PositiveIntegerField(default=0)),
-                ("others", models.PositiveIntegerField(default=0)),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "image",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="object_sets",
-                        to="hits.image",
-                    ),
-                ),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="object_sets",
-                        to="curation.detectionrun",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('detections', models.JSONField(default=list)),
+                ('sha256', models.CharField(max_length=64)),
+                ('people', models.PositiveIntegerField(default=0)),
+                ('others', models.PositiveIntegerField(default=0)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('image', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='object_sets', to='hits.image')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='object_sets', to='curation.detectionrun')),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.CreateModel(
-            name="QuestionSet",
+            name='QuestionSet',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("name", models.CharField(max_length=60)),
-                (
-                    "state",
-                    models.CharField(
-                        default=curation.models.questions.QuestionSetState["BUILDING"], max_length=8
-                    ),
-                ),
-                ("rehearsal", models.BooleanField(default=False)),
-                ("options", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("audits", models.JSONField(default=dict)),
-                ("secret", models.CharField(max_length=64)),
-                ("path", models.CharField(blank=True, max_length=200)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="question_set",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="question_sets",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('name', models.CharField(max_length=60)),
+                ('state', models.CharField(default=curation.models.questions.QuestionSetState['BUILDING'], max_length=8)),
+                ('rehearsal', models.BooleanField(default=False)),
+                ('options', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('audits', models.JSONField(default=dict)),
+                ('secret', models.CharField(max_length=64)),
+                ('path', models.CharField(blank=True, max_length=200)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='question_set', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='question_sets', to='hits.project')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="Question",
+            name='Question',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("stage", models.CharField(max_length=9)),
-                ("movie", models.CharField(max_length=120)),
-                ("split", models.CharField(max_length=12)),
-                ("annot_id", models.CharField(max_length=24)),
-                ("question_number", models.PositiveSmallIntegerField()),
-                ("fold", models.CharField(max_length=20)),
-                ("match_index", models.PositiveIntegerField()),
-                ("bucket", models.CharField(blank=True, max_length=80)),
-                ("choices", models.JSONField(default=list)),
-                ("label", models.PositiveSmallIntegerField(null=True)),
-                ("set_aside", models.CharField(blank=True, max_length=200)),
-                (
-                    "triplet",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="questions",
-                        to="hits.record",
-                    ),
-                ),
-                (
-                    "question_set",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        related_name="questions",
-                        to="curation.questionset",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('stage', models.CharField(max_length=9)),
+                ('movie', models.CharField(max_length=120)),
+                ('split', models.CharField(max_length=12)),
+                ('annot_id', models.CharField(max_length=24)),
+                ('question_number', models.PositiveSmallIntegerField()),
+                ('fold', models.CharField(max_length=20)),
+                ('match_index', models.PositiveIntegerField()),
+                ('bucket', models.CharField(blank=True, max_length=80)),
+                ('choices', models.JSONField(default=list)),
+                ('label', models.PositiveSmallIntegerField(null=True)),
+                ('set_aside', models.CharField(blank=True, max_length=200)),
+                ('triplet', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='hits.record')),
+                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='curation.questionset')),
             ],
             options={
-                "ordering": ["id"],
+                'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
-            name="Chooser",
+            name='Chooser',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("name", models.CharField(max_length=60)),
-                ("splits", models.JSONField(default=dict)),
-                ("recipe", models.CharField(blank=True, max_length=40)),
-                ("config", models.JSONField(default=dict)),
-                ("environment", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("path", models.CharField(max_length=200)),
-                ("weights_sha256", models.CharField(blank=True, max_length=64)),
-                ("is_ready", models.BooleanField(default=False)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="chooser",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="choosers",
-                        to="hits.project",
-                    ),
-                ),
-                (
-                    "question_set",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="choosers",
-                        to="curation.questionset",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('name', models.CharField(max_length=60)),
+                ('splits', models.JSONField(default=dict)),
+                ('recipe', models.CharField(blank=True, max_length=40)),
+                ('config', models.JSONField(default=dict)),
+                ('environment', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('path', models.CharField(max_length=200)),
+                ('weights_sha256', models.CharField(blank=True, max_length=64)),
+                ('is_ready', models.BooleanField(default=False)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='chooser', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='choosers', to='hits.project')),
+                ('question_set', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='choosers', to='curation.questionset')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="ChoiceRound",
+            name='ChoiceRound',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("stage", models.CharField(max_length=9)),
-                ("purpose", models.CharField(max_length=12)),
-                ("options", models.JSONField(default=dict)),
-                (
-                    "batch",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="choice_round",
-                        to="hits.batch",
-                    ),
-                ),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "question_set",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="rounds",
-                        to="curation.questionset",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('stage', models.CharField(max_length=9)),
+                ('purpose', models.CharField(max_length=12)),
+                ('options', models.JSONField(default=dict)),
+                ('batch', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='choice_round', to='hits.batch')),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='rounds', to='curation.questionset')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="ChoiceEvaluation",
+            name='ChoiceEvaluation',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("created_at", models.DateTimeField(auto_now_add=True)),
-                ("split", models.CharField(blank=True, max_length=12)),
-                ("source", models.CharField(max_length=12)),
-                ("label", models.CharField(max_length=80)),
-                ("options", models.JSONField(default=dict)),
-                ("figures", models.JSONField(default=dict)),
-                ("provenance", models.JSONField(default=dict)),
-                ("path", models.CharField(blank=True, max_length=200)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="choice_evaluation",
-                        to="hits.job",
-                    ),
-                ),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="choice_evaluations",
-                        to="hits.project",
-                    ),
-                ),
-                (
-                    "question_set",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="evaluations",
-                        to="curation.questionset",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('split', models.CharField(blank=True, max_length=12)),
+                ('source', models.CharField(max_length=12)),
+                ('label', models.CharField(max_length=80)),
+                ('options', models.JSONField(default=dict)),
+                ('figures', models.JSONField(default=dict)),
+                ('provenance', models.JSONField(default=dict)),
+                ('path', models.CharField(blank=True, max_length=200)),
+                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='choice_evaluation', to='hits.job')),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='choice_evaluations', to='hits.project')),
+                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evaluations', to='curation.questionset')),
             ],
             options={
-                "ordering": ["-id"],
+                'ordering': ['-id'],
             },
         ),
         migrations.CreateModel(
-            name="AuditWaiver",
+            name='AuditWaiver',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("audits_sha256", models.CharField(max_length=64)),
-                ("reason", models.CharField(max_length=1000)),
-                ("at", models.DateTimeField(auto_now_add=True)),
-                (
-                    "by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "question_set",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="waivers",
-                        to="curation.questionset",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('audits_sha256', models.CharField(max_length=64)),
+                ('reason', models.CharField(max_length=1000)),
+                ('at', models.DateTimeField(auto_now_add=True)),
+                ('by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('question_set', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='waivers', to='curation.questionset')),
             ],
             options={
-                "ordering": ["id"],
-                "abstract": False,
+                'ordering': ['id'],
+                'abstract': False,
             },
         ),
         migrations.AddConstraint(
-            model_name="clip",
-            constraint=models.UniqueConstraint(
-                fields=("project", "movie", "name"), name="clip_name_once_per_movie"
-            ),
+            model_name='clip',
+            constraint=models.UniqueConstraint(fields=('project', 'movie', 'name'), name='clip_name_once_per_movie'),
         ),
         migrations.AddConstraint(
-            model_name="frame",
-            constraint=models.UniqueConstraint(fields=("clip", "shot"), name="frame_once_per_shot"),
+            model_name='frame',
+            constraint=models.UniqueConstraint(fields=('clip', 'shot'), name='frame_once_per_shot'),
         ),
         migrations.AddConstraint(
-            model_name="interestlabel",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("verdict__in", (-1, 0, 1))), name="interest_verdict_known"
-            ),
+            model_name='interestlabel',
+            constraint=models.CheckConstraint(condition=models.Q(('verdict__in', (-1, 0, 1))), name='interest_verdict_known'),
         ),
         migrations.AddConstraint(
-            model_name="interestmodel",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("kind__in", ["counts", "features"])), name="interest_kind_known"
-            ),
+            model_name='interestmodel',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['counts', 'features'])), name='interest_kind_known'),
         ),
         migrations.AddConstraint(
-            model_name="interestscore",
-            constraint=models.UniqueConstraint(fields=("model", "image"), name="interest_score_once"),
+            model_name='interestscore',
+            constraint=models.UniqueConstraint(fields=('model', 'image'), name='interest_score_once'),
         ),
         migrations.AddIndex(
-            model_name="objectset",
-            index=models.Index(fields=["sha256"], name="object_set_by_hash"),
+            model_name='objectset',
+            index=models.Index(fields=['sha256'], name='object_set_by_hash'),
         ),
         migrations.AddIndex(
-            model_name="objectset",
-            index=models.Index(fields=["run", "people", "others", "image"], name="object_set_by_counts"),
+            model_name='objectset',
+            index=models.Index(fields=['run', 'people', 'others', 'image'], name='object_set_by_counts'),
         ),
         migrations.AddConstraint(
-            model_name="objectset",
-            constraint=models.UniqueConstraint(fields=("run", "image"), name="object_set_once_per_image"),
+            model_name='objectset',
+            constraint=models.UniqueConstraint(fields=('run', 'image'), name='object_set_once_per_image'),
         ),
         migrations.AddConstraint(
-            model_name="questionset",
-            constraint=models.UniqueConstraint(fields=("project", "name"), name="question_set_name_once"),
+            model_name='questionset',
+            constraint=models.UniqueConstraint(fields=('project', 'name'), name='question_set_name_once'),
         ),
         migrations.AddConstraint(
-            model_name="questionset",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("state__in", ["building", "draft", "accepted"])),
-                name="question_set_state_known",
-            ),
+            model_name='questionset',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['building', 'draft', 'accepted'])), name='question_set_state_known'),
         ),
         migrations.AddConstraint(
-            model_name="question",
-            constraint=models.UniqueConstraint(
-                fields=("question_set", "triplet", "stage"), name="question_once_per_stage"
-            ),
+            model_name='question',
+            constraint=models.UniqueConstraint(fields=('question_set', 'triplet', 'stage'), name='question_once_per_stage'),
         ),
         migrations.AddConstraint(
-            model_name="question",
-            constraint=models.UniqueConstraint(
-                fields=("question_set", "stage", "fold", "match_index"), name="match_index_once_per_fold"
-            ),
+            model_name='question',
+            constraint=models.UniqueConstraint(fields=('question_set', 'stage', 'fold', 'match_index'), name='match_index_once_per_fold'),
         ),
         migrations.AddConstraint(
-            model_name="question",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("stage__in", ["answer", "rationale"])), name="question_stage_known"
-            ),
+            model_name='question',
+            constraint=models.CheckConstraint(condition=models.Q(('stage__in', ['answer', 'rationale'])), name='question_stage_known'),
         ),
         migrations.AddConstraint(
-            model_name="chooser",
-            constraint=models.UniqueConstraint(
-                fields=("project", "name"), name="chooser_name_once_per_project"
-            ),
+            model_name='chooser',
+            constraint=models.UniqueConstraint(fields=('project', 'name'), name='chooser_name_once_per_project'),
         ),
         migrations.AddConstraint(
-            model_name="chooser",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("is_ready", False), models.Q(("weights_sha256", ""), _negated=True), _connector="OR"
-                ),
-                name="ready_chooser_has_its_hash",
-            ),
+            model_name='chooser',
+            constraint=models.CheckConstraint(condition=models.Q(('is_ready', False), models.Q(('weights_sha256', ''), _negated=True), _connector='OR'), name='ready_chooser_has_its_hash'),
         ),
         migrations.AddConstraint(
-            model_name="choiceround",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("stage__in", ["answer", "rationale"])), name="choice_round_stage_known"
-            ),
+            model_name='choiceround',
+            constraint=models.CheckConstraint(condition=models.Q(('stage__in', ['answer', 'rationale'])), name='choice_round_stage_known'),
         ),
     ]

@@ -5,37 +5,24 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+
     dependencies = [
-        ("curation", "0014_vcr_append_only"),
-        ("hits", "0021_field_names"),
+        ('curation', '0014_vcr_append_only'),
+        ('hits', '0021_field_names'),
     ]
 
     operations = [
         migrations.CreateModel(
-            name="AvoidedNames",
+            name='AvoidedNames',
             fields=[
-                (
-                    "id",
-                    models.BigAutoField(
-                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
-                    ),
-                ),
-                ("movie", models.CharField(blank=True, max_length=120)),
-                ("names", models.JSONField(default=list)),
-                (
-                    "project",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="avoided_names",
-                        to="hits.project",
-                    ),
-                ),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('movie', models.CharField(blank=True, max_length=120)),
+                ('names', models.JSONField(default=list)),
+                ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='avoided_names', to='hits.project')),
             ],
             options={
-                "ordering": ["project", "movie"],
-                "constraints": [
-                    models.UniqueConstraint(fields=("project", "movie"), name="avoided_names_once_per_movie")
-                ],
+                'ordering': ['project', 'movie'],
+                'constraints': [models.UniqueConstraint(fields=('project', 'movie'), name='avoided_names_once_per_movie')],
             },
         ),
     ]
