@@ -7,10 +7,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hits.domain.images.decoding import SUFFIXES
 from hits.models import Image, Project
 from hits.selectors.images.images import image_url
 from hits.services.errors import BadFile, Refused, StorageFull
-from hits.services.images.import_image import SUFFIXES, ImageDescription, import_image
+from hits.services.images.import_image import ImageDescription, import_image
 from hits.services.images.manifests import COLUMNS, description_fields, parse_description, read_manifest
 from hits.services.images.zip_import import request_zip_import
 from hits.views.access import project_page

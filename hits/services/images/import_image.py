@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import struct
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,28 +10,12 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from PIL import Image as Pillow
-from PIL import ImageCms, UnidentifiedImageError
 
+from hits.domain.images.decoding import UnusableImage, decode_image
 from hits.models import Image, Project
 from hits.services import audit
 from hits.services.errors import BadFile, StorageFull
 from hits.storage import has_content, save_if_changed
-
-_SUFFIXES = {"JPEG": {".jpg", ".jpeg"}, "PNG": {".png"}, "WEBP": {".webp"}}
-_MODES = {"RGB", "L", "P", "RGBA", "LA"}
-# Phones append a preview or a gain map to the photograph: the file is a JPEG, and its first frame is the photo.
-_PHONE_JPEG = "MPO"
-_ORIENTATION = 0x0112  # EXIF 2.3, table 4
-_TRANSPOSES = {
-    2: Pillow.Transpose.FLIP_LEFT_RIGHT,
-    3: Pillow.Transpose.ROTATE_180,
-    4: Pillow.Transpose.FLIP_TOP_BOTTOM,
-    5: Pillow.Transpose.TRANSPOSE,
-    6: Pillow.Transpose.ROTATE_270,
-    7: Pillow.Transpose.TRANSVERSE,
-    8: Pillow.Transpose.ROTATE_90,
-}
-SUFFIXES = frozenset().union(*_SUFFIXES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,88 +223,24 @@ def reencode_image(name: str, data: bytes) -> ReencodedImage:
     Raises:
         BadFile: it is broken, too large, CMYK or animated, or has the wrong suffix.
     """
-    if len(data) > settings.MAX_IMAGE_BYTES:
-        megabytes = settings.MAX_IMAGE_BYTES // 1024**2
-        raise BadFile(f"{name}: {len(data) / 1024**2:.0f} MB is too large; use {megabytes} MB or less")
     try:
-        with Pillow.open(io.BytesIO(data)) as picture:
-            _check_header(name, picture)
-            source_format = _source_format(picture)
-            picture.load()
-            return _encode(_flatten_transparency(_to_srgb(_apply_orientation(picture))), source_format)
-    except BadFile:
-        raise
-    except Pillow.DecompressionBombError as error:
-        raise BadFile(f"{name}: has too many pixels; make it smaller") from error
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, EOFError) as error:
-        raise BadFile(f"{name}: is not a readable image; export it again as JPEG or PNG") from error
-
-
-def _source_format(picture: Pillow.Image) -> str:
-    return "JPEG" if picture.format == _PHONE_JPEG else str(picture.format)
-
-
-def _check_header(name: str, picture: Pillow.Image) -> None:
-    found = _source_format(picture)
-    if found not in _SUFFIXES:
-        raise BadFile(f"{name}: is {picture.format or 'unknown'}; use JPEG, PNG or WebP")
-    suffix = Path(name).suffix.lower()
-    if suffix not in _SUFFIXES[found]:
-        expected = sorted(_SUFFIXES[found])[-1]
-        raise BadFile(f"{name}: is a {found} file; rename it to {expected}")
-    if picture.format != _PHONE_JPEG and getattr(picture, "n_frames", 1) > 1:
-        raise BadFile(f"{name}: is animated; export one frame")
-    if picture.mode == "CMYK":
-        raise BadFile(f"{name}: is CMYK, whose colours change on screens; convert it to RGB")
-    if picture.mode not in _MODES:
-        raise BadFile(f"{name}: has the pixel format {picture.mode}; convert it to 8-bit RGB")
-    if picture.width * picture.height > settings.MAX_IMAGE_PIXELS:
-        raise BadFile(
-            f"{name}: {picture.width} × {picture.height} is too large; "
-            f"use {settings.MAX_IMAGE_PIXELS // 10**6} megapixels or less"
+        picture, source_format = decode_image(
+            name, data, max_bytes=settings.MAX_IMAGE_BYTES, max_pixels=settings.MAX_IMAGE_PIXELS
         )
-
-
-def _apply_orientation(picture: Pillow.Image) -> Pillow.Image:
-    """Turn the image by its EXIF orientation. Pillow's own function also rewrites the EXIF, which may fail."""
-    try:
-        transpose = _TRANSPOSES.get(picture.getexif().get(_ORIENTATION) or 1)
-    except (struct.error, TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError("unreadable EXIF") from error
-    return picture if transpose is None else picture.transpose(transpose)
-
-
-def _to_srgb(picture: Pillow.Image) -> Pillow.Image:
-    """Convert the colours of a profile (Display P3, Adobe RGB) to sRGB, since the served file has no profile."""
-    profile = picture.info.get("icc_profile")
-    if not profile or picture.mode not in {"RGB", "RGBA"}:
-        return picture
-    try:
-        source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-        return ImageCms.profileToProfile(picture, source, ImageCms.createProfile("sRGB")) or picture
-    except (ImageCms.PyCMSError, OSError):  # a broken profile does not describe the pixels
-        return picture
-
-
-def _flatten_transparency(picture: Pillow.Image) -> Pillow.Image:
-    if picture.mode in {"RGBA", "LA"} or "transparency" in picture.info:
-        rgba = picture.convert("RGBA")
-        background = Pillow.new("RGBA", rgba.size, "white")
-        return Pillow.alpha_composite(background, rgba).convert("RGB")
-    return picture.convert("RGB")
+    except UnusableImage as error:
+        raise BadFile(str(error)) from error
+    return _encode(picture, source_format)
 
 
 def _encode(picture: Pillow.Image, source_format: str) -> ReencodedImage:
-    clean = Pillow.new("RGB", picture.size)
-    clean.paste(picture)  # a new image has no EXIF, comments or profiles
     buffer = io.BytesIO()
     if source_format == "JPEG":
-        clean.save(buffer, "JPEG", quality=95, subsampling=0)
+        picture.save(buffer, "JPEG", quality=95, subsampling=0)
         suffix = ".jpg"
     else:
-        clean.save(buffer, "PNG")
+        picture.save(buffer, "PNG")
         suffix = ".png"
-    return ReencodedImage(buffer.getvalue(), suffix, clean.width, clean.height)
+    return ReencodedImage(buffer.getvalue(), suffix, picture.width, picture.height)
 
 
 def _store_file(name: str, digest: str, reencoded: ReencodedImage) -> str:

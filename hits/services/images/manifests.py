@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from hits.domain.images.decoding import SUFFIXES
 from hits.models import Image, Project
 from hits.services.errors import BadFile
 from hits.services.images.import_image import (
-    SUFFIXES,
     ImageDescription,
     find_image_by_url,
     import_image,

@@ -10,10 +10,11 @@ from pathlib import Path
 from django.conf import settings
 
 from hits.domain.files.atomic_files import PARTIAL_SUFFIX
+from hits.domain.images.decoding import SUFFIXES
 from hits.models import Image
 from hits.selectors.images.stored_files import PHOTO, StoredFile, referenced_files
 from hits.services.errors import BadFile
-from hits.services.images.import_image import SUFFIXES, restore_image_file_if_faulty
+from hits.services.images.import_image import restore_image_file_if_faulty
 from hits.storage import stored_sha256
 
 LEFTOVER_AGE_SECONDS = 3600.0  # seconds; a process may still write a younger file

@@ -15,6 +15,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from hits.domain.files import zip_entries
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.errors import BadFile
@@ -197,7 +198,7 @@ def test_entry_that_unpacks_too_large_is_skipped_and_the_rest_is_imported(send: 
 
 
 def test_zip_that_claims_more_than_a_disk_is_refused(send: Send, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zip_files, "MAX_UNPACKED_BYTES", 1_000_000)
+    monkeypatch.setattr(zip_entries, "MAX_UNPACKED_BYTES", 1_000_000)
     data = zipped({"a.png": bytes(2_000_000)}, compression=zipfile.ZIP_DEFLATED)
     assert "unpacks to more than" in send(data).json()["error"]
 
