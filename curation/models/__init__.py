@@ -40,7 +40,14 @@ from curation.models.questions import (
     Stage,
 )
 from curation.models.rounds import ComparisonRound, ComparisonSet
-from curation.models.scenes import Scene, SceneDecision, SceneReason, SceneVerdict, TripletSettings
+from curation.models.scenes import (
+    Scene,
+    SceneDecision,
+    SceneReason,
+    SceneTwins,
+    SceneVerdict,
+    TripletSettings,
+)
 from curation.models.scorers import ErrorAnalysis, Evaluation, EvaluationSource, Scorer, ScorerOrigin
 from curation.models.sources import LeakageRun, LeakedPair, LeakReview, LeakVerdict, Source, SourceRecord
 from curation.models.texts import AnalysisKind, PairText, TextAnalysis, TextReview, TextScore
@@ -117,6 +124,7 @@ __all__ = [
     "Scene",
     "SceneDecision",
     "SceneReason",
+    "SceneTwins",
     "SceneVerdict",
     "Scorer",
     "ScorerOrigin",

@@ -1,5 +1,6 @@
 """Scenes, people's decisions about them, and a project's settings for image triplets (Ventura et al. 2025 §3)."""
 
+import secrets
 import uuid
 from enum import StrEnum
 
@@ -8,8 +9,8 @@ from django.db import models
 from django.db.models import Q
 
 from curation.models.imports import ImportedRow
-from hits.models import Project, Record, Worker
-from hits.models.base import AppendOnly, one_of_constraint
+from hits.models import Job, Project, Record, Worker
+from hits.models.base import AppendOnly, CreatedByModel, one_of_constraint
 
 MAX_READERS = 2
 
@@ -39,6 +40,11 @@ def new_public_id() -> str:
     return uuid.uuid4().hex
 
 
+def new_secret() -> str:
+    """Return a random secret of 64 hexadecimal digits."""
+    return secrets.token_hex(32)
+
+
 class TripletSettings(models.Model):
     """A project's settings for image triplets.
 
@@ -46,7 +52,7 @@ class TripletSettings(models.Model):
     are offered to writers; empty for the built-in ones. ``wanted`` maps a category to the number of scenes wanted in
     each temporal cell. ``prices`` is a price table in TOML, in dollars. ``licences`` maps the name of a generator to
     the licence of its images, typed by a person. Images of unknown licence enter a real version only if an admin
-    allows it (``unknown_licence_allowed_by``).
+    allows it (``unknown_licence_allowed_by``). ``secret`` draws the order of hypotheses, so that nobody foresees it.
     """
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="triplet_settings")
@@ -55,6 +61,7 @@ class TripletSettings(models.Model):
     wanted = models.JSONField(default=dict)
     prices = models.TextField(blank=True)
     licences = models.JSONField(default=dict)
+    secret = models.CharField(max_length=64, default=new_secret)
     unknown_licence_allowed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -146,3 +153,19 @@ class SceneDecision(AppendOnly):
     class Meta(AppendOnly.Meta):
         ordering = ["id"]
         constraints = [one_of_constraint("verdict", SceneVerdict, name="scene_verdict_known")]
+
+
+class SceneTwins(CreatedByModel):
+    """The most similar other scene of each of a project's scenes, by the vectors of their texts.
+
+    ``twins`` maps a scene's public id to ``[public id of the other, cosine]``. The newest row counts.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="scene_twins")
+    encoder = models.CharField(max_length=80)
+    revision = models.CharField(max_length=120, blank=True)
+    twins = models.JSONField(default=dict)
+    job = models.OneToOneField(Job, on_delete=models.SET_NULL, null=True, related_name="scene_twins")
+
+    class Meta:
+        ordering = ["-id"]
