@@ -33,7 +33,8 @@ class RoundPlan:
 
     ``rules`` maps a dimension to a ``decisions.DecisionRule`` as plain data; ``None`` takes the rules of the newest
     decision run. Follow-ups add judges to undecided items up to ``max_redundancy`` (0: no follow-ups), for at most
-    ``ask_budget_cents``.
+    ``ask_budget_cents``. Attention checks borrow from ``donors``, units outside of the round; without them, from the
+    round's own. ``topics`` are what units are about in general, by key: a check borrows from another topic.
     """
 
     selection: Selection = field(default_factory=Selection)
@@ -41,6 +42,8 @@ class RoundPlan:
     rules: Mapping[str, Any] | None = None
     max_redundancy: int = 0
     ask_budget_cents: int = 0
+    donors: Sequence[PlannedUnit] = ()
+    topics: Mapping[str, str] = field(default_factory=dict)
 
 
 def default_pool(project: Project) -> Pool | None:
@@ -162,7 +165,13 @@ def launch_judging_units(
     # check before would be refused the same key ("You have already worked on this item"), and so recognise the check.
     rng = np.random.default_rng()
     mixed = quality_checks.mix_quality_checks(
-        project=project, kind=kind, units=units, rates=plan.rates, rng=rng
+        project=project,
+        kind=kind,
+        units=units,
+        rates=plan.rates,
+        rng=rng,
+        donors=plan.donors,
+        topics=plan.topics,
     )
     with transaction.atomic():
         batch, job = launch_batch(

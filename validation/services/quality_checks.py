@@ -40,29 +40,44 @@ class MixedUnits:
 
 
 def mix_quality_checks(
-    *, project: Project, kind: str, units: Sequence[PlannedUnit], rates: CheckRates, rng: np.random.Generator
+    *,
+    project: Project,
+    kind: str,
+    units: Sequence[PlannedUnit],
+    rates: CheckRates,
+    rng: np.random.Generator,
+    donors: Sequence[PlannedUnit] = (),
+    topics: Mapping[str, str] | None = None,
 ) -> MixedUnits:
     """Return the round's units with quality checks between them; writes nothing.
 
     A pair's author never gets it as a repeat, under another photo, or as a gold item.
+
+    Args:
+        donors: units outside of the round, from which attention checks borrow; without them, the round's own units.
+        topics: what units and donors are about in general, by key; an attention check borrows from another topic.
 
     Raises:
         Refused: too few usable gold items, or attention checks cannot be made of these units.
     """
     if not units or not rates.total(len(units)):
         return MixedUnits(list(units), [])
-    round_units = [
-        RoundUnit(
-            unit.key,
-            unit.payload,
-            frozenset(worker.pk for worker in unit.excluded_workers if worker.pk is not None),
-        )
-        for unit in units
-    ]
+    round_units, outside = (
+        [
+            RoundUnit(
+                unit.key,
+                unit.payload,
+                frozenset(worker.pk for worker in unit.excluded_workers if worker.pk is not None),
+                (topics or {}).get(unit.key, ""),
+            )
+            for unit in group
+        ]
+        for group in (units, donors)
+    )
     spec = spec_of(kind)
     gold = _usable_gold_units(project, spec) if rates.gold else []
     try:
-        planned = quality_checks.plan_round_units(round_units, gold, rates, rng, spec)
+        planned = quality_checks.plan_round_units(round_units, gold, rates, rng, spec, outside)
     except QualityCheckError as error:
         raise Refused(str(error)) from error
     checks = [unit for unit in planned if isinstance(unit, CheckUnit)]

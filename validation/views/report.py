@@ -169,12 +169,13 @@ def _whole_dimensions(spec: JudgingSpec) -> list[Dimension]:
 
 def _judge_row(spec: JudgingSpec, item: JudgedItem, row: JudgmentRow) -> dict[str, Any]:
     labels = {name: label for name, part, label in spec.labels(row.answer) if not part}
+    numbers = item.shown.numbers if item.shown else {}
     return {
         "row": row,
         "worker": item.workers.get(row.worker) if row.worker is not None else None,
         "name": _judge_name(item, row),
         "labels": [
-            (dimension.title, dimension.label_text(labels.get(dimension.name, "–")))
+            (dimension.title, _describe_whole(dimension, labels.get(dimension.name, "–"), numbers))
             for dimension in _whole_dimensions(spec)
         ],
     }
@@ -223,13 +224,19 @@ def _describe_part(
     return "; ".join(described)
 
 
+def _describe_whole(dimension: Dimension, label: Any, numbers: Mapping[str, int]) -> str:
+    """Return a label of the whole item as text; one that the unit brings by its number."""
+    number = None if dimension.has_fixed_labels else numbers.get(str(label))
+    return f"{dimension.unit_labels[0]} {number}" if number else dimension.label_text(label)
+
+
 def _describe_label(
     spec: JudgingSpec, name: str, label: Any, truth: Label | None, numbers: Mapping[str, int]
 ) -> str:
     dimension = spec.dimension(name)
     if not dimension.has_fixed_labels and dimension.scale is Scale.NOMINAL:
-        number = numbers.get(str(label))
-        return "right" if label == truth else f"region {number}" if number else "another region"
+        number, noun = numbers.get(str(label)), dimension.unit_labels[0]
+        return "right" if label == truth else f"{noun} {number}" if number else f"another {noun}"
     if dimension.is_numeric and dimension.label_texts:
         return f"{label} {dimension.label_text(label)}"
     return dimension.label_text(label)

@@ -106,7 +106,9 @@ def _hardest_row(dimension: Dimension, row: Mapping[str, Any], shown: ShownItem 
     return {
         "item": row["item"],
         "disagreement": row["disagreement"],
-        "votes": votes if dimension.has_fixed_labels else [f"{len(votes)} different regions"],
+        "votes": votes
+        if dimension.has_fixed_labels
+        else [f"{len(votes)} different {dimension.unit_labels[1]}"],
         "images": shown.images if shown else (),
         "boxes": shown.boxes if shown else [],
         "clue": shown.clue if shown else None,

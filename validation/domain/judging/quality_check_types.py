@@ -62,11 +62,16 @@ class LabelMatch:
 
 @dataclass(frozen=True, slots=True)
 class RoundUnit:
-    """A unit that is no quality check. ``authors`` are primary keys of workers who may not get it."""
+    """A unit that is no quality check. ``authors`` are primary keys of workers who may not get it.
+
+    ``topic`` is what it is about in general, such as the domain of a scene; empty if that is not known. An attention
+    check borrows from another topic where there is one.
+    """
 
     key: str
     payload: Mapping[str, Any]
     authors: frozenset[int] = frozenset()
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,7 @@ def plan_round_units(
     rates: CheckRates,
     rng: np.random.Generator,
     spec: JudgingSpec,
+    donors: Sequence[RoundUnit] = (),
 ) -> list[RoundUnit | CheckUnit]:
     """Return ``units`` shuffled with quality checks between them; unchanged if no check is requested.
 
@@ -67,7 +68,8 @@ def plan_round_units(
         units: the round's units, with distinct keys. gold: usable gold items; each is used once before any is used
             twice, none more often. rates: how many checks. rng: draws everything random, keys included, so two
             rounds must not share a seed.
-        spec: decides what gold items and attention checks look like.
+        spec: decides what gold items and attention checks look like. donors: units outside of the round, from which
+            attention checks borrow; without them, the round's own units.
 
     Raises:
         QualityCheckError: there are too few gold items, or all units of a round with attention checks show one image.
@@ -77,7 +79,7 @@ def plan_round_units(
         return list(units)
     checks = [
         *_build_gold_checks(units, gold, counts[CheckRole.GOLD], rng, spec),
-        *_build_attention_checks(units, counts[CheckRole.ATTENTION], rng, spec),
+        *_build_attention_checks(units, donors, counts[CheckRole.ATTENTION], rng, spec),
         *_build_repeat_checks(units, counts[CheckRole.REPEAT], rng),
     ]
     return _shuffle_with_repeats_apart(units, checks, rng)
@@ -127,20 +129,25 @@ def _build_gold_checks(
 
 
 def _build_attention_checks(
-    units: Sequence[RoundUnit], target: int, rng: np.random.Generator, spec: JudgingSpec
+    units: Sequence[RoundUnit],
+    donors: Sequence[RoundUnit],
+    target: int,
+    rng: np.random.Generator,
+    spec: JudgingSpec,
 ) -> Iterable[CheckUnit]:
     if not target:
         return
     if not spec.has_attention_checks:
         raise QualityCheckError(f"attention checks: there are none for {spec.name}; use 0")
-    subjects = {unit.key: spec.subject(unit.payload) for unit in units}
+    own_keys = {unit.key for unit in units}
+    subjects = {unit.key: spec.subject(unit.payload) for unit in (*units, *donors)}
     if len(set(subjects.values())) < 2:  # noqa: PLR2004 - a check needs a second subject
         raise QualityCheckError(
             "attention checks: they need units about at least two different photos; use 0"
         )
     for position in _draw_positions(len(units), target, rng):
         check = spec.build_attention_check(
-            units[position], _donor_candidates(units[position], units, subjects, rng), rng
+            units[position], _donor_candidates(units[position], donors or units, subjects, rng), rng
         )
         key = _random_key(rng)
         yield CheckUnit(
@@ -148,7 +155,7 @@ def _build_attention_checks(
             CheckRole.ATTENTION,
             check.payload | {spec.item_field: key},
             check.expected,
-            original_key=check.donor.key,
+            original_key=check.donor.key if check.donor.key in own_keys else None,
             authors=units[position].authors | check.authors,
         )
 
@@ -156,14 +163,21 @@ def _build_attention_checks(
 def _donor_candidates(
     host: RoundUnit, units: Sequence[RoundUnit], subjects: Mapping[str, str], rng: np.random.Generator
 ) -> list[RoundUnit]:
-    """Return a few random units about other subjects than the host's."""
+    """Return a few random units about other subjects than the host's, and of other topics where there are any."""
+    foreign = [unit for unit in units if subjects[unit.key] != subjects[host.key]]
+    distant = [unit for unit in foreign if host.topic and unit.topic and unit.topic != host.topic]
+    allowed = {unit.key for unit in distant or foreign}
     donors: dict[str, RoundUnit] = {}
     for position in rng.integers(0, len(units), 4 * MAX_DONORS):
         unit = units[int(position)]
-        if subjects[unit.key] != subjects[host.key]:
+        if unit.key in allowed:
             donors[unit.key] = unit
-    if not donors:  # nearly all units are about the host's subject
-        donors = {unit.key: unit for unit in units if subjects[unit.key] != subjects[host.key]}
+    if not donors:  # nearly all units are about the host's subject or topic
+        donors = {unit.key: unit for unit in distant or foreign}
+    if not donors:
+        raise QualityCheckError(
+            f"attention checks: all units to borrow from are about the subject of {host.key}; use 0"
+        )
     return list(donors.values())[:MAX_DONORS]
 
 

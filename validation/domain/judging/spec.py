@@ -58,7 +58,8 @@ class Dimension:
     note in the table of rounds. ``gold_question`` asks for the right labels on the gold page, which suggests none if
     the dimension ``is_subjective``: no label is wrong then. ``measure`` is the ``worker_status.Measure`` of worker
     rules that counts a worker's favoured records. An answer may leave an ``is_optional`` dimension out. In a kind
-    with parts, ``is_whole`` marks a dimension of the whole item.
+    with parts, ``is_whole`` marks a dimension of the whole item. ``unit_labels`` is the singular and plural noun for
+    labels that each unit brings.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Dimension:
     measure: str = ""
     is_optional: bool = False
     is_whole: bool = False
+    unit_labels: tuple[str, str] = ("region", "regions")
 
     @property
     def page_labels(self) -> tuple[Label, ...]:
@@ -371,9 +373,8 @@ class JudgingSpec(RefusesOldNames):
     @property
     def ranking_dimension(self) -> Dimension | None:
         """The dimension that ranks an item's parts, if there is one."""
-        return next(
-            (dimension for dimension in self.dimensions if self.has_parts and dimension.is_ordered), None
-        )
+        ordered = (row for row in self.dimensions if row.is_ordered and not row.is_whole)
+        return next(ordered, None) if self.has_parts else None
 
     def dimension_title(self, name: str) -> str:
         """Return a dimension's title; its name if the kind no longer has it."""
