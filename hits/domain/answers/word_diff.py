@@ -1,0 +1,142 @@
+"""Compare two texts word by word, as ``static/js/hit/word-diff.js`` does on task pages; a test compares both."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from itertools import pairwise
+
+from hits.domain.answers.content_words import is_function_word
+
+_WORD_PATTERN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+MAX_LINKING_WORDS = 2  # equal function words between two changes that make one difference
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word, ``text[start:end]`` of its text; ``key`` is what it is compared by."""
+
+    key: str
+    start: int
+    end: int
+
+
+class HunkKind(StrEnum):
+    """What became of a part of the first text in the second one."""
+
+    EQUAL = "equal"
+    DELETE = "delete"
+    INSERT = "insert"
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A run of words with one fate.
+
+    ``before`` is its part of the first text, empty for an insertion; ``after`` its part of the second text, empty for
+    a deletion. All parts of a text, joined, are the text. ``words`` are the compared keys.
+    """
+
+    kind: HunkKind
+    before: str
+    after: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place where two texts differ: the words of each, without the spaces around them; either may be empty."""
+
+    before: str
+    after: str
+    words_before: tuple[str, ...]
+    words_after: tuple[str, ...]
+
+
+def split_into_words(text: str) -> list[Word]:
+    """Return the words of a text: runs of letters and digits, with apostrophes and hyphens inside."""
+    return [
+        Word(match.group().lower().replace("’", "'"), match.start(), match.end())
+        for match in _WORD_PATTERN.finditer(text)
+    ]
+
+
+def compare_texts(first: str, second: str) -> list[Hunk]:
+    """Return the runs of equal, deleted and inserted words, in order; a deletion stands before its insertion.
+
+    Case and the form of apostrophes make no difference. Characters between words belong to the word before them.
+    """
+    words_a, words_b = split_into_words(first), split_into_words(second)
+    parts_a, parts_b = _parts(first, words_a), _parts(second, words_b)
+    keys_a, keys_b = [word.key for word in words_a], [word.key for word in words_b]
+    hunks = []
+    for tag, a_start, a_end, b_start, b_end in SequenceMatcher(
+        a=keys_a, b=keys_b, autojunk=False
+    ).get_opcodes():
+        before, after = "".join(parts_a[a_start:a_end]), "".join(parts_b[b_start:b_end])
+        if tag == "equal":
+            hunks.append(Hunk(HunkKind.EQUAL, before, after, tuple(keys_a[a_start:a_end])))
+            continue
+        if a_end > a_start:
+            hunks.append(Hunk(HunkKind.DELETE, before, "", tuple(keys_a[a_start:a_end])))
+        if b_end > b_start:
+            hunks.append(Hunk(HunkKind.INSERT, "", after, tuple(keys_b[b_start:b_end])))
+    return hunks
+
+
+def _parts(text: str, words: Sequence[Word]) -> list[str]:
+    """Return the text cut before each word but the first."""
+    if not words:
+        return []
+    cuts = [0, *(word.start for word in words[1:]), len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def find_differences(first: str, second: str) -> list[Difference]:
+    """Return the places where two texts differ, in order.
+
+    Places with at most two equal function words between them are one: "puts on her hat" and "takes off her coat". A
+    place where only function words differ, such as "a" and "the", is left out, unless there is no other.
+    """
+    found = [_as_difference(hunks) for hunks in _joined_changes(compare_texts(first, second))]
+    telling = [
+        row for row in found if not all(is_function_word(word) for word in row.words_before + row.words_after)
+    ]
+    return telling or found
+
+
+def _joined_changes(hunks: Sequence[Hunk]) -> Iterator[list[Hunk]]:
+    """Yield the hunks of each change, neighbouring changes joined with the words between them."""
+    change: list[Hunk] = []
+    link: Hunk | None = None
+    for hunk in hunks:
+        if hunk.kind is not HunkKind.EQUAL:
+            change += [*([link] if link else []), hunk]
+            link = None
+        elif change and link is None and _is_link(hunk):
+            link = hunk
+        elif change:
+            yield change
+            change, link = [], None
+    if change:
+        yield change
+
+
+def _is_link(hunk: Hunk) -> bool:
+    return len(hunk.words) <= MAX_LINKING_WORDS and all(is_function_word(word) for word in hunk.words)
+
+
+def _as_difference(hunks: Sequence[Hunk]) -> Difference:
+    return Difference(
+        before=_trimmed("".join(hunk.before for hunk in hunks)),
+        after=_trimmed("".join(hunk.after for hunk in hunks)),
+        words_before=tuple(word for hunk in hunks if hunk.kind is not HunkKind.INSERT for word in hunk.words),
+        words_after=tuple(word for hunk in hunks if hunk.kind is not HunkKind.DELETE for word in hunk.words),
+    )
+
+
+def _trimmed(text: str) -> str:
+    """Return a text from its first word to its last one."""
+    words = split_into_words(text)
+    return text[words[0].start : words[-1].end] if words else ""
