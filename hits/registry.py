@@ -50,6 +50,18 @@ def collecting_kinds_of(family: str) -> list[str]:
     return [name for name in kinds_with_purpose(Purpose.COLLECTING) if family in get_kind(name).families]
 
 
+def kind_that_collects(record_type: str) -> "HitKind":
+    """Return the first kind that collects records of a type.
+
+    Raises:
+        LookupError: no kind does.
+    """
+    for name in kinds_with_purpose(Purpose.COLLECTING):
+        if record_type in get_kind(name).record_types:
+            return get_kind(name)
+    raise LookupError(f"no kind collects records of type {record_type!r}")
+
+
 def family_names() -> list[str]:
     """Return the names of all dataset families, sorted; the apps above define what a family is."""
     return sorted(family_modules())

@@ -1,5 +1,6 @@
 """Image triplets: a premise and two hypotheses as images, with their checks, explanations and decisions."""
 
+import secrets
 from enum import StrEnum
 
 from django.conf import settings
@@ -28,6 +29,11 @@ class TripletVerdict(StrEnum):
     KEEP = "keep"
     REVISE = "revise"
     DROP = "drop"
+
+
+def new_explanation_id() -> str:
+    """Return a random id of 20 hexadecimal digits, by which pages name an explanation."""
+    return secrets.token_hex(10)
 
 
 class ImageTriplet(AppendOnly):
@@ -109,7 +115,7 @@ class TripletExplanation(AppendOnly):
     """
 
     triplet = models.ForeignKey(ImageTriplet, on_delete=models.PROTECT, related_name="explanations")
-    public_id = models.CharField(max_length=32, unique=True, default=new_public_id)
+    public_id = models.CharField(max_length=20, unique=True, default=new_explanation_id)
     text = models.TextField()
     source = models.CharField(max_length=10)
     worker = models.ForeignKey(Worker, on_delete=models.PROTECT, null=True, related_name="+")

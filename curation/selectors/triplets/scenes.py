@@ -1,0 +1,189 @@
+"""Read scenes, readers' verdicts on them, and what other workers said of them (Ventura et al. 2025 §3)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from django.db.models import QuerySet
+
+from curation.models import Scene, SceneDecision, SceneTwins, SceneVerdict, TripletSettings
+from curation.selectors.triplets.settings import triplet_settings
+from hits.domain.answers.scene_facets import temporal_cell
+from hits.models import Project, Record
+from hits.selectors.records import approved_records
+from validation.domain.judging.spec import JudgingSpec, Material
+from validation.registry import spec_for_material
+from validation.selectors.ratings import read_judgments
+
+SCENE = "scene"
+"""The type of records that scenes are made from."""
+
+
+class SceneState(StrEnum):
+    """What the readers' newest verdicts make of a scene."""
+
+    OPEN = "open"
+    """Fewer readers than the project asks for have a verdict."""
+
+    KEPT = "kept"
+    DROPPED = "dropped"
+    TO_REVISE = "to_revise"
+    DISAGREED = "disagreed"
+    REPLACED = "replaced"
+    """A revision took its place."""
+
+
+STATE_OF_VERDICT: Mapping[str, SceneState] = {
+    SceneVerdict.KEEP: SceneState.KEPT,
+    SceneVerdict.DROP: SceneState.DROPPED,
+    SceneVerdict.REVISE: SceneState.TO_REVISE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderVerdict:
+    """A reader's newest verdict on a scene; ``twin`` is the primary key of the scene that it repeats."""
+
+    decision: int
+    reader: int | None
+    verdict: str
+    reasons: tuple[str, ...]
+    twin: int | None
+    note: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SceneOutcome:
+    """The state of a scene and the verdicts behind it. ``newest`` is its newest decision, 0 without one."""
+
+    state: SceneState
+    verdicts: tuple[ReaderVerdict, ...] = ()
+    newest: int = 0
+
+    def verdict_of(self, reader: int | None) -> ReaderVerdict | None:
+        """Return a reader's own verdict, if there is one."""
+        return next((row for row in self.verdicts if row.reader == reader), None)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons that any reader gave, each once."""
+        return tuple(dict.fromkeys(reason for row in self.verdicts for reason in row.reasons))
+
+
+@dataclass(frozen=True, slots=True)
+class SceneTally:
+    """What the workers who reviewed a scene answered: counts of "yes", and of each plausible hypothesis.
+
+    ``agree`` counts those who found the hypothesis more plausible that the author did.
+    """
+
+    reviews: int = 0
+    agree: int = 0
+    cannot_tell: int = 0
+    needs_premise: int = 0
+    drawable: int = 0
+    seen: int = 0
+    remarks: tuple[str, ...] = ()
+
+
+def review_spec() -> JudgingSpec:
+    """Return the spec of the kind that reviews scenes."""
+    return spec_for_material(Material.SCENES)
+
+
+def waiting_scene_records(project: Project) -> "QuerySet[Record]":
+    """Return approved records of scenes that are not stored as scenes yet; outside rehearsals, people's alone."""
+    rows = approved_records(project, SCENE).filter(scene=None)
+    return rows if project.is_rehearsal else rows.exclude(submission__simulated=True)
+
+
+def scenes(project: Project) -> "QuerySet[Scene]":
+    """Return a project's scenes that no revision replaced, oldest first."""
+    return Scene.objects.filter(project=project, replaced_by=None).order_by("pk")
+
+
+def scene_outcomes(project: Project, settings: TripletSettings | None = None) -> dict[int, SceneOutcome]:
+    """Return the outcome of every scene by its key; two queries."""
+    readers = (settings or triplet_settings(project)).readers
+    newest: dict[int, dict[int | None, SceneDecision]] = defaultdict(dict)
+    for row in SceneDecision.objects.filter(scene__project=project).order_by("pk"):
+        newest[row.scene_id][row.by_id] = row
+    rows = Scene.objects.filter(project=project).values_list("pk", "replaced_by")
+    return {
+        pk: _outcome(newest.get(pk, {}).values(), readers, is_replaced=replaced is not None)
+        for pk, replaced in rows
+    }
+
+
+def scene_outcome(scene: Scene, readers: int) -> SceneOutcome:
+    """Return the outcome of one scene."""
+    newest = {row.by_id: row for row in SceneDecision.objects.filter(scene=scene).order_by("pk")}
+    replaced = Scene.objects.filter(replaces=scene).exists()
+    return _outcome(newest.values(), readers, is_replaced=replaced)
+
+
+def _outcome(rows: Iterable[SceneDecision], readers: int, *, is_replaced: bool) -> SceneOutcome:
+    rows = list(rows)
+    newest = max((row.pk for row in rows), default=0)
+    standing = tuple(
+        ReaderVerdict(row.pk, row.by_id, row.verdict, tuple(row.reasons), row.twin_id, row.note, row.at)
+        for row in sorted(rows, key=lambda row: row.pk)
+        if row.verdict != SceneVerdict.UNDONE
+    )
+    if is_replaced:
+        return SceneOutcome(SceneState.REPLACED, standing, newest)
+    return SceneOutcome(_state([row.verdict for row in standing], readers), standing, newest)
+
+
+def _state(verdicts: Sequence[str], readers: int) -> SceneState:
+    """Return the state: the verdict of all readers, or of most of three and more."""
+    if len(verdicts) < readers:
+        return SceneState.OPEN
+    (verdict, count), *others = Counter(verdicts).most_common()
+    is_majority = not others or (len(verdicts) > readers and count > len(verdicts) / 2)
+    return STATE_OF_VERDICT[verdict] if is_majority else SceneState.DISAGREED
+
+
+def kept_scenes(project: Project) -> list[Scene]:
+    """Return the scenes that the readers keep, oldest first."""
+    outcomes = scene_outcomes(project)
+    return [scene for scene in scenes(project) if outcomes[scene.pk].state is SceneState.KEPT]
+
+
+def scene_tallies(project: Project) -> dict[str, SceneTally]:
+    """Return what reviewers answered, by the scene's public id."""
+    plausible = dict(Scene.objects.filter(project=project).values_list("public_id", "plausible"))
+    answers = defaultdict(list)
+    for row in read_judgments(project=project, kind=review_spec().name):
+        answers[row.item].append(row.answer)
+    return {
+        item: SceneTally(
+            reviews=len(given),
+            agree=sum(answer["plausible"] == plausible.get(item) for answer in given),
+            cannot_tell=sum(answer["plausible"] == "cannot_tell" for answer in given),
+            needs_premise=sum(answer["needs_premise"] == "yes" for answer in given),
+            drawable=sum(answer["drawable"] == "yes" for answer in given),
+            seen=sum(answer["seen"] == "yes" for answer in given),
+            remarks=tuple(answer["like"] for answer in given if answer.get("like")),
+        )
+        for item, given in answers.items()
+    }
+
+
+def nearest_twins(project: Project) -> dict[str, tuple[str, float]]:
+    """Return the most similar other scene of each scene and their cosine, by public ids, as last computed."""
+    row = SceneTwins.objects.filter(project=project).first()
+    return {key: (other, cosine) for key, (other, cosine) in row.twins.items()} if row else {}
+
+
+def facet_counts(rows: Iterable[Scene]) -> Counter[tuple[str, str]]:
+    """Return the number of scenes in each category and temporal cell."""
+    return Counter((row.category, temporal_cell(row.direction, row.duration)) for row in rows)
+
+
+def find_scene(project: Project, name: str) -> Scene | None:
+    """Return a scene of the project by its public id."""
+    return Scene.objects.filter(project=project, public_id=name).first()

@@ -1,0 +1,183 @@
+"""Read image triplets: their facets, alignment, gold explanation, decisions, and where each one stands."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from django.db.models import QuerySet
+
+from curation.image_triplets.order_balance import GoldCounts
+from curation.models import (
+    ExplanationSource,
+    ImageTriplet,
+    TripletCheck,
+    TripletDecision,
+    TripletExplanation,
+    TripletVerdict,
+)
+from curation.selectors.triplets.answers import PAPER_ANSWERS, PersonAnswer, majority, people_answers
+from hits.domain.answers.scene_facets import temporal_cell
+from hits.models import Project
+
+IMAGE_ROLES = ("premise", "h1", "h2")
+ALIGNED = "yes"
+
+
+class TripletState(StrEnum):
+    """Where a triplet stands on its way into a version."""
+
+    DRAFT = "draft"
+    """It lacks a gold explanation, or somebody found that an image does not show its text."""
+
+    ALIGNED = "aligned"
+    VALIDATED = "validated"
+    """Enough people judged it."""
+
+    TO_REVISE = "to_revise"
+    DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """The facets of a triplet as they stand now: those of its newest check, else those of its scene."""
+
+    category: str
+    direction: str
+    duration: str
+    domain: str
+
+    @property
+    def cell(self) -> str:
+        """The temporal cell."""
+        return temporal_cell(self.direction, self.duration)
+
+
+@dataclass(frozen=True, slots=True)
+class TripletFacts:
+    """A triplet with everything that decides where it stands."""
+
+    triplet: ImageTriplet
+    check: TripletCheck | None = None
+    gold_explanation: TripletExplanation | None = None
+    decision: TripletDecision | None = None
+    answers: Sequence[PersonAnswer] = ()
+
+    @property
+    def facets(self) -> Facets:
+        """The facets."""
+        row = self.check or self.triplet.scene
+        return Facets(row.category, row.direction, row.duration, row.domain)
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether somebody found that each image shows its text."""
+        return self.check is not None and all(
+            self.check.alignment.get(role) == ALIGNED for role in IMAGE_ROLES
+        )
+
+    @property
+    def is_imported(self) -> bool:
+        """Whether it came with an import, whose triplets need no answers, alignment or explanation of ours."""
+        return self.triplet.imported_row_id is not None
+
+    @property
+    def majority(self) -> str:
+        """The choice of most people; empty without answers and if several have the most."""
+        return majority([answer.choice for answer in self.answers])
+
+    @property
+    def is_against_gold(self) -> bool:
+        """Whether enough people judged it and their majority is not gold."""
+        return len(self.answers) >= PAPER_ANSWERS and self.majority != self.triplet.gold_label
+
+    @property
+    def state(self) -> TripletState:
+        """Where it stands."""
+        verdict = self.decision.verdict if self.decision else ""
+        if verdict == TripletVerdict.DROP:
+            return TripletState.DROPPED
+        if verdict == TripletVerdict.REVISE:
+            return TripletState.TO_REVISE
+        if self.is_imported:
+            return TripletState.VALIDATED
+        if self.gold_explanation is None or not self.is_aligned:
+            return TripletState.DRAFT
+        is_judged = len(self.answers) >= PAPER_ANSWERS
+        return TripletState.VALIDATED if is_judged else TripletState.ALIGNED
+
+    @property
+    def needs_decision(self) -> bool:
+        """Whether a person has to decide: the majority is against gold, and nobody decided after that."""
+        return self.is_against_gold and self.decision is None
+
+
+@dataclass(frozen=True, slots=True)
+class TripletCounts:
+    """How many triplets stand where, and how many wait for a decision."""
+
+    by_state: Mapping[TripletState, int] = field(default_factory=dict)
+    against_gold: int = 0
+    to_decide: int = 0
+
+
+def image_triplets(project: Project) -> "QuerySet[ImageTriplet]":
+    """Return a project's triplets with their images and scene, oldest first."""
+    rows = ImageTriplet.objects.filter(project=project)
+    return rows.select_related("scene__author", "premise__image", "a__image", "b__image").order_by("pk")
+
+
+def available_triplets(project: Project) -> "QuerySet[ImageTriplet]":
+    """Return the triplets whose images are all available."""
+    rows = image_triplets(project)
+    return rows.filter(
+        premise__image__taken_down_at=None, a__image__taken_down_at=None, b__image__taken_down_at=None
+    )
+
+
+def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) -> list[TripletFacts]:
+    """Return the facts of triplets, by default of all available ones; a constant number of queries."""
+    triplets = list(available_triplets(project) if rows is None else rows)
+    keys = [row.pk for row in triplets]
+    answers = people_answers(project)
+    checks = {row.triplet_id: row for row in TripletCheck.objects.filter(triplet__in=keys).order_by("pk")}
+    decisions = {
+        row.triplet_id: row for row in TripletDecision.objects.filter(triplet__in=keys).order_by("pk")
+    }
+    gold = TripletExplanation.objects.filter(triplet__in=keys, source=ExplanationSource.GOLD)
+    explanations = {row.triplet_id: row for row in gold.order_by("pk")}
+    return [
+        TripletFacts(
+            row,
+            checks.get(row.pk),
+            explanations.get(row.pk),
+            decisions.get(row.pk),
+            tuple(answers.get(row.public_id, ())),
+        )
+        for row in triplets
+    ]
+
+
+def find_triplet(project: Project, name: str) -> ImageTriplet | None:
+    """Return a triplet of the project by its public id."""
+    return image_triplets(project).filter(public_id=name).first()
+
+
+def count_states(facts: Iterable[TripletFacts]) -> TripletCounts:
+    """Return how many triplets stand where."""
+    by_state: dict[TripletState, int] = defaultdict(int)
+    against = to_decide = 0
+    for row in facts:
+        by_state[row.state] += 1
+        against += row.is_against_gold
+        to_decide += row.needs_decision
+    return TripletCounts(dict(by_state), against, to_decide)
+
+
+def gold_counts(facts: Iterable[TripletFacts]) -> dict[str, GoldCounts]:
+    """Return how many triplets that are not dropped have gold 1 and gold 2, by the category of their scene."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for row in facts:
+        if row.state is not TripletState.DROPPED:
+            counts[row.triplet.scene.category][row.triplet.gold - 1] += 1
+    return {category: GoldCounts(first, second) for category, (first, second) in counts.items()}

@@ -1,0 +1,1 @@
+"""Write scenes, prompts, generated images, image triplets and their evaluations (Ventura et al. 2025)."""

@@ -1,0 +1,226 @@
+"""Reserve the price of a call before it is sent, and settle it by the reply, so that no run exceeds its cap.
+
+Reserved and spent micro-dollars of a run are one number, raised by a conditional UPDATE: two processes never reserve
+the same rest. A call whose process died in flight counts at its full price. A call with a stored reply is never sent
+again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Least
+from django.utils import timezone
+
+from curation.models import CallState, ModelCall, ModelRun, RunPurpose
+from hits.domain.answers.text import shorten_text
+from hits.domain.states import OPEN_JOB_STATES
+from hits.models import Project
+from hits.services import audit
+from hits.services.errors import Conflict, Refused
+
+MICRO_DOLLARS = 1_000_000  # per dollar
+MAX_CAP_USD = 1_000_000
+MAX_SUBJECT, MAX_ERROR = 120, 1000
+
+
+class CapReached(Refused):
+    """The next call would exceed the run's cap; what is stored stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run calls, and how much it may cost. ``cap_micro`` in micro-dollars, ``cap_calls`` in calls."""
+
+    purpose: RunPurpose
+    generator: str
+    cap_micro: int
+    cap_calls: int | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call before it is sent: the hash of all that its reply depends on, and the most that it may cost."""
+
+    key: str
+    subject: str
+    micro: int
+    request: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CallReply:
+    """What came back. ``cost_micro`` is what the usage says, or the reserved price if it says nothing (``None``)."""
+
+    text: str = ""
+    finish: str = ""
+    model: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    raw: Any = None
+    cost_micro: int | None = None
+    seconds: float | None = None
+    tries: int = 1
+
+
+def cap_in_micro(usd: float) -> int:
+    """Return a cap in micro-dollars.
+
+    Raises:
+        Refused: it is no amount from 0 to a million dollars.
+    """
+    if not 0 <= usd <= MAX_CAP_USD:  # NaN is refused too
+        raise Refused(f"cap: {usd:g} dollars; use 0 to {MAX_CAP_USD:,}")
+    return round(usd * MICRO_DOLLARS)
+
+
+def create_run(*, project: Project, plan: RunPlan, by: AbstractBaseUser | None) -> ModelRun:
+    """Store a run before its first call."""
+    return ModelRun.objects.create(
+        project=project,
+        purpose=plan.purpose.value,
+        generator=plan.generator,
+        cap_micro=plan.cap_micro,
+        cap_calls=plan.cap_calls,
+        parameters=dict(plan.parameters),
+        created_by_id=by.pk if by else None,
+    )
+
+
+@transaction.atomic
+def raise_cap(*, run: ModelRun, cap_micro: int, by: AbstractBaseUser | None) -> None:
+    """Give a run a higher cap, so that it can be resumed.
+
+    Raises:
+        Refused: the cap is lower than what is committed already.
+    """
+    changed = ModelRun.objects.filter(pk=run.pk, committed_micro__lte=cap_micro).update(cap_micro=cap_micro)
+    if not changed:
+        raise Refused(
+            f"cap: more than ${cap_micro / MICRO_DOLLARS:.2f} is spent or reserved; use a higher cap"
+        )
+    audit.record(project=run.project, actor=by, action="run.cap", subject=run.pk, cap_micro=cap_micro)
+    run.refresh_from_db()
+
+
+def find_settled_call(project: Project, key: str) -> ModelCall | None:
+    """Return the call with a stored reply for this key, if there is one."""
+    return ModelCall.objects.filter(project=project, key=key, state=CallState.SETTLED.value).first()
+
+
+@transaction.atomic
+def reserve_call(*, run: ModelRun, planned: PlannedCall) -> ModelCall:
+    """Reserve a call's full price and store the call; it may be sent after this returns.
+
+    Raises:
+        CapReached: the price does not fit under the run's caps.
+        Conflict: another run is sending the same call at this moment.
+    """
+    _release_dead_twin(run, planned.key)
+    fits = Q(cap_calls=None) | Q(calls_made__lt=F("cap_calls"))
+    reserved = ModelRun.objects.filter(
+        fits, pk=run.pk, committed_micro__lte=F("cap_micro") - planned.micro
+    ).update(committed_micro=F("committed_micro") + planned.micro, calls_made=F("calls_made") + 1)
+    if not reserved:
+        raise CapReached(_cap_message(run, planned.micro))
+    try:
+        with transaction.atomic():
+            return ModelCall.objects.create(
+                project_id=run.project_id,
+                run=run,
+                key=planned.key,
+                subject=planned.subject[:MAX_SUBJECT],
+                reserved_micro=planned.micro,
+                request=dict(planned.request),
+            )
+    except IntegrityError as error:
+        raise Conflict("call: another run sends the same one at this moment; wait for it") from error
+
+
+def _cap_message(run: ModelRun, micro: int) -> str:
+    row = ModelRun.objects.get(pk=run.pk)
+    if row.cap_calls is not None and row.calls_made >= row.cap_calls:
+        return f"cap: {row.calls_made} of {row.cap_calls} calls are made; raise the cap to go on"
+    left = (row.cap_micro - row.committed_micro) / MICRO_DOLLARS
+    return (
+        f"cap: the next call may cost ${micro / MICRO_DOLLARS:.6f}, and ${left:.6f} of "
+        f"${row.cap_micro / MICRO_DOLLARS:.2f} are left; raise the cap to go on"
+    )
+
+
+def _release_dead_twin(run: ModelRun, key: str) -> None:
+    """Mark a sent call with this key as lost if the job of its run has ended: its process died in flight."""
+    open_states = [state.value for state in OPEN_JOB_STATES]
+    sent = ModelCall.objects.filter(project=run.project_id, key=key, state=CallState.SENT.value)
+    for call in sent.exclude(run=run).exclude(run__job__state__in=open_states):
+        _end_call(call, CallState.LOST, error="its process ended before the reply")
+
+
+@transaction.atomic
+def settle_call(*, call: ModelCall, reply: CallReply) -> ModelCall:
+    """Store a reply, and replace the reserved price by what the call cost. A second reply changes nothing."""
+    cost = call.reserved_micro if reply.cost_micro is None else reply.cost_micro
+    changed = ModelCall.objects.filter(pk=call.pk, state=CallState.SENT.value).update(
+        state=CallState.SETTLED.value,
+        cost_micro=cost,
+        reply=reply.raw,
+        text=reply.text,
+        finish=reply.finish[:40],
+        model=reply.model[:200],
+        usage=dict(reply.usage),
+        tries=reply.tries,
+        seconds=reply.seconds,
+        settled_at=timezone.now(),
+    )
+    if changed:
+        _change_committed(call, cost)
+    call.refresh_from_db()
+    return call
+
+
+@transaction.atomic
+def fail_call(
+    *, call: ModelCall, error: str, may_cost: bool, is_refusal: bool = False, raw: Any = None, tries: int = 1
+) -> ModelCall:
+    """Store that a call gave no usable reply. If it may cost something, it counts at its full price."""
+    state = CallState.REFUSED if is_refusal else CallState.FAILED
+    _end_call(call, state, error=error, is_free=not may_cost, raw=raw, tries=tries)
+    call.refresh_from_db()
+    return call
+
+
+@transaction.atomic
+def lose_calls(*, run: ModelRun, subject_prefix: str = "") -> int:
+    """Mark the run's sent calls as lost, after their process died; return their number. They stay listed."""
+    sent = ModelCall.objects.filter(run=run, state=CallState.SENT.value, subject__startswith=subject_prefix)
+    rows = list(sent)
+    for call in rows:
+        _end_call(call, CallState.LOST, error="its process ended before the reply")
+    return len(rows)
+
+
+def _end_call(
+    call: ModelCall, state: CallState, *, error: str, is_free: bool = False, raw: Any = None, tries: int = 1
+) -> None:
+    cost = 0 if is_free else call.reserved_micro
+    changed = ModelCall.objects.filter(pk=call.pk, state=CallState.SENT.value).update(
+        state=state.value,
+        cost_micro=cost,
+        error=shorten_text(error, MAX_ERROR),
+        reply=raw,
+        tries=tries,
+        settled_at=timezone.now(),
+    )
+    if changed:
+        _change_committed(call, cost)
+
+
+def _change_committed(call: ModelCall, cost: int) -> None:
+    """Replace a call's reserved price by its cost; even one above the bound does not lift the run over its cap."""
+    change = cost - call.reserved_micro
+    ModelRun.objects.filter(pk=call.run_id).update(
+        committed_micro=Least(F("cap_micro"), F("committed_micro") + change)
+    )

@@ -1,0 +1,76 @@
+"""What the rounds of image triplets have in common: who launches them, on which terms, and for which units."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from hits.models import Batch, Job, Project, Worker
+from hits.services.launching.eligibility import build_eligibility
+from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job
+from hits.services.launching.terms import LaunchTerms
+from validation.domain.judging.quality_check_types import CheckRates
+from validation.domain.judging.spec import JudgingSpec
+from validation.services.judging import RoundPlan, default_pool, launch_judging_units
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLaunch:
+    """Who launches a round, and on which terms; without terms, those of the kind, open to ``default_pool``.
+
+    A repeated launch with the same ``idempotency_key`` returns the first batch.
+    """
+
+    by: AbstractBaseUser | None = None
+    name: str = ""
+    terms: LaunchTerms | None = None
+    rates: CheckRates = field(default_factory=CheckRates)
+    idempotency_key: str = ""
+
+    def find_earlier(self, project: Project) -> tuple[Batch, Job] | None:
+        """Return the batch and job of an earlier launch with the same key."""
+        return find_launched_batch_and_job(project=project, idempotency_key=self.idempotency_key)
+
+    def terms_for(self, project: Project) -> LaunchTerms:
+        """Return the terms, by default open to the project's default pool."""
+        return self.terms or LaunchTerms(eligibility=build_eligibility(pool=default_pool(project)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sourced:
+    """What a unit is made from, and the workers who must not get it."""
+
+    source: Any
+    excluded_workers: Sequence[Worker] = ()
+
+
+def launch_judging_round(
+    *,
+    project: Project,
+    spec: JudgingSpec,
+    sources: Iterable[Sourced],
+    launch: RoundLaunch,
+    name: str,
+    provenance: dict[str, Any],
+) -> tuple[Batch, Job]:
+    """Launch one unit for each source of a judging kind, with the quality checks of ``launch``.
+
+    Raises:
+        Refused: the quality checks or the launch are not possible.
+    """
+    units = []
+    for row in sources:
+        unit = spec.build_unit(row.source)
+        units.append(PlannedUnit(spec.key(unit), unit, list(row.excluded_workers)))
+    return launch_judging_units(
+        project=project,
+        kind=spec.name,
+        units=units,
+        plan=RoundPlan(rates=launch.rates),
+        name=launch.name or name,
+        by=launch.by,
+        terms=launch.terms_for(project),
+        provenance=provenance,
+        idempotency_key=launch.idempotency_key,
+    )

@@ -1,0 +1,231 @@
+"""Build image triplets from picked images, and store explanations, checks and decisions about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import IntegrityError, transaction
+
+from curation.image_triplets.order_balance import SceneToOrder, draw_orders
+from curation.models import (
+    ExplanationSource,
+    ImageTriplet,
+    TripletCheck,
+    TripletDecision,
+    TripletExplanation,
+    TripletSettings,
+    TripletVerdict,
+)
+from curation.selectors.triplets.images import SceneImages, scene_images
+from curation.selectors.triplets.scenes import kept_scenes
+from curation.selectors.triplets.triplets import (
+    IMAGE_ROLES,
+    Facets,
+    TripletFacts,
+    TripletState,
+    gold_counts,
+    triplet_facts,
+)
+from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, Hypothesis, check_temporal
+from hits.models import Project, Record
+from hits.selectors.records import approved_records, is_simulated, record_author
+from hits.services import audit
+from hits.services.errors import Conflict, Refused
+
+EXPLANATION = "nleye_explanation"
+"""The type of records in which workers explain a triplet and check its images."""
+MAX_NOTE = 400
+MAX_EXPLANATION = 1000
+_REPLACED_NOTE = "other images of the scene were picked"
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltTriplets:
+    """The new triplets, and how many older ones they replace."""
+
+    triplets: list[ImageTriplet]
+    replaced: int
+
+
+def build_triplets(*, project: Project, by: AbstractBaseUser | None) -> BuiltTriplets:
+    """Build a triplet for each kept scene whose three images are picked; the same images build nothing again.
+
+    In each category, gold is hypothesis 1 in half of the triplets. A triplet of older picks of the scene is dropped.
+    """
+    with transaction.atomic():
+        settings = lock_settings(project)
+        scenes = kept_scenes(project)
+        images = scene_images(scenes)
+        facts = triplet_facts(project)
+        existing = {(row.triplet.premise_id, row.triplet.a_id, row.triplet.b_id) for row in facts}
+        ready = [row for row in scenes if images[row.pk].is_complete]
+        new = [row for row in ready if _image_keys(images[row.pk]) not in existing]
+        standing = [row for row in facts if row.state is not TripletState.DROPPED]
+        new_keys = {row.pk for row in new}
+        replaced = [row for row in standing if row.triplet.scene_id in new_keys]
+        orders = draw_orders(
+            [SceneToOrder(row.public_id, row.category, _hypothesis(row.plausible)) for row in new],
+            gold_counts(row for row in standing if row not in replaced),
+            secret=bytes.fromhex(settings.secret),
+        )
+        built = [
+            ImageTriplet.objects.create(
+                project=project,
+                scene=scene,
+                premise=images[scene.pk].picks["premise"],
+                a=images[scene.pk].picks["a"],
+                b=images[scene.pk].picks["b"],
+                first=orders[scene.public_id].first_hypothesis,
+                gold=orders[scene.public_id].gold,
+                created_by_id=by.pk if by else None,
+            )
+            for scene in new
+        ]
+        for row in replaced:
+            TripletDecision.objects.create(
+                triplet=row.triplet, verdict=TripletVerdict.DROP.value, note=_REPLACED_NOTE
+            )
+        if built:
+            audit.record(project=project, actor=by, action="triplets.build", triplets=len(built))
+    return BuiltTriplets(built, len(replaced))
+
+
+def lock_settings(project: Project) -> TripletSettings:
+    """Return the project's stored settings, locked, so that parallel changes wait."""
+    TripletSettings.objects.get_or_create(project=project)
+    return TripletSettings.objects.select_for_update().get(project=project)
+
+
+def _hypothesis(name: str) -> Hypothesis:
+    return "a" if name == "a" else "b"
+
+
+def _image_keys(images: SceneImages) -> tuple[int, int, int]:
+    premise, a, b = (images.picks[role].pk for role in ("premise", "a", "b"))
+    return premise, a, b
+
+
+def take_in_explanations(project: Project) -> int:
+    """Store gold explanations and checks of approved answers; return how many are new. Repeatable."""
+    rows = approved_records(project, EXPLANATION).filter(triplet_check=None)
+    if not project.is_rehearsal:
+        rows = rows.exclude(submission__simulated=True)
+    stored = 0
+    for record in rows.iterator(chunk_size=500):
+        triplet = ImageTriplet.objects.filter(project=project, public_id=record.fields["triplet"]).first()
+        if triplet is None:
+            continue
+        try:
+            with transaction.atomic():
+                _store_answer(triplet, record)
+        except IntegrityError:  # another process stored it at this moment
+            continue
+        stored += 1
+    return stored
+
+
+def _store_answer(triplet: ImageTriplet, record: Record) -> None:
+    fields = record.fields
+    TripletCheck.objects.create(
+        triplet=triplet,
+        category=fields["category"],
+        direction=fields["direction"],
+        duration=fields["duration"],
+        domain=triplet.scene.domain,
+        alignment=fields["alignment"],
+        note=fields.get("note", "")[:MAX_NOTE],
+        record=record,
+    )
+    TripletExplanation.objects.create(
+        triplet=triplet,
+        text=fields["explanation"],
+        source=ExplanationSource.GOLD.value,
+        worker=record_author(record),
+        record=record,
+        simulated=is_simulated(record),
+    )
+
+
+@transaction.atomic
+def write_gold_explanation(*, triplet: ImageTriplet, text: str, by: AbstractBaseUser) -> TripletExplanation:
+    """Store a researcher's gold explanation; the newest one counts.
+
+    Raises:
+        Refused: the text is empty or too long.
+    """
+    plain = " ".join(text.split())
+    if not plain or len(plain) > MAX_EXPLANATION:
+        raise Refused(f"explanation: write 1 to {MAX_EXPLANATION} characters")
+    audit.record(project=triplet.project, actor=by, action="triplet.explain", subject=triplet.pk)
+    return TripletExplanation.objects.create(
+        triplet=triplet, text=plain, source=ExplanationSource.GOLD.value, by_id=by.pk
+    )
+
+
+@transaction.atomic
+def check_triplet(
+    *,
+    triplet: ImageTriplet,
+    facets: Facets,
+    alignment: Mapping[str, str],
+    by: AbstractBaseUser,
+    note: str = "",
+) -> TripletCheck:
+    """Store what a researcher found of a triplet's facets and images; the newest check counts.
+
+    Raises:
+        Refused: a facet is unknown, or an image has no answer.
+    """
+    if facets.category not in CATEGORIES or facets.direction not in DIRECTIONS:
+        raise Refused("category and direction: choose one of each")
+    if problem := check_temporal(facets.direction, facets.duration):
+        raise Refused(f"duration: {problem}")
+    missing = [role for role in IMAGE_ROLES if alignment.get(role) not in ("yes", "partly", "no")]
+    if missing:
+        raise Refused(f"alignment of {missing[0]}: choose yes, partly or no")
+    audit.record(project=triplet.project, actor=by, action="triplet.check", subject=triplet.pk)
+    return TripletCheck.objects.create(
+        triplet=triplet,
+        category=facets.category,
+        direction=facets.direction,
+        duration=facets.duration,
+        domain=facets.domain,
+        alignment={role: alignment[role] for role in IMAGE_ROLES},
+        note=note[:MAX_NOTE],
+        by_id=by.pk,
+    )
+
+
+def decide_triplet(
+    *,
+    facts: TripletFacts,
+    verdict: TripletVerdict,
+    by: AbstractBaseUser,
+    note: str = "",
+    seen: int | None = None,
+) -> TripletDecision:
+    """Keep, revise or drop a triplet. ``seen`` is the newest decision that the person's page showed, or 0.
+
+    Raises:
+        Refused: keeping a triplet whose majority is against gold needs a note.
+        Conflict: somebody decided after the page was opened.
+    """
+    if len(note) > MAX_NOTE:
+        raise Refused(f"note: use at most {MAX_NOTE} characters")
+    if verdict is TripletVerdict.KEEP and facts.is_against_gold and not note.strip():
+        raise Refused("note: say why the triplet stays although most people chose the other hypothesis")
+    with transaction.atomic():
+        ImageTriplet.objects.select_for_update().get(pk=facts.triplet.pk)
+        newest = TripletDecision.objects.filter(triplet=facts.triplet).last()
+        if seen is not None and seen != (newest.pk if newest else 0):
+            raise Conflict("triplet: somebody decided about it after you opened the page; reload the page")
+        audit.record(
+            project=facts.triplet.project,
+            actor=by,
+            action="triplet.decide",
+            subject=facts.triplet.pk,
+            verdict=verdict.value,
+        )
+        return TripletDecision.objects.create(
+            triplet=facts.triplet, verdict=verdict.value, note=note.strip(), by_id=by.pk
+        )

@@ -1,0 +1,1 @@
+"""Pages of scenes, prompts, generated images, image triplets and their evaluations."""
