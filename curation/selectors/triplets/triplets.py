@@ -158,6 +158,11 @@ def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) 
     ]
 
 
+def image_ids(triplet: ImageTriplet) -> dict[str, int]:
+    """Return the ids of a triplet's images by premise, h1 and h2."""
+    return {role: getattr(triplet, role).image_id for role in IMAGE_ROLES}
+
+
 def find_triplet(project: Project, name: str) -> ImageTriplet | None:
     """Return a triplet of the project by its public id."""
     return image_triplets(project).filter(public_id=name).first()

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from hits.models import Batch, Job, Project, Worker
+from hits.models import Batch, Job, Project, Unit, Worker
 from hits.services.launching.eligibility import build_eligibility
 from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job
 from hits.services.launching.terms import LaunchTerms
@@ -74,3 +74,9 @@ def launch_judging_round(
         provenance=provenance,
         idempotency_key=launch.idempotency_key,
     )
+
+
+def launched_keys(project: Project, kind: str) -> set[str]:
+    """Return the keys of the units that batches of a kind have, without quality checks."""
+    units = Unit.objects.filter(batch__project=project, batch__kind=kind, quality_check=None)
+    return set(units.values_list("key", flat=True))

@@ -13,7 +13,12 @@ from curation.selectors.triplets.scenes import (
 )
 from curation.selectors.triplets.settings import offered_domains, triplet_settings
 from curation.services.refusals import refuse_invalid_input
-from curation.services.triplets.round_launch import RoundLaunch, Sourced, launch_judging_round
+from curation.services.triplets.round_launch import (
+    RoundLaunch,
+    Sourced,
+    launch_judging_round,
+    launched_keys,
+)
 from curation.services.triplets.scenes import take_in_scenes
 from hits import registry
 from hits.domain.answers.scene_facets import Category
@@ -105,11 +110,7 @@ def launch_scene_review(
 def reviewable_scenes(project: Project) -> list[Scene]:
     """Return the open scenes that no review round has, oldest first."""
     outcomes = scene_outcomes(project)
-    asked = set(
-        Unit.objects.filter(batch__project=project, batch__kind=review_spec().name).values_list(
-            "key", flat=True
-        )
-    )
+    asked = launched_keys(project, review_spec().name)
     return [
         row
         for row in scenes(project).select_related("author")

@@ -1,0 +1,137 @@
+"""Ask workers which explanations of a triplet are valid (Ventura et al. 2025 §4.2, fig. 17)."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from random import SystemRandom
+from uuid import UUID
+
+from curation.models import ExplanationSource, ImageTriplet, TripletExplanation
+from curation.selectors.triplets.answers import PersonAnswer, people_answers, selection_spec
+from curation.selectors.triplets.explanations import (
+    explanations,
+    split_into_pages,
+    text_key,
+    unlaunched_explanations,
+    writers_by_text,
+)
+from curation.selectors.triplets.triplets import available_triplets, image_ids
+from curation.services.triplets.round_launch import RoundLaunch, Sourced, launch_judging_round
+from hits.models import Assignment, Batch, Job, Project, Worker
+from hits.selectors.records import id_chunks
+from hits.services.errors import Refused
+from validation.domain.judging.round_material import ExplanationsToJudge, ExplanationToShow
+
+MAX_ON_PAGE = 10
+DECOY_ID_BYTES = 10
+
+
+def take_in_crowd_explanations(project: Project) -> int:
+    """Store the explanations of people who chose the more plausible hypothesis; return how many are new.
+
+    Explanations of wrong choices are not judged (Ventura et al. 2025 §4.2).
+    """
+    triplets = {row.public_id: row for row in available_triplets(project)}
+    stored = set(
+        TripletExplanation.objects.filter(triplet__project=project, submission__isnull=False).values_list(
+            "submission__assignment", flat=True
+        )
+    )
+    new = [
+        (triplets[key], answer)
+        for key, given in people_answers(project).items()
+        if key in triplets
+        for answer in given
+        if answer.choice == triplets[key].gold_label and answer.why and answer.assignment not in stored
+    ]
+    submissions = _submissions([answer for _, answer in new])
+    rows = [
+        TripletExplanation(
+            triplet=triplet,
+            text=answer.why,
+            source=ExplanationSource.CROWD.value,
+            worker_id=answer.worker,
+            submission_id=submissions[answer.assignment],
+            simulated=answer.simulated,
+        )
+        for triplet, answer in new
+        if answer.assignment in submissions
+    ]
+    return len(TripletExplanation.objects.bulk_create(rows, ignore_conflicts=True))
+
+
+def _submissions(answers: Sequence[PersonAnswer]) -> dict[int | None, UUID]:
+    keys = [answer.assignment for answer in answers if answer.assignment is not None]
+    found: dict[int | None, UUID] = {}
+    for chunk in id_chunks(keys):
+        rows = Assignment.objects.filter(pk__in=chunk, submission__isnull=False)
+        found |= {pk: submission for pk, submission in rows.values_list("pk", "submission_id") if submission}
+    return found
+
+
+def launch_explanations(*, project: Project, launch: RoundLaunch, decoys: bool = False) -> tuple[Batch, Job]:
+    """Ask workers which explanations are valid: those of people and models that no page has shown.
+
+    Equal texts are shown once. With ``decoys``, each page has one explanation of another triplet, which nobody should
+    tick; a page with a single explanation always gets one.
+
+    Raises:
+        Refused: no explanation is left to judge, or the launch is not possible.
+    """
+    earlier = launch.find_earlier(project)
+    if earlier is not None:
+        return earlier
+    take_in_crowd_explanations(project)
+    triplets = {row.pk: row for row in available_triplets(project)}
+    waiting = unlaunched_explanations(project)
+    everything = list(explanations(project))
+    writers = writers_by_text(everything)
+    workers = Worker.objects.in_bulk({key for keys in writers.values() for key in keys})
+    sources = []
+    for key, rows in waiting.items():
+        if key not in triplets:
+            continue
+        for number, page in enumerate(split_into_pages(rows, MAX_ON_PAGE - 1 if decoys else MAX_ON_PAGE)):
+            excluded = [
+                workers[worker] for row in page for worker in writers.get((key, text_key(row.text)), ())
+            ]
+            extra = _decoy(everything, triplets, triplets[key]) if decoys or len(page) == 1 else None
+            source = _explanations_to_judge(triplets[key], page, number, extra)
+            if len(source.explanations) > 1:
+                sources.append(Sourced(source, excluded))
+    if not sources:
+        raise Refused("explanations: none is left to judge; collect answers, or evaluate a model first")
+    return launch_judging_round(
+        project=project,
+        spec=selection_spec(),
+        sources=sources,
+        launch=launch,
+        name=f"Explanations of {len(waiting)} triplets",
+        provenance={"pages": len(sources), "explanations": sum(len(rows) for rows in waiting.values())},
+    )
+
+
+def _explanations_to_judge(
+    triplet: ImageTriplet, page: Sequence[TripletExplanation], number: int, decoy: ExplanationToShow | None
+) -> ExplanationsToJudge:
+    shown = [ExplanationToShow(row.public_id, row.text) for row in page]
+    return ExplanationsToJudge(
+        id=f"{triplet.public_id}-{page[0].public_id}",
+        triplet_id=triplet.public_id,
+        images=image_ids(triplet),
+        right=triplet.gold_label,
+        explanations=[*shown, *([decoy] if decoy else [])],
+        decoys=[decoy.id] if decoy else [],
+    )
+
+
+def _decoy(
+    rows: Sequence[TripletExplanation], triplets: Mapping[int, ImageTriplet], triplet: ImageTriplet
+) -> ExplanationToShow | None:
+    """Return an explanation of a triplet of another domain, or else of another one, under an id of its own."""
+    others = [row for row in rows if row.triplet_id != triplet.pk and row.triplet_id in triplets]
+    distant = [
+        row for row in others if triplets[row.triplet_id].scene.domain != triplet.scene.domain
+    ] or others
+    if not distant:
+        return None
+    return ExplanationToShow(secrets.token_hex(DECOY_ID_BYTES), SystemRandom().choice(distant).text)
