@@ -34,6 +34,18 @@ class HintRule(StrEnum):
     GENERIC_QUESTION = "generic_question"
     ALL_UNLIKELY = "all_unlikely"
     SMALL_OBJECT = "small_object"
+    # about a scene that is being written (hits.hints.scenes)
+    PREMISE_UNUSED = "premise_unused"
+    NOT_VISIBLE = "not_visible"
+    SEVERAL_DIFFERENCES = "several_differences"
+    COPIED_SCENE = "copied_scene"
+    TOO_MANY_WORDS = "too_many_words"
+    UNCLEAR_PRONOUN = "unclear_pronoun"
+    # about an explanation of images (hits.hints.explanations)
+    IMAGE_NUMBER = "image_number"
+    ONLY_LOOKS = "only_looks"
+    REPEATS_DESCRIPTION = "repeats_description"
+    TOO_FEW_WORDS = "too_few_words"
 
 
 class HintField(StrEnum):
@@ -46,6 +58,10 @@ class HintField(StrEnum):
     ANSWER = "answer"
     RATIONALE = "rationale"
     LIKELIHOOD = "likelihood"
+    PREMISE = "premise"
+    PLAUSIBLE = "plausible"
+    IMPLAUSIBLE = "implausible"
+    EXPLANATION = "explanation"
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,6 +186,26 @@ test('every rule has words, and marks what it quotes', () => {
   assert.ok(hintSentence(hint({ params: { form: 'her' } })).join('').includes('“them”, “their”'));
 });
 
+test('nleye: every rule about scenes has words for each of its forms', () => {
+  const quoting = [
+    ...[true, false].map((both) => ['premise_unused', { both }]),
+    ...['words', 'thoughts', 'smells', 'sounds', 'names'].map((sense) => ['not_visible', { sense }]),
+    ['copied_scene', {}],
+    ['unclear_pronoun', {}],
+  ];
+  const sentences = quoting.map(([rule, params]) => hintSentence(hint({ rule, params })));
+  for (const parts of sentences) assert.deepEqual(parts.filter((part) => typeof part !== 'string'), [{ mark: 'she' }]);
+  for (const [rule, params] of [['several_differences', {}], ['too_many_words', { most: 40 }]]) {
+    const parts = hintSentence(hint({ rule, quote: '', params }));
+    sentences.push(parts);
+    assert.ok(parts.every((part) => typeof part === 'string'), 'it quotes nothing');
+  }
+  const texts = sentences.map((parts) => parts.map((part) => part.mark ?? part).join(''));
+  assert.equal(new Set(texts).size, texts.length);
+  for (const text of texts) assert.ok(text.length > 20 && !text.includes('%(') && !text.includes('undefined'), text);
+  assert.ok(texts.at(-1).includes('40 words'));
+});
+
 test('boxes are named as on the photo', () => {
   assert.equal(boxLabel({ card: 2, params: { box: 1, boxes: 1 } }), '2');
   assert.equal(boxLabel({ card: 2, params: { box: 3, boxes: 4 } }), '2c');

@@ -10,6 +10,15 @@ export function boxLabel({ card, params }) {
   return `${card}${params.box <= 26 ? String.fromCharCode(96 + params.box) : `.${params.box}`}`;
 }
 
+// By what the words name that no picture shows.
+const NOT_VISIBLE = {
+  words: gettext('A picture does not show what somebody says: %(quote)s. What could one see instead?'),
+  thoughts: gettext('%(quote)s is in somebody’s mind. What could one see: a face, a gesture, a thing?'),
+  smells: gettext('A picture has no smell or taste: %(quote)s. What could one see instead?'),
+  sounds: gettext('A picture makes no sound: %(quote)s. What could one see instead?'),
+  names: gettext('%(quote)s is a name. Write what one sees, such as “a boy” or “a running shoe”.'),
+};
+
 const MESSAGES = {
   no_box: () => [gettext('Nothing is marked for this observation yet. Draw a box around the clue.'), {}],
   profanity: (hint, quote) => [gettext('%(quote)s may offend. Use another word.'), { quote }],
@@ -33,6 +42,21 @@ const MESSAGES = {
   generic_question: (hint, quote) => [gettext('%(quote)s fits any photo. Mention an object, or ask about what is special here.'), { quote }],
   all_unlikely: () => [gettext('All your answers are unlikely. Is there one that most people would agree with?'), {}],
   small_object: (hint, quote) => [gettext('%(quote)s is hardly visible. Do you mean another object?'), { quote }],
+  image_number: (hint, quote) => [gettext('Do not write %(quote)s: others see the images in another order. Say what the image shows.'), { quote }],
+  only_looks: (hint, quote) => [gettext('%(quote)s is about how the images look. What happened, and why?'), { quote }],
+  repeats_description: (hint, quote) => [gettext('%(quote)s only describes an image. What links it to the context?'), { quote }],
+  too_few_words: (hint, quote) => [gettext('%(quote)s is very short. Tell the story in a full sentence.'), { quote }],
+  premise_unused: (hint, quote) => [
+    hint.params?.both
+      ? gettext('%(quote)s, and the other hypothesis, take up nothing of the premise. Would people choose the same without it?')
+      : gettext('%(quote)s takes up nothing of the premise. Would people choose the same without it?'),
+    { quote },
+  ],
+  not_visible: (hint, quote) => [NOT_VISIBLE[hint.params?.sense] ?? NOT_VISIBLE.words, { quote }],
+  several_differences: () => [gettext('The hypotheses differ in several things. Change only one, so that it decides.'), {}],
+  copied_scene: (hint, quote) => [gettext('%(quote)s is nearly a scene that you wrote before. Show another idea.'), { quote }],
+  too_many_words: (hint) => [gettext('This is much for one picture. Keep what matters, in %(most)s words at most.'), { most: String(hint.params?.most ?? '') }],
+  unclear_pronoun: (hint, quote) => [gettext('Who or what is %(quote)s? Each picture is drawn from its own text: name the person or thing again.'), { quote }],
   box_too_small: (hint) => [gettext('Box %(label)s is hardly larger than a click. Draw it again or delete it.'), { label: boxLabel(hint) }],
 };
 
