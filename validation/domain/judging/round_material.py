@@ -92,6 +92,19 @@ class QuestionToAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class SceneToReview:
+    """A written scene for its reviewers (Ventura et al. 2025 §3): three texts, of which ``a`` and ``b`` are hypotheses.
+
+    Which of them its author calls more plausible is not known here. ``id`` is the scene's.
+    """
+
+    id: str
+    premise: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
 class TripletToJudge:
     """An image triplet for judges of plausibility, in one of four shapes (Ventura et al. 2025 §4.1, fig. 16).
 

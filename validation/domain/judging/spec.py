@@ -40,6 +40,7 @@ class Material(StrEnum):
     REGION_SETS = "region_sets"  # regions of one image and as many texts
     SUBMISSIONS = "submissions"  # one submission with its records, of the spec's ``record_type``
     QUESTIONS = "questions"  # one multiple-choice question about records of the spec's ``record_type``
+    SCENES = "scenes"  # one written scene: a premise and two hypotheses, as texts
     TRIPLETS = "triplets"  # one image triplet, whose more plausible hypothesis is chosen
     EXPLANATIONS = "explanations"  # several explanations of one image triplet
     CANDIDATES = "candidates"  # several candidate images of one text
