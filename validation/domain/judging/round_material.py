@@ -93,9 +93,10 @@ class QuestionToAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SceneToReview:
-    """A written scene for its reviewers (Ventura et al. 2025 §3): three texts, of which ``a`` and ``b`` are hypotheses.
+    """A written scene for its reviewers (Ventura et al. 2025 §3).
 
-    Which of them its author calls more plausible is not known here. ``id`` is the scene's.
+    ``a`` and ``b`` are its hypotheses; which of them its author calls more plausible is not known here. ``id`` is the
+    scene's.
     """
 
     id: str
