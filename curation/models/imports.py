@@ -43,7 +43,7 @@ class ImportedRow(AppendOnly):
     """A row of an import: the origin of a record, a scene or a triplet that has no submission.
 
     ``instance_id`` is the published id, or else one made from the file and the row. ``location`` is the row's place
-    in the file, such as ``scenes.csv, row 12``.
+    in the file, such as ``scenes.csv, row 12``; ``extra`` has the columns that nothing here reads.
     """
 
     source = models.ForeignKey(Import, on_delete=models.PROTECT, related_name="imported_rows")
@@ -51,6 +51,7 @@ class ImportedRow(AppendOnly):
     instance_id = models.CharField(max_length=64)
     sha256 = models.CharField(max_length=64)
     location = models.CharField(max_length=200)
+    extra = models.JSONField(default=dict)
 
     class Meta(AppendOnly.Meta):
         ordering = ["id"]

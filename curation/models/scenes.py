@@ -62,6 +62,8 @@ class TripletSettings(models.Model):
     prices = models.TextField(blank=True)
     licences = models.JSONField(default=dict)
     secret = models.CharField(max_length=64, default=new_secret)
+    # Whether versions keep gold, texts and explanations back, for a leaderboard.
+    holds_answers = models.BooleanField(default=False)
     unknown_licence_allowed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from curation.files import partial_folder, rename_folder_durably, sha256_if_readable
+from curation.files import file_sha256, partial_folder, rename_folder_durably, sha256_if_readable
 from curation.models import DatasetVersion, VersionImage, VersionRow
 from curation.versions.families import family_of_version
 from curation.versions.photos import NO_PHOTOS
@@ -29,6 +29,7 @@ REHEARSAL = "REHEARSAL.txt"
 _CHUNK_SIZE = 1000
 _LEFT_OUT_KEY = "regions_left_out"
 _PHOTOS_KEY = "photos"
+_COLUMNS_KEY = "columns_sha256"
 
 
 class ExportRefused(ValueError):
@@ -60,6 +61,7 @@ def export_version(
     real: bool = False,
     regions: bool = False,
     photos: str = NO_PHOTOS,
+    columns: Path | None = None,
 ) -> WrittenExport:
     """Write the version into ``folder``, which must be absent, empty, or already contain this export.
 
@@ -68,14 +70,21 @@ def export_version(
         real: whether the files will be released as data, which is refused for a rehearsal.
         regions: whether to also write each comparison set's photo, with the region highlighted as judges saw it.
         photos: which photos to write, of ``PHOTO_CHOICES``, if the family's exports can include them.
+        columns: a file that renames the columns of the family's table, if it has one.
 
     Raises:
         ExportRefused: the version is not sealed, is a rehearsal but ``real``, or the folder has other files.
+        InvalidInput: the file of columns cannot be used.
     """
     if not version.is_sealed:
         raise ExportRefused(f"version {version.name} is a draft: seal it first")
     family = family_of_version(version)
-    expected = {_LEFT_OUT_KEY: regions, _PHOTOS_KEY: photos if family.has_photos else ""}
+    public_folder, private_folder = family.folders(version)
+    expected = {
+        _LEFT_OUT_KEY: regions,
+        _PHOTOS_KEY: photos if family.has_photos else "",
+        _COLUMNS_KEY: file_sha256(columns) if columns else "",
+    }
     if _is_exported(folder, version, expected) and not (real and version.rehearsal):
         return _read_export(folder, version)
     check_export_target(folder, rehearsal=version.rehearsal, real=real)
@@ -83,20 +92,22 @@ def export_version(
     try:
         with partial_folder(folder) as partial:
             partial.mkdir()
-            if family.private_folder:
-                (partial / family.private_folder).mkdir(mode=0o700)
-            written_pieces = _export_files(version, regions=regions, photos=photos)
+            if private_folder:
+                (partial / private_folder).mkdir(mode=0o700)
+            written_pieces = _export_files(version, regions=regions, photos=photos, columns=columns)
             files = [write_file(partial, name, pieces) for name, pieces in written_pieces]
-            if family.private_folder:
+            if private_folder:
                 public = [pretty_json(_public_manifest(version, files))]
-                files.append(write_file(partial, f"{family.public_folder}/{MANIFEST}", public))
+                files.append(write_file(partial, f"{public_folder}/{MANIFEST}", public))
             manifest = _manifest(version, files)
             if regions:
                 written = {file.name for file in files}
                 manifest[_LEFT_OUT_KEY] = family.regions_left_out(version, written)
             if family.has_photos:
                 manifest[_PHOTOS_KEY] = photos
-            write_file(partial, family.private_name(MANIFEST), [pretty_json(manifest)])
+            if columns:
+                manifest[_COLUMNS_KEY] = expected[_COLUMNS_KEY]
+            write_file(partial, family.private_name(version, MANIFEST), [pretty_json(manifest)])
             crash_point("export.before_rename")
             rename_folder_durably(partial, folder)
     except OSError:
@@ -132,14 +143,14 @@ def _is_exported(folder: Path, version: DatasetVersion, expected: Mapping[str, A
     same = isinstance(manifest, dict) and manifest.get("seal") == version.manifest_sha256
     if not same or expected[_LEFT_OUT_KEY] != (_LEFT_OUT_KEY in manifest):
         return False
-    if expected[_PHOTOS_KEY] != manifest.get(_PHOTOS_KEY, ""):
+    if any(expected[key] != manifest.get(key, "") for key in (_PHOTOS_KEY, _COLUMNS_KEY)):
         return False
     return all(sha256_if_readable(folder / f["name"]) == f["sha256"] for f in manifest["files"])
 
 
 def manifest_path(folder: Path, version: DatasetVersion) -> Path:
     """Return the path of the manifest of a version's export."""
-    return folder / family_of_version(version).private_name(MANIFEST)
+    return folder / family_of_version(version).private_name(version, MANIFEST)
 
 
 def _read_export(folder: Path, version: DatasetVersion) -> WrittenExport:
@@ -165,7 +176,7 @@ def _manifest(version: DatasetVersion, files: list[WrittenFile]) -> dict[str, An
 
 def _public_manifest(version: DatasetVersion, files: Sequence[WrittenFile]) -> dict[str, Any]:
     """Return the manifest of published files alone: without checksums of rows, and without the version's."""
-    folder = f"{family_of_version(version).public_folder}/"
+    folder = f"{family_of_version(version).folders(version)[0]}/"
     return {
         "format": FORMAT,
         "project": version.project.slug,
@@ -181,13 +192,16 @@ def _public_manifest(version: DatasetVersion, files: Sequence[WrittenFile]) -> d
 
 
 def _export_files(
-    version: DatasetVersion, *, regions: bool, photos: str
+    version: DatasetVersion, *, regions: bool, photos: str, columns: Path | None
 ) -> Iterator[tuple[str, Iterable[bytes]]]:
     family = family_of_version(version)
-    yield from family.files(version, regions=regions, photos=photos)
-    yield family.private_name(ANNOTATORS), _annotator_lines(version)
-    yield family.private_name(STATISTICS), [pretty_json(version.statistics)]
-    yield family.private_name(SEAL), seal_file_lines(version)
+    if columns:
+        yield from family.files_with_columns(version, columns)
+    else:
+        yield from family.files(version, regions=regions, photos=photos)
+    yield family.private_name(version, ANNOTATORS), _annotator_lines(version)
+    yield family.private_name(version, STATISTICS), [pretty_json(version.statistics)]
+    yield family.private_name(version, SEAL), seal_file_lines(version)
     if version.rehearsal:
         yield REHEARSAL, [b"A rehearsal: answers may be simulated. This is no data; do not release it.\n"]
 

@@ -92,7 +92,9 @@ class Family(RefusesOldNames, ABC):
         about leaderboards of its versions, which ``load_board`` writes and scores; None without leaderboards.
         public_folder, private_folder: the folders of an export with the files that are published, and with those
         that never are, if versions hold answers that a leaderboard keeps. The manifest and the checksums are private
-        then: from the hash of a row, anybody could find out its answer by trying all of them.
+        then: from the hash of a row, anybody could find out its answer by trying all of them. A family in which only
+        some versions hold answers overrides ``folders``. has_columns: whether exports have a table whose columns a
+        file can rename.
     """
 
     RENAMED = {
@@ -112,6 +114,7 @@ class Family(RefusesOldNames, ABC):
     has_photos: ClassVar[bool] = False
     public_folder: ClassVar[str] = ""
     private_folder: ClassVar[str] = ""
+    has_columns: ClassVar[bool] = False
     can_evaluate: ClassVar[bool] = False
     board: ClassVar[BoardTexts | None] = None
 
@@ -193,9 +196,14 @@ class Family(RefusesOldNames, ABC):
         found: Mapping[str, int] = statistics.get("rows", {})
         return found
 
-    def private_name(self, name: str) -> str:
+    def folders(self, version: DatasetVersion) -> tuple[str, str]:
+        """Return the public and the private folder of a version's export; both are empty if it holds no answers."""
+        return self.public_folder, self.private_folder
+
+    def private_name(self, version: DatasetVersion, name: str) -> str:
         """Return the path, within an export, of a file that is common to all families and never published."""
-        return f"{self.private_folder}/{name}" if self.private_folder else name
+        private = self.folders(version)[1]
+        return f"{private}/{name}" if private else name
 
     def files(self, version: DatasetVersion, *, regions: bool = False, photos: str = NO_PHOTOS) -> Files:
         """Yield the name and content of each file of a sealed version, without those common to all families.
@@ -204,6 +212,14 @@ class Family(RefusesOldNames, ABC):
         the family has them; with ``photos`` (of ``curation.versions.photos.PHOTO_CHOICES``), also the photos.
         """
         yield from row_files(version, self.parts)
+
+    def files_with_columns(self, version: DatasetVersion, columns: Path) -> Files:
+        """Yield the same files, with the columns of the table renamed by a file; for families with ``has_columns``.
+
+        Raises:
+            InvalidInput: the file cannot be used.
+        """
+        raise NotImplementedError(f"family {self.name} has no table")
 
     def regions_left_out(self, version: DatasetVersion, written: Collection[str]) -> list[str]:
         """Return the rows whose region picture is not among the ``written`` files, if the family has pictures."""

@@ -233,7 +233,7 @@ def _file_rows(version: DatasetVersion) -> list[dict[str, Any]]:
     except (OSError, ValueError):
         return []
     family = family_of_version(version)
-    common = {family.private_name(name): label for name, label in FILE_LABELS.items()}
+    common = {family.private_name(version, name): label for name, label in FILE_LABELS.items()}
     known = {**FILE_LABELS, **common, **family.file_labels}
     default = known.get("", "Rows, one per line")
     listed, folders = _split_large_folders(manifest["files"])

@@ -81,7 +81,7 @@ def _play_choice_rounds(users: DemoUsers, question_set: QuestionSet, judges: lis
 def _seal_and_export(users: DemoUsers, out: Path) -> str:
     """Seal and export a version; return the sha256 of its published manifest."""
     version, written = seal_and_export(users, out, photos=ALL_PHOTOS)
-    public = family_of_version(version).public_folder
+    public, _ = family_of_version(version).folders(version)
     return hashlib.sha256((written.folder / public / MANIFEST).read_bytes()).hexdigest()
 
 

@@ -44,6 +44,7 @@ class Command(DeerstalkerCommand):
             "which photos to write, for families whose exports include them: all (default), licensed or none"
         )
         add("--photos", choices=PHOTO_CHOICES, help=photos)
+        add("--columns", type=Path, metavar="MAP", help="a TOML file that renames the columns of the table")
         add_selection_option(parser)
         add(
             "--real",
@@ -64,6 +65,8 @@ class Command(DeerstalkerCommand):
             raise input_error(f"--regions: {project.family} has no regions; leave it out")
         if options["photos"] and not family_of(project).has_photos:
             raise input_error(f"--photos: exports of {project.family} include no photos; leave it out")
+        if options["columns"] and not family_of(project).has_columns:
+            raise input_error(f"--columns: exports of {project.family} have no table; leave it out")
         try:
             sealed_now = version is None or not version.is_sealed
             if sealed_now:
@@ -74,7 +77,7 @@ class Command(DeerstalkerCommand):
                 problem = f"version {version.name} exists already, with its own selection"
                 raise input_error(f"--selection: {problem}")
             version = _seal_or_create(project, version, options["name"], selection)
-            chosen = {name: options[name] for name in ("real", "regions")}
+            chosen = {name: options[name] for name in ("real", "regions", "columns")}
             photos = options["photos"] or ALL_PHOTOS
             written = export_version(version, options["out"], photos=photos, **chosen)
             rows = family_of_version(version).check(written.folder)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from curation.image_triplets.judged_items import JudgedItem, Shape, parse_item
-from hits.models import Project
+from hits.models import Assignment, Project
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Material
 from validation.registry import spec_for_material
@@ -34,7 +34,7 @@ class PersonAnswer:
     """One person's answer about a triplet in one shape.
 
     ``choice`` is h1, h2 or equal, empty in the shape ``pair``; ``ratings`` map hypotheses to 1 to 5. ``assignment``
-    and ``worker`` are keys, ``None`` for imported judgments.
+    and ``worker`` are keys, ``None`` for imported judgments. ``first_shown`` is the hypothesis that stood first.
     """
 
     item: JudgedItem
@@ -46,6 +46,7 @@ class PersonAnswer:
     assignment: int | None
     seconds: float | None
     simulated: bool
+    first_shown: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +66,25 @@ def people_answers(
     """
     wanted = {Shape.TRIPLET} if shapes is None else set(shapes)
     found: dict[str, list[PersonAnswer]] = defaultdict(list)
-    for row in read_judgments(project=project, kind=plausibility_spec().name):
-        answer = _person_answer(row)
+    kind = plausibility_spec().name
+    first = _first_shown(project, kind)
+    for row in read_judgments(project=project, kind=kind):
+        answer = _person_answer(row, first.get(row.assignment or 0, ""))
         if answer.item.shape in wanted:
             found[answer.item.triplet].append(answer)
     return dict(found)
 
 
-def _person_answer(row: JudgmentRow) -> PersonAnswer:
+def _first_shown(project: Project, kind: str) -> dict[int, str]:
+    """Return the hypothesis that stood first on each submitted page, by the key of its assignment; one query."""
+    rows = Assignment.objects.filter(
+        hit__unit__batch__project=project, hit__unit__batch__kind=kind, submission__shown__isnull=False
+    )
+    shown = rows.values_list("pk", "submission__shown")
+    return {pk: ((given or {}).get("order") or [""])[0] for pk, given in shown.iterator(chunk_size=2000)}
+
+
+def _person_answer(row: JudgmentRow, first_shown: str) -> PersonAnswer:
     answer = row.answer
     return PersonAnswer(
         item=parse_item(row.item),
@@ -84,6 +96,7 @@ def _person_answer(row: JudgmentRow) -> PersonAnswer:
         assignment=row.assignment,
         seconds=row.seconds,
         simulated=bool(row.simulated),
+        first_shown=first_shown,
     )
 
 

@@ -1,0 +1,1 @@
+"""NL-Eye: image triplets in the published layout (Ventura et al. 2025)."""

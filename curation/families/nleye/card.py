@@ -1,0 +1,115 @@
+"""The card of an exported version: what it holds, how it was made, and what the audits found."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from curation.families.nleye.columns import ColumnMap
+from curation.families.nleye.rows import PROVENANCE, TRIPLET
+from curation.models import DatasetVersion, VersionRow
+
+CANARY = "Benchmark data: please keep this file and its texts out of training corpora. Canary"
+_CHUNK_SIZE = 1000
+
+
+def card(version: DatasetVersion, columns: ColumnMap) -> str:
+    """Return the card of the full files, as Markdown with the YAML head that dataset hubs read."""
+    facts = _image_facts(version)
+    splits = list(
+        VersionRow.objects.filter(version=version, part=TRIPLET)
+        .order_by("split")
+        .values_list("split", flat=True)
+        .distinct()
+    )
+    licence = next(iter(facts["licences"])) if len(facts["licences"]) == 1 else "other"
+    head = [
+        "---",
+        f"license: {json.dumps(licence)}",
+        "language:",
+        "- en",
+        "task_categories:",
+        "- visual-question-answering",
+        "tags:",
+        "- visual abductive reasoning",
+        "- image triplets",
+        f"pretty_name: {json.dumps(f'{version.project.name} {version.name}')}",
+        "configs:",
+        "- config_name: default",
+        "  data_files:",
+        *(f"  - split: {split}\n    path: {split}_set.csv" for split in splits),
+        "---",
+    ]
+    body = [
+        f"# {version.project.name}, version {version.name}",
+        _summary(version),
+        "## Files",
+        "`<split>_set.csv` is the table, `images/<sample_id>/` has its pictures. `sample_id` numbers this version "
+        "only. `provenance.jsonl` has the origin of each picture, `nleye_answer.jsonl` people's answers with hashed "
+        "workers, `nleye_explanation.jsonl` all explanations with their votes.",
+        "Column names that could not be read in the published release, and are ours: "
+        f"{', '.join(columns.unverified) or 'none'}.",
+        "## Pictures",
+        _table(("generator", "pictures"), facts["generators"]),
+        _table(("licence of the pictures", "pictures"), facts["licences"]),
+        "Who owns generated pictures is not settled everywhere; the licences are as the makers typed them.",
+        "## People and gold",
+        _against_gold(version),
+        "## Audits",
+        _audits(version),
+        f"{CANARY} {version.manifest_sha256[:32]}.",
+    ]
+    return "\n".join(head) + "\n\n" + "\n\n".join(part for part in body if part) + "\n"
+
+
+def public_card(version: DatasetVersion, instances: int) -> str:
+    """Return the card of a version whose answers are held back: it tells nothing of gold."""
+    return (
+        f"# {version.project.name}, version {version.name}\n\n"
+        f"{instances:,} instances without answers: `instances.jsonl` names the pictures of each. Answers are held "
+        "back for a leaderboard. Equal pictures show which instances belong together.\n"
+    )
+
+
+def _summary(version: DatasetVersion) -> str:
+    statistics = version.statistics
+    made = "Rehearsal: answers may be simulated. This is no data. " if version.rehearsal else ""
+    return (
+        f"{made}{statistics.get('triplets', 0):,} image triplets: a premise and two hypotheses, of which one is more "
+        "plausible. Layout after NL-Eye (Ventura et al. 2025)."
+    )
+
+
+def _image_facts(version: DatasetVersion) -> dict[str, dict[str, int]]:
+    generators: dict[str, int] = {}
+    licences: dict[str, int] = {}
+    rows = VersionRow.objects.filter(version=version, part=PROVENANCE).order_by("pk")
+    for row in rows.values_list("row", flat=True).iterator(chunk_size=_CHUNK_SIZE):
+        for image in (value for value in row.values() if isinstance(value, Mapping)):
+            name = " ".join(filter(None, (image["generator"], image["model"], image["revision"])))
+            generators[name] = generators.get(name, 0) + 1
+            licences[image["licence"]] = licences.get(image["licence"], 0) + 1
+    return {"generators": dict(sorted(generators.items())), "licences": dict(sorted(licences.items()))}
+
+
+def _against_gold(version: DatasetVersion) -> str:
+    found: Mapping[str, Any] = version.provenance.get("against_gold") or {}
+    judged, against = found.get("judged", 0), found.get("against", 0)
+    if not judged:
+        return "No triplet was judged by three people."
+    return (
+        f"Three or more people judged {judged:,} triplets. In {against:,} ({100 * against / judged:.1f} %), gold has "
+        "no majority. A less plausible hypothesis can happen; a person looked at these triplets and kept them."
+    )
+
+
+def _audits(version: DatasetVersion) -> str:
+    lines = []
+    for audit in version.provenance.get("audits", []):
+        flag = "**flagged**" if audit["flagged"] else "not flagged"
+        lines.append(f"- {audit['name']}: {audit['why']} ({flag}, n = {audit['n']:,})")
+    return "\n".join(lines) or "No audit was run."
+
+
+def _table(header: tuple[str, str], rows: Mapping[str, int]) -> str:
+    lines = [f"| {header[0]} | {header[1]} |", "|---|---|"]
+    return "\n".join([*lines, *(f"| {name.replace('|', '/')} | {count:,} |" for name, count in rows.items())])

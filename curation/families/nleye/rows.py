@@ -1,0 +1,269 @@
+"""Plan the rows of a version: validated triplets, their provenance, people's answers, and all explanations.
+
+A triplet's row has what the published table has (Ventura et al. 2025 §2.2), without ``sample_id``, and the hashes of
+its three images. Provenance, answers and votes are rows of their own, so that equal triplets have equal hashes.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from curation.models import (
+    DatasetVersion,
+    ExplanationSource,
+    GeneratedImage,
+    TripletAudit,
+    TripletSettings,
+)
+from curation.records import InvalidInput
+from curation.selectors.triplets.answers import PersonAnswer
+from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations, text_key
+from curation.selectors.triplets.settings import triplet_settings
+from curation.selectors.triplets.triplets import (
+    IMAGE_ROLES,
+    TripletFacts,
+    TripletState,
+    image_triplets,
+    triplet_facts,
+)
+from curation.versions.plan import Plan, PlannedRow, image_url, worker_hash
+from curation.versions.selection import ExclusionReason
+from curation.versions.splits import parse_split
+from hits.models import Project, Worker
+
+TRIPLET, PROVENANCE, ANSWER, EXPLANATION = (
+    "nleye_triplet",
+    "nleye_provenance",
+    "nleye_answer",
+    "nleye_explanation",
+)
+PUBLISHED_ROLES: Mapping[str, str] = {"premise": "premise", "h1": "hypothesis1", "h2": "hypothesis2"}
+DEFAULT_SPLIT = "test"  # the only one of the published release
+TEST_DRAWING, UNKNOWN_LICENCE = "test_drawing", "unknown_licence"
+NO_EXPLANATION, NOT_ALIGNED, TOO_FEW_ANSWERS = "no_gold_explanation", "not_aligned", "too_few_answers"
+DROPPED, TO_REVISE = "triplet_dropped", "triplet_to_revise"
+MIN_ANSWERS = 3
+DRAWING = "drawing"  # the generator of test drawings
+UNKNOWN = "unknown"
+Row = dict[str, Any]
+
+
+def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[int], None]) -> None:
+    """Add the version's rows to ``plan``, with the reason for each triplet that is left out.
+
+    Raises:
+        InvalidInput: the selection names decisions or audits of records, which triplets are not.
+        UnknownSplit: an image's split is unknown.
+    """
+    if not plan.selection.is_everything:
+        raise InvalidInput(
+            "selection: decisions and audits choose records, and triplets are none; decide about them on their page"
+        )
+    project = version.project
+    settings = triplet_settings(project)
+    explained = _explanations_by_triplet(project)
+    kept: list[TripletFacts] = []
+    for number, facts in enumerate(triplet_facts(project)):
+        report_progress(number)
+        reasons = exclusion_reasons(facts, settings, is_rehearsal=version.rehearsal)
+        if reasons:
+            plan.exclude_row(TRIPLET, facts.triplet.public_id, reasons[0], reasons[1:])
+            continue
+        _add_triplet(plan, facts, explained[facts.triplet.pk])
+        kept.append(facts)
+    for triplet in image_triplets(project):
+        if any(getattr(triplet, role).image.taken_down_at for role in IMAGE_ROLES):
+            plan.exclude_row(TRIPLET, triplet.public_id, ExclusionReason.IMAGE_TAKEN_DOWN)
+    workers = _workers(kept, explained)
+    for facts in kept:
+        _add_answers(plan, facts, workers)
+        _add_explanations(plan, facts, explained[facts.triplet.pk], workers)
+    plan.sources |= {
+        "holds_answers": settings.holds_answers,
+        "against_gold": _count_against_gold(kept),
+        "audits": _newest_audits(project),
+    }
+
+
+def exclusion_reasons(facts: TripletFacts, settings: TripletSettings, *, is_rehearsal: bool) -> list[str]:
+    """Return every reason for leaving a triplet out, the main one first; imported ones need no answers of ours."""
+    triplet = facts.triplet
+    images = [getattr(triplet, role) for role in IMAGE_ROLES]
+    reasons: list[str] = []
+    if facts.state is TripletState.DROPPED:
+        reasons.append(DROPPED)
+    if facts.state is TripletState.TO_REVISE:
+        reasons.append(TO_REVISE)
+    if not is_rehearsal:
+        reasons += _reasons_against_release(facts, images, settings)
+    if not facts.is_imported:
+        if facts.gold_explanation is None:
+            reasons.append(NO_EXPLANATION)
+        if not facts.is_aligned:
+            reasons.append(NOT_ALIGNED)
+        if len(_counted_answers(facts, is_rehearsal=is_rehearsal)) < MIN_ANSWERS:
+            reasons.append(TOO_FEW_ANSWERS)
+    return reasons
+
+
+def _reasons_against_release(
+    facts: TripletFacts, images: Sequence[GeneratedImage], settings: TripletSettings
+) -> list[str]:
+    """Return why a triplet cannot be released as real data."""
+    reasons: list[str] = []
+    if any(row.generator == DRAWING for row in images):
+        reasons.append(TEST_DRAWING)
+    is_allowed = settings.unknown_licence_allowed_by_id is not None
+    if not is_allowed and any((row.licence or UNKNOWN).lower() == UNKNOWN for row in images):
+        reasons.append(UNKNOWN_LICENCE)
+    explanation = facts.gold_explanation
+    if facts.triplet.scene.simulated or (explanation is not None and explanation.simulated):
+        reasons.append(ExclusionReason.SIMULATED)
+    return reasons
+
+
+def _counted_answers(facts: TripletFacts, *, is_rehearsal: bool) -> list[PersonAnswer]:
+    return [answer for answer in facts.answers if is_rehearsal or not answer.simulated]
+
+
+def _newest_audits(project: Project) -> list[Row]:
+    """Return what the newest audits found, for the card."""
+    row = TripletAudit.objects.filter(project=project).exclude(figures={}).first()
+    audits = row.figures["audits"] if row else []
+    return [{name: audit[name] for name in ("name", "why", "flagged", "n")} for audit in audits]
+
+
+def _count_against_gold(kept: Iterable[TripletFacts]) -> dict[str, int]:
+    """Return how many triplets people judged, and in how many of them their majority is against gold."""
+    judged = [row for row in kept if len(row.answers) >= MIN_ANSWERS]
+    return {"judged": len(judged), "against": sum(row.is_against_gold for row in judged)}
+
+
+def _explanations_by_triplet(project: Project) -> dict[int, list[JudgedExplanation]]:
+    found: dict[int, list[JudgedExplanation]] = defaultdict(list)
+    for row in judged_explanations(project):
+        found[row.row.triplet_id].append(row)
+    return found
+
+
+def _add_triplet(plan: Plan, facts: TripletFacts, explained: Sequence[JudgedExplanation]) -> None:
+    triplet = facts.triplet
+    for role in IMAGE_ROLES:
+        plan.add_image(getattr(triplet, role).image)
+    split = str(parse_split(triplet.premise.image.split)) or DEFAULT_SPLIT
+    author, explanation = triplet.scene.author, facts.gold_explanation
+    explainer = explanation.worker if explanation else None
+    workers = [worker_hash(worker) if worker else "" for worker in (author, explainer)]
+    plan.add_row(
+        PlannedRow.from_row(TRIPLET, triplet.public_id, split, triplet_row(facts, explained), workers)
+    )
+    row = {PUBLISHED_ROLES[role]: provenance_row(getattr(triplet, role)) for role in IMAGE_ROLES}
+    plan.add_row(
+        PlannedRow.from_row(PROVENANCE, triplet.public_id, split, {"triplet": triplet.public_id, **row}, [])
+    )
+
+
+def triplet_row(facts: TripletFacts, explained: Sequence[JudgedExplanation]) -> Row:
+    """Return a triplet's row: the published columns by our names, and the hashes of its images."""
+    triplet, facets = facts.triplet, facts.facets
+    scene = triplet.scene
+    other = "b" if triplet.first == "a" else "a"
+    texts = {
+        "premise": scene.premise,
+        "hypothesis1": scene.text(triplet.first),
+        "hypothesis2": scene.text(other),
+    }
+    return {
+        "reasoning_category": facets.category,
+        "domain": facets.domain,
+        "time_direction": facets.direction,
+        "time_duration": facets.duration,
+        **{f"{role}_description": text for role, text in texts.items()},
+        "gold": triplet.gold,
+        "gold_explanation": facts.gold_explanation.text if facts.gold_explanation else "",
+        "explanations": reference_texts(explained),
+        "images": {PUBLISHED_ROLES[role]: getattr(triplet, role).image.sha256 for role in IMAGE_ROLES},
+    }
+
+
+def reference_texts(explained: Iterable[JudgedExplanation]) -> list[str]:
+    """Return the reference explanations besides gold: imported ones, and people's with at least one vote."""
+    texts: dict[str, str] = {}
+    for found in explained:
+        is_reference = found.row.source == ExplanationSource.REFERENCE
+        is_validated = found.row.source == ExplanationSource.CROWD and found.votes.valid > 0
+        if is_reference or is_validated:
+            texts.setdefault(text_key(found.row.text), found.row.text)
+    return list(texts.values())
+
+
+def provenance_row(image: GeneratedImage) -> Row:
+    """Return everything known of an image's origin; money in micro-dollars."""
+    return {
+        "sha256": image.image.sha256,
+        "file": image_url(image.image),
+        "width": image.image.width,
+        "height": image.image.height,
+        "generator": image.generator,
+        "model": image.model,
+        "revision": image.revision,
+        "licence": image.licence or UNKNOWN,
+        "prompt": image.prompt,
+        "revised_prompt": image.revised_prompt,
+        "negative_prompt": image.negative_prompt,
+        "seed": image.seed,
+        "candidate": image.number,
+        "edited_from": image.parent.image.sha256 if image.parent else None,
+        "strength": image.strength,
+        "parameters": image.parameters,
+        "cost_micro_usd": image.cost_micro,
+    }
+
+
+def _workers(
+    kept: Iterable[TripletFacts], explained: Mapping[int, Sequence[JudgedExplanation]]
+) -> dict[int, str]:
+    """Return the keyed hash of each worker whose answer or explanation a row has."""
+    keys: set[int | None] = set()
+    for facts in kept:
+        keys.update(answer.worker for answer in facts.answers)
+        keys.update(found.row.worker_id for found in explained[facts.triplet.pk])
+    rows = Worker.objects.in_bulk(sorted(key for key in keys if key is not None))
+    return {pk: worker_hash(worker) for pk, worker in rows.items()}
+
+
+def _add_answers(plan: Plan, facts: TripletFacts, workers: Mapping[int, str]) -> None:
+    triplet = facts.triplet
+    for number, answer in enumerate(facts.answers, start=1):
+        row = {
+            "triplet": triplet.public_id,
+            "worker": workers.get(answer.worker or 0, ""),
+            "choice": answer.choice,
+            "is_gold": answer.choice == triplet.gold_label,
+            "certainty": answer.certainty,
+            "ratings": dict(sorted(answer.ratings.items())),
+            "explanation": answer.why,
+            "first_shown": answer.first_shown,
+            "active_seconds": answer.seconds,
+            "simulated": answer.simulated,
+        }
+        key = f"{triplet.public_id}-{number}"
+        plan.add_row(PlannedRow.from_row(ANSWER, key, "", row, []))
+
+
+def _add_explanations(
+    plan: Plan, facts: TripletFacts, explained: Sequence[JudgedExplanation], workers: Mapping[int, str]
+) -> None:
+    for found in explained:
+        prediction = found.row.prediction
+        row = {
+            "triplet": facts.triplet.public_id,
+            "id": found.row.public_id,
+            "source": found.row.source,
+            "model": prediction.evaluation.label if prediction else "",
+            "worker": workers.get(found.row.worker_id or 0, ""),
+            "text": found.row.text,
+            "votes": found.votes.valid,
+            "voters": found.votes.voters,
+        }
+        plan.add_row(PlannedRow.from_row(EXPLANATION, found.row.public_id, "", row, []))
