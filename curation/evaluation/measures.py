@@ -66,6 +66,8 @@ class Measure:
 
 
 CHOICES = ("choices", "Multiple choice")
+_TRIPLET = ("triplet", "Triplets")
+_PAIRS = ("pairs", "Pairs")
 _RETRIEVAL = ("retrieval", "Retrieval")
 _LOCALIZATION = ("localization", "Localization")
 _COMPARISON = ("comparison", "Comparison")
@@ -85,6 +87,8 @@ def _make_measure(
         "localization": (name.replace("accuracy", "images"), "images"),
         "comparison": ("images", "images"),
         "choices": ("questions", "questions"),
+        "triplet": ("triplets", "triplets"),
+        "pairs": ("triplets", "triplets"),
     }[task[0]]
     return Measure(name, task[0], key or name, task[1], label, short, better, count_key, count_label)
 
@@ -117,6 +121,19 @@ CHOICE_MEASURES: Mapping[str, Measure] = MappingProxyType(
     }
 )
 """Of multiple-choice questions; the first ranks a leaderboard (Zellers et al. 2019, doi:10.1109/CVPR.2019.00688)."""
+
+TRIPLET_MEASURES: Mapping[str, Measure] = MappingProxyType(
+    {
+        measure.name: measure
+        for measure in (
+            _make_measure("consistency_accuracy", _TRIPLET, "consistency accuracy", "Consistency"),
+            _make_measure("gold_first_accuracy", _TRIPLET, "gold first", "Gold first"),
+            _make_measure("gold_second_accuracy", _TRIPLET, "gold second", "Gold second"),
+            _make_measure("order_faithful_accuracy", _PAIRS, "order-faithful accuracy", "Order-faithful"),
+        )
+    }
+)
+"""Of image triplets; the first ranks a leaderboard (Ventura et al. 2025, arXiv:2410.02613, §4.2)."""
 
 
 def get_figure(figures: Mapping[str, Any], path: tuple[str, str]) -> Mapping[str, float | None]:

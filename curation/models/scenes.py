@@ -94,9 +94,9 @@ class Scene(AppendOnly):
     imported_row = models.OneToOneField(
         ImportedRow, on_delete=models.PROTECT, null=True, related_name="scene"
     )
-    premise = models.CharField(max_length=400)
-    hypothesis_a = models.CharField(max_length=400)
-    hypothesis_b = models.CharField(max_length=400)
+    premise = models.CharField(max_length=2000)
+    hypothesis_a = models.CharField(max_length=2000)
+    hypothesis_b = models.CharField(max_length=2000)
     plausible = models.CharField(max_length=1)
     category = models.CharField(max_length=20)
     direction = models.CharField(max_length=10)

@@ -32,6 +32,7 @@ from hits.domain.hashing import canonical_json
 from hits.models import Image
 
 IMAGES = ("premise", "hypothesis1", "hypothesis2")
+ENDING = "_set.csv"
 METADATA = "images/metadata.jsonl"
 PROVENANCE_FILE = "provenance.jsonl"
 FACETS = ("reasoning_category", "domain", "time_direction", "time_duration")
@@ -57,7 +58,7 @@ def nleye_files(version: DatasetVersion, *, columns: Path | None = None) -> File
 
 def table_file(split: str) -> str:
     """Return the name of a split's table."""
-    return f"{split}_set.csv"
+    return f"{split}{ENDING}"
 
 
 def _full_files(version: DatasetVersion, columns: ColumnMap) -> Files:

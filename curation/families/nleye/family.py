@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from curation.families.nleye.board_texts import BOARD_TEXTS
 from curation.families.nleye.export import METADATA, PROVENANCE_FILE, holds_answers, nleye_files
 from curation.families.nleye.read import check_export
 from curation.families.nleye.rows import (
@@ -23,7 +24,7 @@ from curation.families.nleye.rows import (
 from curation.families.nleye.stats import NlEyeAccumulator
 from curation.models import DatasetVersion
 from curation.selectors.triplets.triplets import available_triplets
-from curation.versions.board import HELD, PUBLIC
+from curation.versions.board import HELD, PUBLIC, BoardScoring, BoardTexts
 from curation.versions.family import Accumulator, Family, Files, Part
 from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan
@@ -64,6 +65,13 @@ class NlEyeFamily(Family):
         "": "Rows, one per line",
     }
     has_columns: ClassVar[bool] = True
+    board: ClassVar[BoardTexts | None] = BOARD_TEXTS
+
+    def load_board(self) -> BoardScoring:
+        """Return what writes and scores leaderboards."""
+        from curation.families.nleye.board import BOARD  # noqa: PLC0415 - loads numerical libraries
+
+        return BOARD
 
     def folders(self, version: DatasetVersion) -> tuple[str, str]:
         """Return the folders of a version that holds its answers back; others have none."""

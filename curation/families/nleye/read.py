@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.families.nleye.columns import ColumnMap, default_columns
-from curation.families.nleye.export import IMAGES, PROVENANCE_FILE, sample_line
+from curation.families.nleye.export import ENDING, IMAGES, PROVENANCE_FILE, sample_line
 from curation.families.nleye.rows import ANSWER, EXPLANATION, PROVENANCE, TRIPLET
 from curation.files import sha256_if_readable
 from curation.records import InvalidInput
@@ -17,10 +17,8 @@ from curation.versions.board import HELD, PUBLIC
 from curation.versions.proof import check_export_rows
 from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, DURATIONS
 
-ENDING = "_set.csv"
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_TABLE_BYTES = 256 * 1024 * 1024
-MAX_CELL = 100_000
 _HELD_NAMES = ("seal.jsonl", "annotators.jsonl", PROVENANCE_FILE)
 
 

@@ -8,6 +8,7 @@ from curation.evaluation.measures import (
     CHOICE_MEASURES,
     MEASURES,
     P_AT_1,
+    TRIPLET_MEASURES,
     Direction,
     Measure,
     get_count,
@@ -103,7 +104,7 @@ def board_measures(board: Leaderboard) -> list[Measure]:
     """Return the measures of a leaderboard's tasks, without those that its data cannot measure."""
     tasks = {name.partition("_")[0] for name in board.tasks}
     left_out = set(board.options.get("without", ()))
-    known = (*MEASURES.values(), *CHOICE_MEASURES.values())
+    known = (*MEASURES.values(), *CHOICE_MEASURES.values(), *TRIPLET_MEASURES.values())
     return [item for item in known if item.task in tasks and item.name not in left_out]
 
 

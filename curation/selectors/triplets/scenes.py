@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from django.db.models import QuerySet
 
-from curation.models import Scene, SceneDecision, SceneTwins, SceneVerdict, TripletSettings
+from curation.models import ImageTriplet, Scene, SceneDecision, SceneTwins, SceneVerdict, TripletSettings
 from curation.selectors.triplets.settings import triplet_settings
 from hits.domain.answers.scene_facets import temporal_cell
 from hits.models import Project, Record
@@ -101,8 +101,9 @@ def waiting_scene_records(project: Project) -> "QuerySet[Record]":
 
 
 def scenes(project: Project) -> "QuerySet[Scene]":
-    """Return a project's scenes that no revision replaced, oldest first."""
-    return Scene.objects.filter(project=project, replaced_by=None).order_by("pk")
+    """Return a project's scenes that no revision replaced, oldest first; those of imported triplets are left out."""
+    imported = ImageTriplet.objects.filter(project=project, imported_row__isnull=False).values("scene")
+    return Scene.objects.filter(project=project, replaced_by=None).exclude(pk__in=imported).order_by("pk")
 
 
 def scene_outcomes(project: Project, settings: TripletSettings | None = None) -> dict[int, SceneOutcome]:

@@ -21,7 +21,7 @@ from curation.models import (
     Scene,
 )
 from curation.selectors.triplets.images import ROLES, SceneImages, hidden_images, scene_images
-from hits.models import Image
+from hits.models import Image, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
 from hits.services.images.import_image import ImageDescription, import_image
@@ -65,21 +65,15 @@ class ImageOrigin:
 
 
 def store_generated_image(
-    *, scene: Scene, role: str, png: bytes, provenance: Provenance, origin: ImageOrigin
+    *, scene: Scene, role: str, image: Image, provenance: Provenance, origin: ImageOrigin
 ) -> GeneratedImage:
-    """Store a candidate of a role as a new image with a random name. A call's image is stored once.
-
-    Raises:
-        BadFile: the bytes are no usable image.
-        StorageFull: the disk is full.
-    """
-    if origin.call is not None:
-        earlier = GeneratedImage.objects.filter(call=origin.call).first()
-        if earlier is not None:
-            return earlier
-    image = _store_image(scene, png, provenance.licence)
+    """Store an image of the project as a candidate of a role. A call's image is stored once."""
     with transaction.atomic():
         Scene.objects.select_for_update().get(pk=scene.pk)
+        if origin.call is not None:
+            earlier = GeneratedImage.objects.filter(call=origin.call).first()
+            if earlier is not None:
+                return earlier
         rows = GeneratedImage.objects.filter(scene=scene, role=role)
         number = (rows.aggregate(last=Max("number"))["last"] or 0) + 1
         fields = {name: getattr(provenance, name) for name in Provenance.__dataclass_fields__}
@@ -98,12 +92,17 @@ def store_generated_image(
         )
 
 
-def _store_image(scene: Scene, png: bytes, licence: str) -> Image:
-    """Store the file. Its name, alternative text and credit tell nothing about the scene."""
+def store_image_file(*, project: Project, data: bytes, licence: str, suffix: str = ".png") -> Image:
+    """Store an image file. Its name is random, and it has neither alternative text nor credit: they could tell gold.
+
+    Raises:
+        BadFile: the bytes are no usable image.
+        StorageFull: the disk is full.
+    """
     image, _ = import_image(
-        project=scene.project,
-        name=f"{uuid.uuid4().hex}.png",
-        data=png,
+        project=project,
+        name=f"{uuid.uuid4().hex}{suffix}",
+        data=data,
         description=ImageDescription(licence=licence),
     )
     return image
