@@ -117,7 +117,7 @@ def parse_triplet_predictions(file: Iterable[bytes], name: str, ids: Sequence[st
 
 
 def read_pair_scores(path: Path, ids: Sequence[str]) -> PairScores:
-    """Return the scores of a file about the triplets of a key; the errors are those of ``read_triplet_predictions``."""
+    """Return the scores of a file about the triplets of a key; errors are as in ``read_triplet_predictions``."""
     with open_lines(path) as file:
         return parse_pair_scores(file, str(path), ids)
 

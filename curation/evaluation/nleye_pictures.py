@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.records import InvalidInput
+
 COMBINED_HEIGHT = 512
 COMBINED_GAP = 16
 _LUMA = np.array([299, 587, 114], dtype=np.int64)  # ITU-R BT.601, in thousandths
@@ -27,7 +29,12 @@ def combined_layout(sizes: Sequence[tuple[int, int]]) -> CombinedLayout:
     """Return the layout of images with these sizes (width, height), each scaled to the height of the picture.
 
     A width is rounded half up and is at least one pixel.
+
+    Raises:
+        InvalidInput: there is no image, or one has no area.
     """
+    if not sizes or min(map(min, sizes)) < 1:
+        raise InvalidInput("images: one is missing or has no area; give each image")
     widths = [max(1, (2 * width * COMBINED_HEIGHT + height) // (2 * height)) for width, height in sizes]
     lefts = [sum(widths[:index]) + index * COMBINED_GAP for index in range(len(widths))]
     return CombinedLayout(tuple(widths), tuple(lefts), (lefts[-1] + widths[-1], COMBINED_HEIGHT))
