@@ -35,6 +35,8 @@ PLANTED = {
     "lean-web": ("hits.selectors", "import sklearn"),
     "boto": ("curation.services", "import boto3"),
     "films": ("curation.video", "import av"),
+    "generators": ("curation.pipelines.encoders", "def late():\n    import diffusers"),
+    "generation": ("curation.services.versions", "import curation.generation.chat"),
     "port": ("hits.services", "import hits.mturk.boto"),
 }
 
