@@ -18,7 +18,7 @@ MAX_LENGTHS: Mapping[str, int] = {
     "culture": MAX_CULTURE_CHARACTERS,
 }
 EMPTY_TEXT = "is empty: describe what the picture shows"
-EMPTY_REASON = "is empty: say in one sentence why the first hypothesis is more plausible"
+EMPTY_REASON = "is empty: say in one sentence why the more plausible hypothesis fits better"
 SAME_HYPOTHESES = "has the same words as the more plausible hypothesis: change what makes it less plausible"
 
 

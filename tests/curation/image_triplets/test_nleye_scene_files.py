@@ -123,7 +123,7 @@ def test_row_of_a_text_over_several_lines_is_its_first_line() -> None:
         ({"premise": ""}, "row 3, premise: is empty: describe what the picture shows"),
         ({"premise": " … "}, "row 3, premise: is empty: describe what the picture shows"),
         ({"plausible": "p" * 401}, "row 3, plausible: has 401 characters: use 400 or fewer"),
-        ({"why": ""}, "row 3, why: is empty: say in one sentence why the first hypothesis is more plausible"),
+        ({"why": ""}, "row 3, why: is empty: say in one sentence why the more plausible hypothesis fits better"),
         ({"why": "w" * 601}, "row 3, why: has 601 characters: use 600 or fewer"),
         ({"culture": "c" * 81}, "row 3, culture: has 81 characters: use 80 or fewer"),
         (

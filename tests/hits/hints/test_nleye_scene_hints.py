@@ -67,7 +67,7 @@ def test_hypothesis_that_takes_up_nothing_is_found(
     assert [hint.params["both"] for hint in found] == ([] if both is None else [both])
 
 
-def test_words_with_one_root_count_as_taken_up() -> None:
+def test_words_with_one_root_count_as_repetitions() -> None:
     premise = "A cyclist kneels beside a flat tyre."
     assert of_rule(HintRule.PREMISE_UNUSED, premise, "Sharp glass lies on some cycle lane.", "") == []
     assert of_rule(HintRule.PREMISE_UNUSED, premise, "Sharp glass lies on some narrow lane.", "")
@@ -130,7 +130,7 @@ def test_what_no_picture_shows_is_quoted(text: str, sense: str, quote: str) -> N
         "An unknown knowledgeable man.",
     ],
 )
-def test_visible_things_are_not_found(text: str) -> None:
+def test_visible_content_is_not_found(text: str) -> None:
     assert of_rule(HintRule.NOT_VISIBLE, text) == []
 
 

@@ -1,0 +1,1 @@
+"""Review a scene that another person wrote."""
