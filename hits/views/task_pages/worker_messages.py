@@ -128,7 +128,6 @@ WORKER_MESSAGES = (
     _("say whether the image shows all of the text"),
     _("say whether people and place are the same as in the context"),
     _("say whether something in the image is broken"),
-    # hits/kinds/nleye_explanation_writing, hits/domain/answers/scene_facets.py
+    # hits/kinds/nleye_explanation_writing
     _("say why the image is right"),
-    _("leave it out: a parallel scene has no duration"),
 )
