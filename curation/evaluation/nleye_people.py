@@ -7,7 +7,7 @@ wrong and counted. "equal" is a label like the others, and is never right.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -242,6 +242,23 @@ def compare_with_people(model: Sequence[bool], people: Sequence[bool]) -> ModelA
         model_right_when_people_wrong=_ratio(only, only + neither),
         model_errors_shared_with_people=_ratio(neither, neither + people_only),
     )
+
+
+def people_comparison_figures(
+    model_right: Mapping[str, bool], triplets: Iterable[JudgedTriplet]
+) -> dict[str, Any]:
+    """Return ``ModelAndPeople`` as plain JSON in percent, over the triplets that the model and people judged.
+
+    Args:
+        model_right: by id, whether the model is right, such as in both presentations.
+    """
+    shared = [triplet for triplet in _judged(triplets) if triplet.id in model_right]
+    found = compare_with_people(
+        [model_right[triplet.id] for triplet in shared], _right_majorities(shared).tolist()
+    )
+    shares = {name: value for name, value in asdict(found).items() if name != "triplets"}
+    percents = {name: None if share is None else PERCENT * share for name, share in shares.items()}
+    return {"triplets": found.triplets, **percents}
 
 
 def _judged(triplets: Iterable[JudgedTriplet]) -> list[JudgedTriplet]:

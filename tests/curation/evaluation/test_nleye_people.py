@@ -28,6 +28,7 @@ from curation.evaluation.nleye_people import (
     label_counts,
     measure_people,
     measure_ratings,
+    people_comparison_figures,
     people_figures,
     rating_figures,
 )
@@ -163,6 +164,21 @@ def test_a_model_beside_people_who_are_never_wrong() -> None:
     assert found.model_right_when_people_wrong is None
     assert found.model_errors_shared_with_people == 0
     assert compare_with_people([], []).agreement is None
+
+
+def test_a_model_is_compared_on_the_triplets_that_people_judged() -> None:
+    triplets = [_triplet("a", 1, "h1"), _triplet("b", 1, "h2"), _triplet("c", 2, "h2"), _triplet("d", 1)]
+    found = people_comparison_figures({"a": True, "b": True, "d": True, "e": False}, triplets)
+    assert found == {
+        "triplets": 2,
+        "both_right": 50,
+        "model_only": 50,
+        "both_wrong": 0,
+        "people_only": 0,
+        "agreement": 50,
+        "model_right_when_people_wrong": 100,
+        "model_errors_shared_with_people": None,
+    }
 
 
 def test_explanations_have_intervals_by_source() -> None:
