@@ -30,6 +30,14 @@ EVALUATE_CHOICES = "curation.evaluate_choices"
 QUESTION_SET = "curation.build_question_set"
 QUESTION_BUCKET = "curation.match_question_bucket"
 QUESTION_MODEL = "curation.fine_tune_relevance"
+SCENE_TWINS = "curation.find_scene_twins"
+AUGMENT_PROMPTS = "curation.augment_prompts"
+GENERATE_IMAGES = "curation.generate_images"
+SCENE_IMAGES = "curation.generate_scene_images"
+EDIT_IMAGE = "curation.edit_image"
+EVALUATE_TRIPLETS = "curation.evaluate_triplets"
+JUDGE_EXPLANATIONS = "curation.judge_explanations"
+AUDIT_TRIPLETS = "curation.audit_triplets"
 
 
 def latest_job(project: Project, task: str) -> Job | None:

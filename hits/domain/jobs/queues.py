@@ -42,6 +42,7 @@ TASK_QUEUES: dict[str, Queue] = {
     "validation.ask_one_more": Queue.TICK,
     "validation.note_applicants": Queue.TICK,
     "validation.send_advice": Queue.TICK,
+    "curation.tend_scenes": Queue.TICK,
     "marketplace.deliver_notifications": Queue.MAIL,
     "hits.publish_batch": Queue.DEFAULT,
     "hits.sync_batch": Queue.DEFAULT,
@@ -88,6 +89,14 @@ TASK_QUEUES: dict[str, Queue] = {
     "curation.select_interesting": Queue.CPU,
     "curation.train_scorer": Queue.CPU,
     "curation.train_chooser": Queue.CPU,
+    "curation.find_scene_twins": Queue.CPU,
+    "curation.augment_prompts": Queue.IO,
+    "curation.generate_images": Queue.CPU,
+    "curation.generate_scene_images": Queue.CPU,
+    "curation.edit_image": Queue.CPU,
+    "curation.evaluate_triplets": Queue.CPU,
+    "curation.judge_explanations": Queue.IO,
+    "curation.audit_triplets": Queue.CPU,
 }
 
 INTERVAL_SECONDS: dict[str, float] = {
@@ -98,6 +107,7 @@ INTERVAL_SECONDS: dict[str, float] = {
     "validation.note_applicants": 20.0,
     "marketplace.sweep_due": 30.0,
     "validation.send_advice": 60.0,
+    "curation.tend_scenes": 60.0,
     "validation.ask_one_more": 120.0,
     "hits.reconcile_batches": 300.0,
     "validation.evaluate_rules": 300.0,

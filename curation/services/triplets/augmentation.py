@@ -1,0 +1,79 @@
+"""Request prompts that a chat model writes from scenes (Ventura et al. 2025 §3, E.1)."""
+
+from dataclasses import asdict, dataclass
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from curation.models import RunPurpose, Scene
+from curation.selectors.jobs import AUGMENT_PROMPTS
+from curation.selectors.triplets.prompts import prompt_states
+from curation.selectors.triplets.scenes import kept_scenes
+from curation.services.triplets.chat_options import ChatOptions
+from curation.services.triplets.model_calls import RunPlan, cap_in_micro, create_run
+from curation.services.triplets.prompts import plain_prompts, store_prompts
+from hits.models import Job, Project
+from hits.services.errors import Refused
+from hits.services.jobs import jobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AugmentOptions(ChatOptions):
+    """How prompts are written. anew: also for scenes that have prompts already."""
+
+    anew: bool = False
+
+
+def scenes_without_prompts(project: Project) -> list[Scene]:
+    """Return the kept scenes that have no prompts, oldest first."""
+    kept = kept_scenes(project)
+    states = prompt_states(kept)
+    return [scene for scene in kept if states[scene.pk].prompts is None]
+
+
+def store_plain_prompts(*, project: Project, by: AbstractBaseUser | None) -> int:
+    """Use the texts of all kept scenes without prompts as they are; return their number."""
+    rows = scenes_without_prompts(project)
+    for scene in rows:
+        store_prompts(scene=scene, written=plain_prompts(scene), by=by)
+    return len(rows)
+
+
+def request_augmentation(
+    *, project: Project, options: AugmentOptions, by: AbstractBaseUser | None, queue: bool = True
+) -> Job:
+    """Start a run that writes prompts for the kept scenes; return its job.
+
+    Raises:
+        Refused: no scene is left to write prompts for.
+        Conflict: prompts of this project are being written already.
+    """
+    rows = kept_scenes(project) if options.anew else scenes_without_prompts(project)
+    if not rows:
+        raise Refused("scenes: every kept scene has prompts; keep more scenes, or ask for all anew (--anew)")
+    options.load_prompts()
+    with transaction.atomic():
+        run = create_run(
+            project=project,
+            plan=RunPlan(
+                RunPurpose.PROMPTS,
+                options.model,
+                cap_in_micro(options.cap_usd),
+                options.cap_calls,
+                asdict(options),
+            ),
+            by=by,
+        )
+        run.job = jobs.enqueue(
+            task=AUGMENT_PROMPTS,
+            title=f"Write prompts of {len(rows)} scenes with {options.model}"[:160],
+            project=project,
+            by=by,
+            exclusive_key=f"prompts:{project.pk}",
+            resumable=True,
+            queue=queue,
+            run=run.pk,
+            scenes=[row.pk for row in rows],
+        )
+        run.save(update_fields=["job"])
+    return run.job

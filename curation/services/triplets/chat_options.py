@@ -1,0 +1,54 @@
+"""What every run of a chat model has: the model, its caps, its pace, and the prompts that it is asked with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from curation.generation import names
+from curation.image_triplets.chat_prompts import ChatPrompts, default_prompts, read_prompts
+from curation.services.options import check_at_least
+from curation.services.refusals import refuse_invalid_input
+from curation.services.triplets.model_calls import cap_in_micro
+from hits.services.errors import Refused
+
+MAX_THREADS = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """How a chat model is called.
+
+    model: a name of ``curation.generation.names``. cap_usd, cap_calls: the most that the run may cost and send.
+    price_unknown: call although the price table has no price. per_minute: calls a minute, ``None`` for no limit.
+    threads: calls at once. prompts: a file of prompts; empty for the built-in ones. seed: if the server takes one.
+    fresh: part of every key, so that stored replies of other runs are not used.
+    """
+
+    model: str = names.CANNED
+    cap_usd: float = 0.0
+    cap_calls: int | None = None
+    price_unknown: bool = False
+    per_minute: float | None = None
+    threads: int = 1
+    prompts: str = ""
+    seed: int | None = 0
+    fresh: str = ""
+
+    def __post_init__(self) -> None:
+        self.check_chat()
+
+    def check_chat(self) -> None:
+        """Check the options. Raises Refused with the option's name."""
+        with refuse_invalid_input():
+            names.parse_chat_model(self.model)
+        cap_in_micro(self.cap_usd)
+        if self.cap_calls is not None:
+            check_at_least("cap_calls", self.cap_calls, 1)
+        if self.per_minute is not None and not 0 < self.per_minute <= 100_000:  # noqa: PLR2004
+            raise Refused(f"per_minute: {self.per_minute:g}; use a number over 0")
+        if not 1 <= self.threads <= MAX_THREADS:
+            raise Refused(f"threads: {self.threads}; use 1 to {MAX_THREADS}")
+
+    def load_prompts(self) -> ChatPrompts:
+        """Return the prompts. Raises Refused if the file cannot be used."""
+        with refuse_invalid_input():
+            return read_prompts(Path(self.prompts)) if self.prompts else default_prompts()
