@@ -53,6 +53,7 @@ def find_explanation_hints(text: str, *, descriptions: Sequence[str] = ()) -> li
     if not shown.strip():
         return []
     return [
+        *_profanity(shown),
         *_image_number(shown),
         *_only_looks(shown),
         *_repeated(shown, descriptions),

@@ -50,7 +50,7 @@ class Unit(Schema):
 
     triplet: str = Field(min_length=1, max_length=64)
     images: TripletImages
-    gold: Literal[1, 2]
+    gold: int = Field(ge=1, le=2)
     texts: Texts
 
 

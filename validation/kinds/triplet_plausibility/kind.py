@@ -78,7 +78,7 @@ class Unit(Schema):
     images: Images = Field(default=Images(), validate_default=True)
     texts: Texts = Field(default=Texts(), validate_default=True)
     cannot_tell: bool = False
-    gold: Literal[1, 2] | None = None
+    gold: int | None = Field(default=None, ge=1, le=2)
 
     @field_validator("images")
     @classmethod

@@ -11,7 +11,8 @@ export class Tiles {
   constructor() {
     this.root = byId('triplet');
     this.tiles = [...this.root.querySelectorAll('.tile')];
-    this.viewer = new Viewer(() => this.#shown().map(imageOf));
+    // A page of texts has no viewer.
+    this.viewer = byId('viewer') ? new Viewer(() => this.#shown().map(imageOf)) : null;
     for (const tile of this.tiles) {
       tile.querySelector('.tile-open')?.addEventListener('click', () => this.viewer.open(this.#shown().indexOf(tile)));
     }
