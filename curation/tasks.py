@@ -5,6 +5,8 @@ A pipeline is imported after the job is claimed, so that a missing library fails
 
 # ruff: noqa: PLC0415 - pipelines load model libraries
 
+from celery import shared_task
+
 from curation.models import DatasetVersion, DetectionRun, Evaluation, ProposalRun
 from curation.selectors import jobs as tasks
 from curation.selectors import rounds
@@ -296,3 +298,75 @@ def fine_tune_relevance(progress: Progress) -> None:
     from curation.pipelines.questions import build
 
     build.run_model_subjob(progress)
+
+
+@shared_task(name="curation.tend_scenes")
+def tend_scenes() -> None:
+    """Store the scenes and explanations of approved answers, and tell authors what became of their scenes."""
+    from curation.services.triplets import tending
+
+    tending.tend_projects()
+
+
+@job_task(tasks.SCENE_TWINS)
+def find_scene_twins(progress: Progress) -> None:
+    """Find the most similar other scene of each scene."""
+    from curation.pipelines.triplets import scene_twins
+
+    jobs.set_result(job=progress.job, **scene_twins.find_scene_twins(progress))
+
+
+@job_task(tasks.AUGMENT_PROMPTS)
+def augment_prompts(progress: Progress) -> None:
+    """Let a chat model write the prompts of scenes."""
+    from curation.pipelines.triplets import augment_prompts as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.augment_prompts(progress))
+
+
+@job_task(tasks.GENERATE_IMAGES)
+def generate_images(progress: Progress) -> None:
+    """Start a subjob for each scene that misses candidate images, and sum up."""
+    from curation.pipelines.triplets import generate_images as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.generate_images(progress))
+
+
+@job_task(tasks.SCENE_IMAGES)
+def generate_scene_images(progress: Progress) -> None:
+    """Draw the missing candidates of one scene."""
+    from curation.pipelines.triplets import generate_images as pipeline
+
+    pipeline.run_scene_subjob(progress)
+
+
+@job_task(tasks.EDIT_IMAGE)
+def edit_image(progress: Progress) -> None:
+    """Draw one more candidate from an existing one."""
+    from curation.pipelines.triplets import edit_image as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.edit_image(progress))
+
+
+@job_task(tasks.EVALUATE_TRIPLETS)
+def evaluate_triplets(progress: Progress) -> None:
+    """Measure a model, a baseline or people on a sealed version's triplets."""
+    from curation.pipelines.triplets import evaluate_triplets as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.evaluate_triplets(progress))
+
+
+@job_task(tasks.JUDGE_EXPLANATIONS)
+def judge_explanations(progress: Progress) -> None:
+    """Let a chat model grade explanations."""
+    from curation.pipelines.triplets import judge_explanations as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.judge_explanations(progress))
+
+
+@job_task(tasks.AUDIT_TRIPLETS)
+def audit_triplets(progress: Progress) -> None:
+    """Audit a project's triplets for shortcuts."""
+    from curation.pipelines.triplets import audit_triplets as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.audit_triplets(progress))

@@ -67,6 +67,16 @@ def plan_advice_notice(*, work: Assignment, review: Assignment) -> bool:
     )
 
 
+def plan_scene_notice(*, work: Assignment, key: tuple[object, ...], outcome: str, quote: str) -> bool:
+    """Plan the message with what became of a scene; return whether it was not planned before.
+
+    ``quote`` is the beginning of the scene; ``outcome`` says whether it is used and, if not, why.
+    """
+    project = work.hit.unit.batch.project
+    shown = f"“{shorten_text(quote, MAX_QUOTE)}”"
+    return _plan_once(work, key, notices.SCENE_DECIDED, project.name, shown, outcome)
+
+
 def plan_digest_notice(*, assignment: Assignment, key: tuple[object, ...], text: str) -> bool:
     """Plan a message about a worker's recent work; return whether it was not planned before."""
     project = assignment.hit.unit.batch.project

@@ -73,7 +73,7 @@ def store_vectors(
         items=texts,
         ids=ids,
         fingerprints=texts,
-        encode=lambda batch: _load_encoder().encode_texts(batch),
+        encode=lambda batch: load_sentence_encoder().encode_texts(batch),
         step=step,
     )
     spec = make_feature_spec(origin, [content_sha256(text) for text in texts])
@@ -83,7 +83,8 @@ def store_vectors(
 
 
 @lru_cache(maxsize=1)
-def _load_encoder() -> Any:
+def load_sentence_encoder() -> Any:
+    """Return the sentence encoder; a process loads it once. Raises Refused if it is not installed."""
     try:
         return SentenceEncoder()
     except EncoderUnavailable as error:

@@ -1,7 +1,7 @@
 """A run with its loaded chat model: asks, reads JSON, and asks once more for the JSON alone."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -92,8 +92,12 @@ class ChatRunner:
         return call
 
 
-def load_runner(run: ModelRun, options: ChatOptions, progress: Progress) -> ChatRunner:
+def load_runner(
+    run: ModelRun, options: ChatOptions, progress: Progress, *, models: Iterable[str] = ()
+) -> ChatRunner:
     """Return a run's chat model with its settings, and store what its name resolved to.
+
+    ``models`` are the names that stored replies of the same evaluation state.
 
     Raises:
         InvalidInput: the model cannot be loaded.
@@ -111,7 +115,7 @@ def load_runner(run: ModelRun, options: ChatOptions, progress: Progress) -> Chat
         pace=Pace(options.per_minute),
         before_wait=before_wait,
     )
-    return ChatRunner(run, model, options.load_prompts(), options, settings)
+    return ChatRunner(run, model, options.load_prompts(), options, settings, set(models))
 
 
 def read_object(text: str) -> dict[str, Any] | None:

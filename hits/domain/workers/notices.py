@@ -13,9 +13,19 @@ NOT_PASSED = "Your qualification task was graded: you did not pass."
 TRAINER_READY = "Your trainer answered: you are ready for the tasks."
 TRAINER_RETRY = "Your trainer answered: please try again."
 ADVICE = "Another worker read your work and advises you."
+SCENE_DECIDED = "A decision was made about a scene that you wrote."
 EARLIER_TRAINER_RETRY = "Your trainer answered: please try once more."  # of messages sent by earlier releases
 FIXED_SUBJECTS = frozenset(
-    {PASSED, PASSED_TRAINING_OPEN, NOT_PASSED, TRAINER_READY, TRAINER_RETRY, ADVICE, EARLIER_TRAINER_RETRY}
+    {
+        PASSED,
+        PASSED_TRAINING_OPEN,
+        NOT_PASSED,
+        TRAINER_READY,
+        TRAINER_RETRY,
+        ADVICE,
+        SCENE_DECIDED,
+        EARLIER_TRAINER_RETRY,
+    }
 )
 MAX_TEXT = 4096
 

@@ -36,4 +36,5 @@ WORKER_MESSAGES = (
     _("Your trainer answered: please try again."),
     _("Your trainer answered: please try once more."),
     _("Another worker read your work and advises you."),
+    _("A decision was made about a scene that you wrote."),
 )

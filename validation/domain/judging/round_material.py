@@ -112,7 +112,7 @@ class TripletToJudge:
     ``show`` is ``triplet``, ``pair`` (premise and one hypothesis), ``hypotheses_only`` or ``texts``. ``images``
     maps the shown roles (``premise``, ``h1``, ``h2``) to image ids; ``texts`` maps them to descriptions in the shape
     ``texts``. ``gold`` (1 or 2) is the more plausible hypothesis, which no page is told. ``cannot_tell`` lets judges
-    say that both are equally plausible.
+    say that both are equally plausible. ``scene_id`` is that of the texts, whose readers know too much.
     """
 
     id: str
@@ -122,6 +122,7 @@ class TripletToJudge:
     texts: Mapping[str, str] = field(default_factory=dict)
     gold: int | None = None
     cannot_tell: bool = False
+    scene_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class CandidatesToPick:
     """Candidate images of one text for people who pick the best one.
 
     ``role`` is ``premise``, ``a`` or ``b``. ``premise_image`` is the chosen image of the premise, beside which
-    hypotheses are picked; ``candidates`` are image ids.
+    hypotheses are picked; ``candidates`` are image ids. ``scene_id`` is that of the text.
     """
 
     id: str
@@ -161,3 +162,4 @@ class CandidatesToPick:
     text: str
     premise_image: int | None
     candidates: Sequence[int]
+    scene_id: str = ""

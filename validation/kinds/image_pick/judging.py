@@ -58,6 +58,7 @@ class ImagePickSpec(JudgingSpec):
             "text": source.text,
             "premise_image": source.premise_image,
             "candidates": list(source.candidates),
+            "scene": source.scene_id,
         }
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:

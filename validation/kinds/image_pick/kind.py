@@ -33,7 +33,7 @@ YesNo = Literal["yes", "no"]
 
 
 class Unit(Schema):
-    """A text, and candidate images of it; ``item`` and ``role`` never reach the page.
+    """A text, and candidate images of it; ``item``, ``role`` and ``scene`` never reach the page.
 
     ``premise_image`` is the chosen image of the premise, beside which images of hypotheses are picked.
     """
@@ -43,6 +43,7 @@ class Unit(Schema):
     text: str = Field(min_length=1, max_length=MAX_TEXT)
     premise_image: int | None = Field(default=None, validate_default=True)
     candidates: list[int] = Field(min_length=MIN_CANDIDATES, max_length=MAX_CANDIDATES)
+    scene: str = Field(default="", max_length=64)
 
     @field_validator("premise_image")
     @classmethod
@@ -90,6 +91,7 @@ class ImagePick(HitKind):
     paper: ClassVar[str] = "Ventura et al. 2025 §3"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
+    reveals: ClassVar[tuple[str, ...]] = ("scene",)
     page_facts: ClassVar[frozenset[str]] = frozenset()
     arms: ClassVar[int] = 2
     reward_cents: ClassVar[int] = 32

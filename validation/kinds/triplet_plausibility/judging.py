@@ -87,6 +87,7 @@ class TripletPlausibilitySpec(JudgingSpec):
             "texts": {role: source.texts.get(role) for role in ROLES},
             "cannot_tell": source.cannot_tell,
             "gold": source.gold,
+            "scene": source.scene_id,
         }
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:

@@ -66,7 +66,7 @@ class Texts(Schema):
 
 
 class Unit(Schema):
-    """An image triplet in one of four shapes; ``item``, ``triplet`` and ``gold`` never reach the page.
+    """An image triplet in one of four shapes; ``item``, ``triplet``, ``scene`` and ``gold`` never reach the page.
 
     Units with the same ``triplet``, such as its two pairs, go to different people. ``gold`` is the more plausible
     hypothesis, 1 or 2.
@@ -79,6 +79,7 @@ class Unit(Schema):
     texts: Texts = Field(default=Texts(), validate_default=True)
     cannot_tell: bool = False
     gold: int | None = Field(default=None, ge=1, le=2)
+    scene: str = Field(default="", max_length=64)
 
     @field_validator("images")
     @classmethod
@@ -133,7 +134,7 @@ class TripletPlausibility(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     scope_field: ClassVar[str] = "triplet"
-    blind_to: ClassVar[tuple[str, ...]] = ("triplet",)
+    blind_to: ClassVar[tuple[str, ...]] = ("triplet", "scene")
     is_single_attempt: ClassVar[bool] = True
     # A description would tell what a generator was asked to draw.
     page_facts: ClassVar[frozenset[str]] = frozenset()

@@ -1,0 +1,254 @@
+"""A job that asks a chat model about each triplet of a sealed version in both orders, or measures somebody else."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from curation.evaluation.nleye import nleye_figures
+from curation.evaluation.nleye_key import PRESENTATIONS, ChoiceCode
+from curation.evaluation.nleye_replies import PARSER_VERSION, read_choice, read_score, settle_codes
+from curation.generation.chat import IMAGE_RULE, STOP
+from curation.generation.errors import CallFailed, ContentRefused
+from curation.models import ModelCall, TripletEvaluation, TripletPrediction, TripletSource
+from curation.pipelines.triplets.baselines import baseline_answers
+from curation.pipelines.triplets.calls import run_parallel
+from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, read_object
+from curation.pipelines.triplets.people import evaluate_people
+from curation.pipelines.triplets.questions import (
+    ShownTriplet,
+    caption_question,
+    choice_question,
+    score_question,
+)
+from curation.selectors.triplets.evaluations import (
+    EvaluatedTriplet,
+    read_choices,
+    read_scores,
+    triplet_key,
+    version_triplets,
+)
+from curation.services.refusals import refuse_invalid_input
+from curation.services.triplets.evaluations import (
+    IMAGE_TO_TEXT,
+    TRIPLET,
+    EvaluationOptions,
+    finish_evaluation,
+    store_predictions,
+)
+from curation.services.triplets.model_calls import CapReached, lose_calls
+from hits.models import Image
+from hits.services.errors import Refused
+from hits.services.jobs.jobs import Progress
+
+REFUSED = "refused"
+DESCRIPTION = "description of image"
+
+
+def evaluate_triplets(progress: Progress) -> dict[str, Any]:
+    """Run a job: collect the answers that are missing, then compute the figures.
+
+    Raises:
+        Refused: the version has no triplets, an image is missing, or a call failed for good.
+    """
+    rows = TripletEvaluation.objects.select_related("project", "version", "run")
+    evaluation = rows.get(pk=progress.job.args["evaluation"])
+    assert evaluation.version is not None
+    options = EvaluationOptions(**evaluation.options)
+    triplets = version_triplets(evaluation.version, options.split)
+    if not triplets:
+        raise Refused(f"split: {evaluation.version.name} has no triplets in {options.split or 'any split'}")
+    with refuse_invalid_input():
+        if options.source is TripletSource.PEOPLE:
+            return evaluate_people(evaluation, triplets)
+        images = _Images(evaluation)
+        if options.source is TripletSource.BASELINE:
+            answers = baseline_answers(evaluation, triplets, options, images.read)
+            store_predictions(evaluation=evaluation, rows=answers)
+            facts: dict[str, Any] = {"baseline": options.label}
+            stopped = ""
+        else:
+            facts, stopped = _ask_model(evaluation, triplets, options, images.read, progress)
+        key = triplet_key(triplets)
+        is_choice = options.setup == TRIPLET
+        figures = nleye_figures(
+            key,
+            read_choices(evaluation, key.ids) if is_choice else None,
+            None if is_choice else read_scores(evaluation, key.ids),
+        )
+    finish_evaluation(evaluation=evaluation, figures=figures, provenance=facts)
+    return {"evaluation": evaluation.pk, "triplets": len(triplets)} | (
+        {"stopped": stopped} if stopped else {}
+    )
+
+
+class _Images:
+    """Reads image files of a project by their hash."""
+
+    def __init__(self, evaluation: TripletEvaluation) -> None:
+        rows = Image.objects.filter(project=evaluation.project_id, taken_down_at=None).order_by("-pk")
+        self._rows = {image.sha256: image for image in rows}
+
+    def read(self, sha256: str) -> bytes:
+        """Return an image's bytes. Raises Refused if it was taken down since the version was sealed."""
+        image = self._rows.get(sha256)
+        if image is None:
+            raise Refused(
+                f"image {sha256[:12]}: was taken down since the version was sealed; evaluate a newer one"
+            )
+        with image.file.open("rb") as file:
+            data: bytes = file.read()
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """One answer to collect: a triplet in one presentation, or one of its hypotheses."""
+
+    triplet: EvaluatedTriplet
+    shown: str
+
+    @property
+    def subject(self) -> str:
+        """What its calls are for."""
+        return f"triplet {self.triplet.number}, {self.shown}"
+
+
+def _ask_model(
+    evaluation: TripletEvaluation,
+    triplets: list[EvaluatedTriplet],
+    options: EvaluationOptions,
+    read: Callable[[str], bytes],
+    progress: Progress,
+) -> tuple[dict[str, Any], str]:
+    """Collect the missing answers; return the provenance, and why the run stopped before the end."""
+    run = evaluation.run
+    assert run is not None
+    lose_calls(run=run)
+    answered = TripletPrediction.objects.filter(evaluation=evaluation, call__isnull=False)
+    models = answered.exclude(call__model="").values_list("call__model", flat=True).distinct()
+    runner = load_runner(run, options, progress, models=models)
+    describer = runner
+    if options.strategy == IMAGE_TO_TEXT and options.describer:
+        described = ModelCall.objects.filter(run=run, subject__startswith=DESCRIPTION).exclude(model="")
+        describer = load_runner(
+            run,
+            replace(options, model=options.describer),
+            progress,
+            models=described.values_list("model", flat=True).distinct(),
+        )
+    asker = _Asker(evaluation, runner, describer, options, read)
+    names = PRESENTATIONS if options.setup == TRIPLET else ("h1", "h2")
+    done = set(
+        TripletPrediction.objects.filter(evaluation=evaluation).values_list("instance_id", "presentation")
+    )
+    slots = [_Slot(triplet, shown) for triplet in triplets for shown in names]
+    waiting = [slot for slot in slots if (slot.triplet.id, slot.shown) not in done]
+    stopped = ""
+    try:
+        answers = run_parallel(waiting, asker.answer, threads=options.threads)
+        for number, row in enumerate(answers, start=len(done) + 1):
+            store_predictions(evaluation=evaluation, rows=[row])
+            progress.advance(number, len(slots))
+    except CapReached as error:
+        stopped = str(error)
+    facts = {
+        "models": sorted(runner.models | describer.models),
+        "prompts": asker.prompts,
+        "parser": PARSER_VERSION,
+        "image_scaling": IMAGE_RULE,
+        "stopped": stopped,
+    }
+    return facts, stopped
+
+
+class _Asker:
+    """Asks one chat model about triplets."""
+
+    def __init__(
+        self,
+        evaluation: TripletEvaluation,
+        runner: ChatRunner,
+        describer: ChatRunner,
+        options: EvaluationOptions,
+        read: Callable[[str], bytes],
+    ) -> None:
+        self._evaluation, self._runner, self._describer = evaluation, runner, describer
+        self._options, self._read = options, read
+        self.prompts: dict[str, str] = {}
+
+    def answer(self, slot: _Slot) -> TripletPrediction:
+        """Return the model's answer about a slot; a refusal by content rules is an answer too."""
+        try:
+            return self._ask(slot)
+        except ContentRefused:
+            return self._prediction(slot, reason=REFUSED)
+        except CallFailed as error:
+            raise Refused(f"{error}; to go on later, resume the job") from error
+
+    def _ask(self, slot: _Slot) -> TripletPrediction:
+        shown = ShownTriplet(slot.triplet, self._read)
+        is_choice = self._options.setup == TRIPLET
+        make = choice_question if is_choice else score_question
+        question = make(shown, slot.shown, self._options, self._runner.prompts, self._describe_in(shown))
+        self.prompts[question.version] = question.sha256
+        asked = self._runner.ask(
+            question.parts,
+            system=question.system,
+            schema=question.schema,
+            subject=slot.subject,
+            is_readable=_has_choice if is_choice else _has_score,
+        )
+        return self._read_choices(slot, asked.calls) if is_choice else self._read_scores(slot, asked.calls)
+
+    def _read_choices(self, slot: _Slot, calls: tuple[ModelCall, ...]) -> TripletPrediction:
+        replies = [read_choice(call.text, call.finish or STOP) for call in calls]
+        code = settle_codes([reply.code for reply in replies])
+        used = next((at for at, reply in enumerate(replies) if reply.code is code), 0)
+        return self._prediction(
+            slot,
+            choice=code.choice,
+            reason="" if code.is_position else code.reason,
+            explanation=replies[used].explanation,
+            call=calls[used],
+        )
+
+    def _read_scores(self, slot: _Slot, calls: tuple[ModelCall, ...]) -> TripletPrediction:
+        replies = [read_score(call.text, call.finish or STOP) for call in calls]
+        used = next((at for at, reply in enumerate(replies) if reply.value is not None), 0)
+        found = replies[used]
+        return self._prediction(
+            slot, score=found.value, reason=found.reason, explanation=found.explanation, call=calls[used]
+        )
+
+    def _describe_in(self, shown: ShownTriplet) -> Callable[[str], str]:
+        def describe(name: str) -> str:
+            question = caption_question(shown.image(name), self._describer.prompts)
+            self.prompts[question.version] = question.sha256
+            asked = self._describer.ask(
+                question.parts,
+                system=question.system,
+                schema=question.schema,
+                subject=f"{DESCRIPTION} {shown.triplet.row['images'][name][:12]}",
+                is_readable=lambda call: bool((read_object(call.text) or {}).get("description")),
+            )
+            found = (read_object(asked.last.text) or {}).get("description")
+            return str(found or asked.last.text).strip()
+
+        return describe
+
+    def _prediction(self, slot: _Slot, **fields: Any) -> TripletPrediction:
+        return TripletPrediction(
+            evaluation=self._evaluation,
+            instance_id=slot.triplet.id,
+            presentation=slot.shown,
+            **fields,
+        )
+
+
+def _has_choice(call: ModelCall) -> bool:
+    return read_choice(call.text, call.finish or STOP).code is not ChoiceCode.UNPARSEABLE
+
+
+def _has_score(call: ModelCall) -> bool:
+    found = read_score(call.text, call.finish or STOP)
+    return found.value is not None or found.reason == REFUSED
