@@ -21,6 +21,7 @@ CHAT_KEY, IMAGES_KEY = "CHAT_API_KEY", "IMAGES_API_KEY"
 KEY_VARIABLES = (CHAT_KEY, IMAGES_KEY)
 BLANK = "[key]"
 MIN_KEY_LENGTH = 4  # a shorter one occurs in ordinary words, so that it could not be blanked
+_keys_of_this_process: set[str] = set()
 _MIN_HIDDEN_LENGTH = 12  # shorter keys are not searched for inside of other base64 texts
 # The look-behind makes the search linear in a long run of letters, such as an image in base64.
 _MASKED = re.compile(r"(?<![\w.~+/-])([\w.~+/-]{3,200}?)(?:\*{3,}|\.{3,}|…)[\w.~+/=-]{0,8}")
@@ -40,18 +41,20 @@ def read_key(variable: str, environment: Mapping[str, str] = os.environ) -> str:
             f"{variable}: is no key; give at least {MIN_KEY_LENGTH} ASCII characters without spaces, "
             "as the provider shows them"
         )
+    if key:
+        _keys_of_this_process.add(key)
     return key
 
 
 def known_keys(environment: Mapping[str, str] = os.environ) -> tuple[str, ...]:
-    """Return the keys of all providers that can be read now."""
-    found = []
+    """Return the keys of all providers that can be read now, and those that this process read before."""
+    found = sorted(_keys_of_this_process)
     for variable in KEY_VARIABLES:
         try:
             found.append(read_key(variable, environment))
         except InvalidInput:
             continue
-    return tuple(key for key in found if key)
+    return tuple(dict.fromkeys(key for key in found if key))
 
 
 def blank_keys(content: Any, keys: Iterable[str] | None = None) -> Any:
@@ -61,7 +64,7 @@ def blank_keys(content: Any, keys: Iterable[str] | None = None) -> Any:
     JSON's escapes, and shortened with asterisks. Other values are returned unchanged.
 
     Args:
-        keys: those to blank; by default those of the environment.
+        keys: those to blank; by default those of ``known_keys``.
     """
     pattern, texts = _compile(tuple(sorted(set(known_keys() if keys is None else keys))))
     return content if pattern is None else _blank(content, pattern, texts)

@@ -58,20 +58,19 @@ def create_client(endpoint: Endpoint, *, max_reply_bytes: int) -> Any:
     # Below warnings these loggers write addresses and headers, in which a server may repeat a key.
     for name in _LIBRARY_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
-    headers: dict[str, Any] = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    if not endpoint.key:
-        headers["Authorization"] = openai.Omit()
     return openai.OpenAI(
         base_url=endpoint.url,
         api_key=endpoint.key or "none",
         max_retries=0,
-        default_headers=headers,
         timeout=endpoint.timeout,
         http_client=httpx2.Client(
             follow_redirects=False,
             timeout=endpoint.timeout,
             headers={"Accept-Encoding": "identity"},
-            event_hooks={"response": [_limit_reply(max_reply_bytes, endpoint.timeout)]},
+            event_hooks={
+                "request": [_drop_foreign_headers(endpoint)],
+                "response": [_limit_reply(max_reply_bytes, endpoint.timeout)],
+            },
         ),
     )
 
@@ -138,6 +137,17 @@ def refused_parameter(failure: CallFailed) -> tuple[str, str]:
     """Return the parameter that a server's error names, and its message in small letters; empty if it has none."""
     error = _error_object(failure.raw)
     return str(error.get("param") or ""), str(error.get("message") or "").lower()
+
+
+def _drop_foreign_headers(endpoint: Endpoint) -> Callable[[Any], None]:
+    """Return a hook that leaves out what the library reads from variables of its own, and a key that there is not."""
+    names = ["OpenAI-Organization", "OpenAI-Project", *([] if endpoint.key else ["Authorization"])]
+
+    def drop(request: Any) -> None:
+        for name in names:
+            request.headers.pop(name, None)
+
+    return drop
 
 
 def _limit_reply(max_bytes: int, timeout: float) -> Callable[[Any], None]:

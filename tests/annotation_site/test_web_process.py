@@ -2,7 +2,17 @@
 
 from tests.support import children
 
-HEAVY = ["torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy", "av"]
+HEAVY = [
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "sklearn",
+    "numba",
+    "scipy",
+    "av",
+    "openai",
+    "diffusers",
+]
 
 CODE = """
 import sys

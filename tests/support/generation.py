@@ -88,7 +88,7 @@ def save_tiny_pipeline(folder: Path) -> Path:
         tokenizer=CLIPTokenizer(vocab=_byte_vocabulary(), merges=[], model_max_length=77),
         unet=unet,
         scheduler=diffusers.DDIMScheduler(
-            beta_schedule="scaled_linear", clip_sample=False, set_alpha_to_one=False
+            beta_schedule="scaled_linear", clip_sample=False, set_alpha_to_one=False, steps_offset=1
         ),
         safety_checker=None,
         feature_extractor=None,

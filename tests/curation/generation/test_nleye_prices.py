@@ -4,7 +4,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.generation.names import parse_chat_model, parse_generator
@@ -48,9 +48,12 @@ PIX, FLAT, EYE, BLIND = (
 )
 
 
+PRICES = parse_prices(TABLE)
+
+
 @pytest.fixture
 def prices() -> PriceTable:
-    return parse_prices(TABLE)
+    return PRICES
 
 
 def test_an_image_costs_its_price_and_its_prompt_rounded_up(prices: PriceTable) -> None:
@@ -99,14 +102,14 @@ def test_an_unknown_price_is_refused_unless_it_is_accepted(prices: PriceTable, c
     assert ask(price_unknown=True) is None
 
 
+@settings(max_examples=60)
 @given(text=st.text(max_size=80), used=st.floats(0, 1), out=st.integers(0, 64), images=st.integers(0, 3))
 def test_the_bound_is_never_below_the_cost(text: str, used: float, out: int, images: int) -> None:
     """Whatever a tokenizer makes of the bytes, and however much of the reply is used."""
-    prices = parse_prices(TABLE)
-    bound = chat_bound(prices, EYE, texts=[text], images=images, max_tokens=64)
+    bound = chat_bound(PRICES, EYE, texts=[text], images=images, max_tokens=64)
     tokens = int((len(text.encode("utf-8", "surrogatepass")) + images * 1105) * used) + 32
     assert bound is not None
-    assert chat_cost(prices, EYE, TokenUsage(tokens, out), bound=bound) <= bound
+    assert chat_cost(PRICES, EYE, TokenUsage(tokens, out), bound=bound) <= bound
 
 
 def test_a_reply_without_usage_costs_the_bound(prices: PriceTable) -> None:

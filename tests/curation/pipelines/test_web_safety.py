@@ -9,7 +9,17 @@ import pytest
 
 from curation.views.command_lines import COMMANDS
 
-HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "numba", "scipy", "av")
+HEAVY = (
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "sklearn",
+    "numba",
+    "scipy",
+    "av",
+    "openai",
+    "diffusers",
+)
 PROGRAM = """
 import json, sys, django
 django.setup()
