@@ -53,7 +53,7 @@ class SceneForm extends PlainForm {
     for (const [name, field] of Object.entries(this.texts)) {
       const problem = problems[name];
       // An empty field is listed as missing anyway.
-      const message = !problem || (problem === 'empty' && !field.value.trim()) ? '' : words.problem(problem, lengthOf(field.value), this.limits.characters[name]);
+      const message = !problem || (problem === 'empty' && !field.value.trim()) ? '' : words.problem(problem, name, lengthOf(field.value), this.limits.characters[name]);
       if (field.validationMessage !== message) field.setCustomValidity(message);
     }
   }
