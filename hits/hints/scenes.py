@@ -153,8 +153,8 @@ def _several_differences(texts: Mapping[str, str]) -> Iterator[Hint]:
     """
     first, second = (texts[name] for name in HYPOTHESES)
     words = [{word.key for word in _content(text)} for text in (first, second)]
-    fewest = min(len(found) for found in words)
-    if fewest < MIN_CONTENT_WORDS or len(words[0] & words[1]) < MIN_SHARED * fewest:
+    shorter = min(len(found) for found in words)
+    if shorter < MIN_CONTENT_WORDS or len(words[0] & words[1]) < MIN_SHARED * shorter:
         return
     places = len(find_differences(first, second))
     if places > 1:
