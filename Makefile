@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
-.PHONY: help setup video demo test test-python test-js test-long nightly lint lint-rules lint-types bench lock messages \
+.PHONY: help setup video generation demo test test-python test-js test-long nightly lint lint-rules lint-types bench lock messages \
     screenshots conformance clean node
 
 PY := .venv/bin/python
@@ -24,6 +24,7 @@ help:
 	echo 'make lint        linters, formatting, import rules, retired words, types, missing migrations'
 	echo 'make bench       every benchmark, one line of JSON each'
 	echo 'make setup       .venv from the locks, and the default database'
+	echo 'make generation  diffusers and openai too, which draw images here and talk to servers of image and chat models'
 	echo 'make video       PyAV too, which reads film clips (its FFmpeg has parts under the GPL)'
 	echo 'make lock        write requirements/*.txt from the .in files'
 	echo 'make messages    bring the translations in line with the sources (needs GNU gettext)'
@@ -37,6 +38,9 @@ setup:
 
 video:
 	scripts/setup.sh video
+
+generation:
+	scripts/setup.sh generation
 
 demo:
 	scripts/setup.sh runtime

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Update requirements/{base,ml,dev,video}.txt from the .in files: exact versions with hashes, for Python 3.11 to 3.13.
+# Update requirements/{base,ml,generation,dev,video}.txt from the .in files: exact versions with hashes, for Python 3.11 to 3.13.
 #     scripts/lock.sh             keep the locked versions, add new packages of the .in files
 #     scripts/lock.sh --upgrade   take the newest versions that the ranges allow
 # The environment variable UV names uv; otherwise it is installed into a temporary environment.
@@ -14,7 +14,7 @@ if [ -z "${UV:-}" ]; then
     UV=$throwaway/bin/uv
 fi
 
-for layer in base ml dev video; do
+for layer in base ml generation dev video; do
     # --universal with the fewest versions: one lock for every supported Python. No header and no index lines, so
     # that the files do not name a package index.
     "$UV" pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Install the locked packages into .venv; if nothing changed, this takes a few hundredths of a second.
 #     scripts/setup.sh runtime    packages of the site, its tasks and the demo
-#     scripts/setup.sh dev        also test tools, linters and types
+#     scripts/setup.sh dev        also test tools, linters, types, and the packages of generation
+#     scripts/setup.sh generation packages of the site, and those that draw images and talk to model servers
 #     scripts/setup.sh video      packages of the site, and PyAV, which reads film clips
 # Prints to stderr only, so that stdout is free for the command that follows.
 set -euo pipefail
@@ -16,9 +17,10 @@ fail() { echo "setup: $*"; exit 1; }
 
 case "${1:-}" in
     runtime) layers="torch base ml" ;;
-    dev) layers="torch base ml dev" ;;
+    dev) layers="torch base ml generation dev" ;;
+    generation) layers="torch base ml generation" ;;
     video) layers="torch base ml video" ;;
-    *) fail "use scripts/setup.sh runtime, scripts/setup.sh dev or scripts/setup.sh video" ;;
+    *) fail "use scripts/setup.sh runtime, dev, generation or video" ;;
 esac
 
 # A layer's stamp file has torch's installed version, or the hash of the installed lock file.

@@ -10,7 +10,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-LAYERS = ("base", "ml", "dev", "video")
+LAYERS = ("base", "ml", "generation", "dev", "video")
+OPTIONAL = ("generation", "video")  # may not be installed
 REQUIRED = {
     "django",
     "djangorestframework",
@@ -79,6 +80,7 @@ def test_extras_match_the_in_files(root: Path) -> None:
         "ml": layers["ml"] | {"torch==2.13.0"},
         "dev": layers["dev"],
         "video": layers["video"],
+        "generation": layers["generation"],
     }
     assert {str(Requirement(line)) for line in project["dependencies"]} <= layers["base"] | layers["ml"]
 
@@ -138,7 +140,7 @@ def test_every_imported_package_is_required(root: Path, production_sources: list
     owners = metadata.packages_distributions()
     layers = {name for layer in ("base", "ml") for name in asked(root / "requirements" / f"{layer}.in")}
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
-    optional = set(asked(root / "requirements" / "video.in"))  # may not be installed
+    optional = {name for layer in OPTIONAL for name in asked(root / "requirements" / f"{layer}.in")}
     site = with_what_they_require(layers | {"torch"}) | optional
     library = with_what_they_require(
         {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}

@@ -59,7 +59,7 @@ def test_a_seed_that_was_not_given_is_drawn_and_reported(draw: Draw) -> None:
     assert draw(seed=None).seed != reply.seed
 
 
-def test_the_name_says_which_weights(
+def test_name_and_revision_describe_the_weights(
     generator: ImageGenerator, pipeline_folder: Path, tmp_path: Path
 ) -> None:
     assert generator.name == f"diffusers:{pipeline_folder}"

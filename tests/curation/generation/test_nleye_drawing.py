@@ -91,7 +91,7 @@ def test_a_mask_redraws_its_white_part_and_keeps_every_other_pixel() -> None:
     assert edited.png == draw(prompt="A dog with a ball.", seed=9, reference=reference.png, mask=mask).png
 
 
-def test_a_strength_says_how_far_a_variant_leaves_its_reference() -> None:
+def test_a_larger_strength_leaves_the_reference_farther() -> None:
     reference = draw()
     distances = []
     for strength in (0.1, 0.5, 0.9):
@@ -137,7 +137,7 @@ def test_moods_are_read() -> None:
     assert [find_mood(words) for words in ("she laughs", "he cries", "they wait")] == ["happy", "sad", "calm"]
 
 
-def test_provenance_says_that_it_is_a_test_drawing() -> None:
+def test_provenance_describes_a_test_drawing() -> None:
     generator = get_generator()
     assert (generator.name, generator.model, generator.revision) == ("drawing", "test drawing", "drawing/1")
     assert generator.licence == LICENCE == "CC0-1.0"
