@@ -49,16 +49,17 @@ class TripletSettings(models.Model):
     """A project's settings for image triplets.
 
     ``readers`` is the number of people who decide about a scene, each without seeing the other's verdict. ``domains``
-    are offered to writers; empty for the built-in ones. ``wanted`` maps a category to the number of scenes wanted in
-    each temporal cell. ``prices`` is a price table in TOML, in dollars. ``licences`` maps the name of a generator to
-    the licence of its images, typed by a person. Images of unknown licence enter a real version only if an admin
-    allows it (``unknown_licence_allowed_by``). ``secret`` draws the order of hypotheses, so that nobody foresees it.
+    are offered to writers; empty for the built-in ones. ``targets`` maps a category to the number of scenes that is
+    wanted in each temporal cell. ``prices`` is a price table in TOML, in dollars. ``licences`` maps the name of a
+    generator to the licence of its images, typed by a person. Images of unknown licence enter a real version only if
+    an admin allows it (``unknown_licence_allowed_by``). ``secret`` draws the order of hypotheses, so that nobody
+    foresees it.
     """
 
     project = models.OneToOneField(Project, on_delete=models.CASCADE, related_name="triplet_settings")
     readers = models.PositiveSmallIntegerField(default=1)
     domains = models.JSONField(default=list)
-    wanted = models.JSONField(default=dict)
+    targets = models.JSONField(default=dict)
     prices = models.TextField(blank=True)
     licences = models.JSONField(default=dict)
     secret = models.CharField(max_length=64, default=new_secret)

@@ -1,5 +1,7 @@
 """Read the prompts of scenes: the newest ones, whether a person approved them, and what they changed."""
 
+import csv
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -76,3 +78,15 @@ def differences(prompts: PromptSet) -> list[RoleDifference]:
             )
         )
     return found
+
+
+def prompt_table(project: Project) -> str:
+    """Return the approved prompts as CSV: scene, image as ``import_generated`` names it, and prompt."""
+    names = {"premise": "premise", "a": "hypothesis1", "b": "hypothesis2"}
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer)
+    writer.writerow(["scene_id", "image", "prompt"])
+    for prompts in approved_prompts(project).values():
+        for role, name in names.items():
+            writer.writerow([prompts.scene.public_id, name, prompts.prompt(role)])
+    return buffer.getvalue()

@@ -4,7 +4,7 @@ Who knows more of a triplet than its images never judges its plausibility: the a
 and who saw it in another task is left out when the task is accepted (``HitKind.blind_to``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from curation.image_triplets.judged_items import JudgedItem, Shape
@@ -24,6 +24,8 @@ from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from validation.domain.judging.round_material import TripletToJudge
 
+SHAPE_REWARD_CENTS: Mapping[Shape, int] = {Shape.PAIR: 13, Shape.HYPOTHESES_ONLY: 13}
+"""Of shapes that take about 30 seconds instead of the kind's 90."""
 _JUDGED_STATES = (TripletState.ALIGNED, TripletState.VALIDATED)
 
 

@@ -1,0 +1,33 @@
+"""``manage.py build_triplets --project P``."""
+
+from argparse import ArgumentParser
+from collections import Counter
+from typing import Any
+
+from curation.management.triplet_options import find_triplet_project
+from curation.services.triplets.triplets import build_triplets
+from hits.management.base import DeerstalkerCommand
+
+
+class Command(DeerstalkerCommand):
+    """Build a triplet for each kept scene whose three images are picked."""
+
+    help = "Build triplets from picked images; in each category, gold is hypothesis 1 in half of them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--project", required=True, help="the project's short name")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Build them."""
+        built = build_triplets(project=find_triplet_project(options["project"]), by=None)
+        golds = Counter(str(row.gold) for row in built.triplets)
+        facts = {
+            "triplets": len(built.triplets),
+            "replaced": built.replaced,
+            "gold": dict(sorted(golds.items())),
+        }
+        self.report(
+            options, facts, f"{len(built.triplets)} new triplets, {built.replaced} older ones replaced"
+        )

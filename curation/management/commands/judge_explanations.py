@@ -1,0 +1,54 @@
+"""``manage.py judge_explanations --version V --model M [--repeats 3]``."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from curation.management.lookups import get_version
+from curation.management.option_fields import option_fields
+from curation.management.triplet_options import add_chat_options
+from curation.models import TripletEvaluation
+from curation.selectors.jobs import JUDGE_EXPLANATIONS
+from curation.services.triplets.judging import JudgeOptions, request_judge
+from hits.management.jobs import JobCommand, job_facts
+from hits.management.lookups import find_project
+from hits.models import Job
+
+DEFAULTS = JudgeOptions()
+
+
+class Command(JobCommand):
+    """Let a chat model grade explanations of models against references, and check the judge."""
+
+    help = "Grade the explanations of evaluated models against gold and validated references; text only."
+    tasks = (JUDGE_EXPLANATIONS,)
+    has_version_option = True
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the flags."""
+        super().add_arguments(parser)
+        parser.add_argument("--version", dest="version_name", default="", help="a sealed version")
+        parser.add_argument("--project", default="", help="required if several projects have such a version")
+        parser.add_argument(
+            "--repeats", type=int, default=DEFAULTS.repeats, help="grades of each explanation; default: 3"
+        )
+        add_chat_options(parser, defaults=DEFAULTS)
+
+    def create_job(self, *, queue: bool, **options: Any) -> Job:
+        """Create the run and its job."""
+        project = find_project(options["project"]) if options["project"] else None
+        return request_judge(
+            version=get_version(options["version_name"], project),
+            options=JudgeOptions(**option_fields(JudgeOptions, options)),
+            by=None,
+            queue=queue,
+        )
+
+    def report_result(self, job: Job, options: dict[str, Any]) -> None:
+        """Print the judge's score and its agreement with people."""
+        figures = TripletEvaluation.objects.get(pk=job.result["evaluation"]).figures
+        judge = figures.get("judge", {})
+        score = (judge.get("auto_score") or {}).get("value")
+        shown = "–" if score is None else f"{score:.1f} %"
+        count, missing = judge.get("explanations", 0), judge.get("missing", 0)
+        text = f"{count} explanations, {shown} valid; {missing} without a grade"
+        self.report(options, {**job_facts(job), "figures": figures}, text)
