@@ -28,7 +28,7 @@ from hits.domain.answers.scene_rules import (
     page_limits,
 )
 from hits.domain.answers.text import TextError, clean_line
-from hits.domain.answers.word_diff import compare_texts
+from hits.domain.answers.word_diff import Hunk, HunkKind, compare_texts
 from hits.domain.states import Purpose
 from hits.hints.card import Hint, HintRule
 from hits.hints.scene_drafts import read_scene_draft
@@ -178,12 +178,11 @@ class NleyeScene(HitKind):
         return [Record(SCENE, 1, (), {**answer, "language": LANGUAGE})]
 
     def evidence(self, unit: Payload, answer: Payload) -> dict[str, Any]:
-        """Return the word diff of the hypotheses, and the facets with their definitions."""
+        """Return both hypotheses in parts, of which those that differ are marked, and the facets."""
+        hunks = compare_texts(answer["plausible"], answer["implausible"])
         return {
-            "hunks": [
-                {"kind": hunk.kind.value, "before": hunk.before, "after": hunk.after}
-                for hunk in compare_texts(answer["plausible"], answer["implausible"])
-            ],
+            "plausible": [_part(hunk, hunk.before) for hunk in hunks if hunk.kind is not HunkKind.INSERT],
+            "implausible": [_part(hunk, hunk.after) for hunk in hunks if hunk.kind is not HunkKind.DELETE],
             "facets": _facets(answer),
         }
 
@@ -223,6 +222,12 @@ class NleyeScene(HitKind):
     ) -> list[Hint]:
         """Return the hints on the texts of a draft."""
         return find_scene_hints(read_scene_draft(draft, [answer for _, answer in earlier]))
+
+
+def _part(hunk: Hunk, text: str) -> dict[str, Any]:
+    """Return a part of a hypothesis without the spaces at its end, which follow as ``gap``."""
+    shown = text.rstrip()
+    return {"text": shown, "gap": text[len(shown) :], "is_marked": hunk.kind is not HunkKind.EQUAL}
 
 
 def _choices(texts: Mapping[Any, str]) -> list[dict[str, str]]:

@@ -38,7 +38,7 @@ def _criterion(name: str, title: str, question: str, favourable: str, share: str
 # meaning.
 PLAUSIBLE = Dimension(
     name="plausible",
-    title="More plausible",
+    title="Plausible",
     question="Which hypothesis goes with the premise more plausibly?",
     scale=Scale.NOMINAL,
     labels=tuple(PLAUSIBLE_TEXTS),
@@ -46,10 +46,10 @@ PLAUSIBLE = Dimension(
     round_note="how often two people choose the same hypothesis",
 )
 NEEDS_PREMISE = _criterion(
-    "needs_premise", "Needs the premise", "Is the premise needed to decide?", "yes", "Premise needed"
+    "needs_premise", "Needs premise", "Is the premise needed to decide?", "yes", "Premise needed"
 )
-DRAWABLE = _criterion("drawable", "Can be drawn", "Can pictures show all of it?", "yes", "Drawable scenes")
-SEEN = _criterion("seen", "Seen before", "Have you seen this scene before?", "no", "New scenes")
+DRAWABLE = _criterion("drawable", "Drawable", "Can pictures show all of it?", "yes", "Drawable scenes")
+SEEN = _criterion("seen", "Seen", "Have you seen this scene before?", "no", "New scenes")
 LIKE = Dimension(
     name="like",
     title="Like",

@@ -133,8 +133,9 @@ def test_hints_compare_with_earlier_scenes() -> None:
 def test_review_shows_differences_facets_and_what_the_hints_find() -> None:
     stored = KIND.parse_answer(UNIT, {}, answer(premise="He says that a dog sits on a doormat."))
     found = KIND.evidence(UNIT, stored)
-    assert [hunk["before"] for hunk in found["hunks"] if hunk["kind"] == "delete"] == ["flower bed."]
-    assert [hunk["after"] for hunk in found["hunks"] if hunk["kind"] == "insert"] == ["snowdrift."]
+    for name, marked in (("plausible", "flower bed."), ("implausible", "snowdrift.")):
+        assert "".join(part["text"] + part["gap"] for part in found[name]) == stored[name]
+        assert [part["text"] for part in found[name] if part["is_marked"]] == [marked]
     assert [(row["label"], row["value"]) for row in found["facets"]] == [
         ("Category", "Physical"), ("Direction", "Backward"), ("Duration", "Short"), ("Domain", "other"),
     ]  # fmt: skip
