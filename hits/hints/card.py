@@ -35,12 +35,12 @@ class HintRule(StrEnum):
     ALL_UNLIKELY = "all_unlikely"
     SMALL_OBJECT = "small_object"
     # about a scene that is being written (hits.hints.scenes)
-    PREMISE_UNUSED = "premise_unused"
-    NOT_VISIBLE = "not_visible"
-    SEVERAL_DIFFERENCES = "several_differences"
     COPIED_SCENE = "copied_scene"
-    TOO_MANY_WORDS = "too_many_words"
+    NOT_VISIBLE = "not_visible"
     UNCLEAR_PRONOUN = "unclear_pronoun"
+    TOO_MANY_WORDS = "too_many_words"
+    SEVERAL_DIFFERENCES = "several_differences"
+    PREMISE_UNUSED = "premise_unused"
     # about an explanation of images (hits.hints.explanations)
     IMAGE_NUMBER = "image_number"
     ONLY_LOOKS = "only_looks"

@@ -18,12 +18,12 @@ from hits.hints.scene_words import BACK_REFERENCES, NAME_PATTERN, NOT_VISIBLE_PA
 
 EARLIER_SCENES = 50  # of the same worker, that a scene is compared with
 SCENE_RULES = (
-    HintRule.PREMISE_UNUSED,
-    HintRule.NOT_VISIBLE,
-    HintRule.SEVERAL_DIFFERENCES,
     HintRule.COPIED_SCENE,
-    HintRule.TOO_MANY_WORDS,
+    HintRule.NOT_VISIBLE,
     HintRule.UNCLEAR_PRONOUN,
+    HintRule.TOO_MANY_WORDS,
+    HintRule.SEVERAL_DIFFERENCES,
+    HintRule.PREMISE_UNUSED,
 )
 CARDS: Mapping[str, int] = {name: number for number, name in enumerate(SCENE_TEXTS, start=1)}
 HYPOTHESES = ("plausible", "implausible")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hits.domain.answers.scene_facets import MAX_CHARACTERS, MAX_REASON_CHARACTERS, MAX_WORDS, check_temporal
+from hits.domain.answers.scene_facets import MAX_CHARACTERS, MAX_REASON_CHARACTERS, check_temporal
 from hits.domain.answers.text import TextError, clean_line
 from hits.domain.answers.word_diff import split_into_words
 from hits.domain.schema import FieldError
@@ -65,5 +65,5 @@ def _keys(text: str) -> tuple[str, ...]:
 
 
 def page_limits() -> dict[str, Any]:
-    """Return the rules as JSON for a page's script: the longest text of each field, and the words to aim at."""
-    return {"characters": dict(MAX_LENGTHS), "words": MAX_WORDS}
+    """Return the rules as JSON for a page's script: the longest text of each field, in characters."""
+    return {"characters": dict(MAX_LENGTHS)}
