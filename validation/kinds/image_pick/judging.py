@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from validation.domain.judging.round_material import CandidatesToPick
 from validation.domain.judging.spec import Dimension, ItemView, JudgedLabel, JudgingSpec, Material, Scale
-from validation.kinds.image_pick.kind import BROKEN, KIND, QUESTIONS, SAME, SHOWS_ALL
+from validation.kinds.image_pick.kind import BROKEN, KIND, SAME, SHOWS_ALL
 
 NONE = "none"
 # Labels are ids of images as text, and "none": they differ from unit to unit.
@@ -20,10 +20,10 @@ BEST = Dimension(
 )
 
 
-def _about_best(name: str, question: str) -> Dimension:
+def _about_best(name: str, title: str, question: str) -> Dimension:
     return Dimension(
         name=name,
-        title=QUESTIONS[name],
+        title=title,
         question=question,
         scale=Scale.NOMINAL,
         labels=("no", "yes"),
@@ -33,9 +33,9 @@ def _about_best(name: str, question: str) -> Dimension:
 
 
 _ABOUT_BEST = (
-    _about_best(SHOWS_ALL, "Does the best image show all of the text?"),
-    _about_best(SAME, "Are people and place the same as in the context?"),
-    _about_best(BROKEN, "Is something in the best image broken or unsafe?"),
+    _about_best(SHOWS_ALL, "Shows all", "Does the best image show all of the text?"),
+    _about_best(SAME, "Same story", "Are people and place the same as in the context?"),
+    _about_best(BROKEN, "Broken", "Is something in the best image broken or unsafe?"),
 )
 
 
@@ -62,8 +62,8 @@ class ImagePickSpec(JudgingSpec):
         }
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:
-        """Return the images, the candidates' numbers in the unit, and the text."""
-        numbers = {str(image): number for number, image in enumerate(unit["candidates"], start=1)}
+        """Return the images with their numbers on console pages, and the text."""
+        numbers = {str(image): number for number, image in enumerate(self.kind.image_ids(unit), start=1)}
         return ItemView(images=tuple(self.kind.image_ids(unit)), texts={"": unit["text"]}, numbers=numbers)
 
     def labels(self, answer: Mapping[str, Any]) -> Iterator[JudgedLabel]:

@@ -11,7 +11,6 @@ from hits.domain.images.image_facts import ImageFacts
 from hits.domain.images.image_triplets import (
     HYPOTHESES,
     PREMISE,
-    ROLE_NAMES,
     ROLES,
     Hypothesis,
     hypothesis_order,
@@ -248,7 +247,7 @@ class TripletPlausibility(HitKind):
         return [EvidenceRow("Triplet", unit["triplet"]), EvidenceRow("Shown", unit["show"].replace("_", " "))]
 
     def answer_rows(self, unit: Payload, answer: Payload) -> list[EvidenceRow]:
-        """Return the answer; hypotheses are named as listed, whatever their order on the page."""
+        """Return the answer; hypotheses are numbered as listed, whatever their order on the page."""
         rows = []
         if answer.get(CHOICE):
             rows.append(EvidenceRow("More plausible", _name(answer[CHOICE])))
@@ -261,8 +260,8 @@ class TripletPlausibility(HitKind):
         return rows
 
 
-def _name(choice: str) -> str:
-    return "both equally" if choice == EQUAL else f"{ROLE_NAMES[choice].lower()} as listed"
+def _name(choice: Any) -> str:
+    return "both equally" if choice == EQUAL else f"hypothesis {HYPOTHESES.index(choice) + 1}"
 
 
 def _order(unit: Payload, seed: str, arm: int | None) -> list[Hypothesis]:

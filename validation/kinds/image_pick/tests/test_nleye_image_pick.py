@@ -117,12 +117,13 @@ def test_labels_are_the_units_images_and_none() -> None:
     assert [row.answer for row in parse_rating_rows(list(enumerate(exported, start=2)), SPEC)] == answers
 
 
-def test_unit_is_built_from_plain_data_and_candidates_have_numbers() -> None:
+def test_unit_is_built_from_plain_data_and_images_have_numbers() -> None:
     source = CandidatesToPick(
         id="sentinel-item", role="a", text=RAW["text"], premise_image=1, candidates=[5, 6, 7]
     )
     assert KIND.parse_unit(SPEC.build_unit(source)) == UNIT
-    assert SPEC.item_view(UNIT).numbers == {"5": 1, "6": 2, "7": 3}
+    assert SPEC.item_view(UNIT).images == (1, 5, 6, 7)
+    assert SPEC.item_view(UNIT).numbers == {"1": 1, "5": 2, "6": 3, "7": 4}
     assert KIND.answer_rows(UNIT, PICKED)[0].value == "candidate 2 of 3"
     assert KIND.image_ids(UNIT) == [1, 5, 6, 7]
     assert KIND.image_ids(PREMISE) == [5, 6, 7]
