@@ -10,7 +10,7 @@ from itertools import pairwise
 from hits.domain.answers.content_words import is_function_word
 
 _WORD_PATTERN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-MAX_LINKING_WORDS = 2  # equal function words between two changes that make one difference
+MAX_LINKING_WORDS = 1  # equal function words between two changes that make one difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def _parts(text: str, words: Sequence[Word]) -> list[str]:
 def find_differences(first: str, second: str) -> list[Difference]:
     """Return the places where two texts differ, in order.
 
-    Places with at most two equal function words between them are one: "puts on her hat" and "takes off her coat". A
-    place where only function words differ, such as "a" and "the", is left out, unless there is no other.
+    Places with one equal function word between them are one: "puts on her hat" and "takes off her coat". A place
+    where only function words differ, such as "a" and "the", is left out, unless there is no other.
     """
     found = [_as_difference(hunks) for hunks in _joined_changes(compare_texts(first, second))]
     telling = [

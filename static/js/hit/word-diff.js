@@ -8,7 +8,7 @@
  */
 const WORD = /[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*/gu;
 const ENDINGS = ["'s", "'d", "'ll", "'ve", "'re", "'m"];
-const MAX_LINKING_WORDS = 2;
+const MAX_LINKING_WORDS = 1;
 
 /** @param {string} text @returns {{key: string, start: number, end: number}[]} */
 export function splitIntoWords(text) {
@@ -45,7 +45,7 @@ export function compareTexts(first, second) {
 
 /**
  * @param {(word: string) => boolean} isFunctionWord
- * @returns {Difference[]} the places where two texts differ. Places with at most two equal function words between them
+ * @returns {Difference[]} the places where two texts differ. Places with one equal function word between them
  *   are one. A place where only function words differ is left out, unless there is no other.
  */
 export function findDifferences(first, second, isFunctionWord) {
