@@ -72,7 +72,7 @@ def _sent(reply: Any) -> str:
 
 
 @pytest.mark.parametrize("show", ["triplet", "pair", "hypotheses_only"])
-def test_nothing_that_a_judge_gets_tells_about_the_gold(
+def test_nothing_that_a_judge_gets_reveals_the_gold(
     show: str, client: Client, project: Project, images: dict[str, int]
 ) -> None:
     unit = nleye_units.plausibility_unit(images, show=show)

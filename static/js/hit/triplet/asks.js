@@ -42,8 +42,8 @@ export class Asks {
 
   /** Opens a question without moving the focus, as far as those before it are answered. */
   restore(name) {
-    const wanted = this.names.indexOf(name);
-    this.#open = Math.min(wanted < 0 ? this.#firstOpen() : wanted, this.#firstOpen());
+    const target = this.names.indexOf(name);
+    this.#open = Math.min(target < 0 ? this.#firstOpen() : target, this.#firstOpen());
     this.render();
   }
 

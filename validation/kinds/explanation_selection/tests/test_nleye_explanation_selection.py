@@ -72,7 +72,7 @@ def test_second_order_is_the_mirror_of_the_first_and_is_stored() -> None:
     assert len(firsts) > 5, "the first order is drawn for each item"
 
 
-def test_page_marks_the_right_image_and_tells_nothing_else() -> None:
+def test_page_marks_the_right_image_and_reveals_nothing_else() -> None:
     page = KIND.unit_for_page(UNIT, IMAGES, "seed", 0)
     assert "sentinel" not in json.dumps(page)
     assert [(slot["id"], slot["is_right"]) for slot in page["slots"]] == [("h1", False), ("h2", True)]

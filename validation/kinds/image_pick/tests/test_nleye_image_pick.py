@@ -60,7 +60,7 @@ def test_orders_are_mirrored_stored_and_shown() -> None:
         assert [slot["image"]["url"] for slot in page["slots"]] == [IMAGES[key].url for key in order]
 
 
-def test_page_is_told_text_addresses_and_sizes_only() -> None:
+def test_page_gets_text_addresses_and_sizes_only() -> None:
     page = KIND.unit_for_page(UNIT, IMAGES, "seed", 0)
     assert "sentinel" not in json.dumps(page)
     assert set(page["slots"][0]["image"]) == {"url", "width", "height"}

@@ -103,7 +103,7 @@ def test_unit_that_does_not_fit_its_shape_is_refused_by_field(change: dict[str, 
 
 
 @pytest.mark.parametrize("show", ["triplet", "pair", "hypotheses_only"])
-def test_page_is_told_addresses_and_sizes_only(show: str) -> None:
+def test_page_gets_addresses_and_sizes_only(show: str) -> None:
     shown = unit(show)
     for arm in (0, 1, None):
         page = KIND.unit_for_page(shown, IMAGES, "seed", arm)
