@@ -20,8 +20,9 @@ from curation.records import InvalidInput
 CHAT_KEY, IMAGES_KEY = "CHAT_API_KEY", "IMAGES_API_KEY"
 KEY_VARIABLES = (CHAT_KEY, IMAGES_KEY)
 BLANK = "[key]"
-MIN_KEY_LENGTH = 4  # a shorter one occurs in ordinary words, so that it could not be blanked
+MIN_KEY_LENGTH = 6  # a shorter one, such as "none", occurs in ordinary replies, so that it cannot be blanked
 _keys_of_this_process: set[str] = set()
+_PERCENT_CODE = re.compile(r"%[0-9A-F]{2}")  # its digits may be large or small
 _MIN_HIDDEN_LENGTH = 12  # shorter keys are not searched for inside of other base64 texts
 # The look-behind makes the search linear in a long run of letters, such as an image in base64.
 _MASKED = re.compile(r"(?<![\w.~+/-])([\w.~+/-]{3,200}?)(?:\*{3,}|\.{3,}|…)[\w.~+/=-]{0,8}")
@@ -38,8 +39,8 @@ def read_key(variable: str, environment: Mapping[str, str] = os.environ) -> str:
         key = _read_key_file(f"{variable}_FILE", Path(path))
     if key and (len(key) < MIN_KEY_LENGTH or not key.isascii() or not key.isprintable() or " " in key):
         raise InvalidInput(
-            f"{variable}: is no key; give at least {MIN_KEY_LENGTH} ASCII characters without spaces, "
-            "as the provider shows them"
+            f"{variable}: is no key; give at least {MIN_KEY_LENGTH} ASCII characters without spaces, as the provider "
+            "shows them, or unset it for a server without keys"
         )
     if key:
         _keys_of_this_process.add(key)
@@ -91,14 +92,14 @@ def _compile(keys: tuple[str, ...]) -> tuple[re.Pattern[str] | None, tuple[str, 
     if not forms:
         return None, ()
     longest_first = sorted(forms, key=len, reverse=True)
-    # Percent-encoding may use small or large digits, so case is ignored.
-    return re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE), keys
+    return re.compile("|".join(map(re.escape, longest_first))), keys
 
 
 def _forms(key: str) -> set[str]:
     escaped = json.dumps(key)[1:-1]
     forms = {key, quote(key, safe=""), quote(key), quote_plus(key), escaped, html.escape(key)}
     forms |= {text.replace("/", r"\/") for text in (key, escaped)}
+    forms |= {_PERCENT_CODE.sub(lambda code: code[0].lower(), text) for text in forms}
     forms |= _base64_forms(key.encode())
     return {form for form in forms if form}
 

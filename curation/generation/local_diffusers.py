@@ -8,6 +8,7 @@ gives other bytes. The safety checker of a pipeline stays on, and its verdict is
 import hashlib
 import inspect
 import secrets
+import threading
 import time
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -59,6 +60,8 @@ class DiffusersGenerator:
         folder, self.revision = _find_folder(diffusers, source, revision)
         self._torch = torch
         self._device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        # A tokenizer keeps the options of its last call, and a scheduler counts the steps of one image.
+        self._lock = threading.Lock()
         self._pipelines = _load_pipelines(diffusers, torch, folder, source, self._device)
         self.name = f"{names.DIFFUSERS}:{source}" + (f"@{revision}" if revision else "")
         self.model = source if _is_hub(source) else folder.name
@@ -68,6 +71,10 @@ class DiffusersGenerator:
     def generate(self, request: ImageRequest) -> ImageReply:
         """Draw one image; see ``ImageGenerator``. Without a seed, one is drawn and reported."""
         check_abilities(self, request)
+        with self._lock:
+            return self._draw(request)
+
+    def _draw(self, request: ImageRequest) -> ImageReply:
         self._check_length("prompt", request.prompt)
         self._check_length("negative prompt", request.negative)
         started = time.monotonic()

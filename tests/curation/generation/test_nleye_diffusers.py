@@ -3,17 +3,19 @@
 import json
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from curation.generation.errors import LacksAbility, ModelUnavailable, Permanent
 from curation.generation.image_factory import get_generator
 from curation.generation.images import ImageGenerator, ImageReply, ImageRequest
 from curation.generation.pictures import mask_from_boxes
 from curation.records import InvalidInput, Region
-from tests.support.generation import STEPS, picture_file, pixels, save_tiny_pipeline
+from tests.support.generation import STEPS, picture_file, pixels, require_diffusers, save_tiny_pipeline
 
 Draw = Callable[..., ImageReply]
 
@@ -50,6 +52,18 @@ def test_a_seed_gives_the_same_bytes_also_after_loading_again(
     assert (first.seed, first.width, first.height, first.flagged) == (1, 64, 64, None)
     assert first.metadata["scheduler"] == "DDIMScheduler"
     assert first.metadata["parameters"]["num_inference_steps"] == STEPS
+
+
+def test_an_image_is_that_of_the_library_for_this_seed(draw: Draw, pipeline_folder: Path) -> None:
+    pipeline = require_diffusers().StableDiffusionPipeline.from_pretrained(
+        pipeline_folder, low_cpu_mem_usage=False
+    )
+    pipeline.set_progress_bar_config(disable=True)
+    noise = torch.Generator("cpu").manual_seed(7)
+    expected = pipeline(
+        "a cat", 64, 64, num_inference_steps=STEPS, guidance_scale=5.0, generator=noise
+    ).images[0]
+    assert pixels(draw(seed=7, guidance=5.0).png).tobytes() == expected.tobytes()
 
 
 def test_a_seed_that_was_not_given_is_drawn_and_reported(draw: Draw) -> None:
@@ -130,6 +144,43 @@ def test_what_the_model_refuses_is_one_line(
         draw(**changes)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+class AlwaysUnsafe:
+    """A safety checker and the preparation of its input, which flag every image and blacken it."""
+
+    pixel_values: Any = None
+
+    def __call__(self, images: Any, clip_input: Any = None, return_tensors: str = "") -> Any:
+        if return_tensors:
+            self.pixel_values = torch.zeros(1)
+            return self
+        return images * 0, [True] * len(images)
+
+    def to(self, device: str) -> "AlwaysUnsafe":
+        return self
+
+
+def test_the_verdict_of_a_safety_checker_is_kept(
+    draw: Draw, generator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = generator._pipelines["AutoPipelineForText2Image"]
+    checker = AlwaysUnsafe()
+    monkeypatch.setattr(pipeline, "safety_checker", checker)
+    monkeypatch.setattr(pipeline, "feature_extractor", checker)
+    reply = draw()
+    assert reply.flagged is True
+    assert len(pixels(reply.png).getcolors() or []) == 1, "the checker blackened it"
+
+
+def test_threads_take_turns(draw: Draw, generator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokenizers and this scheduler have a state, so that two images at once would disturb each other."""
+    scheduler = require_diffusers().EulerDiscreteScheduler()
+    monkeypatch.setattr(generator._pipelines["AutoPipelineForText2Image"], "scheduler", scheduler)
+    alone = {seed: draw(seed=seed).png for seed in range(4)}
+    with ThreadPoolExecutor(4) as pool:
+        together = dict(zip(alone, pool.map(lambda seed: draw(seed=seed).png, alone), strict=True))
+    assert together == alone
 
 
 def test_a_folder_without_weights_is_one_line(pipeline_folder: Path, tmp_path: Path) -> None:
