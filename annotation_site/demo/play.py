@@ -8,6 +8,7 @@ from django.conf import settings
 
 from annotation_site.demo import answers, steps
 from annotation_site.demo.demo_users import WORKER_NAMES, DemoUsers
+from annotation_site.demo.nleye.play import play_nleye
 from annotation_site.demo.photos import sample_photos
 from annotation_site.demo.player import PlayError, ScriptedWorker
 from annotation_site.demo.steps import wait_for_job
@@ -118,8 +119,12 @@ def play_all_stages(users: DemoUsers, out: Path, report_progress: ReportProgress
     report_progress("Sealing and exporting a version …")
     version, files = steps.seal_and_export(users, out)
     vcr = play_vcr(users, out, report_progress)
+    nleye = play_nleye(users, out, report_progress)
     batches = [batch, review, matching, comparison]
-    return steps.summarize(users, batches, version, files, MIN_CANDIDATES) | {"vcr": vcr}
+    return steps.summarize(users, batches, version, files, MIN_CANDIDATES) | {
+        "vcr": vcr,
+        "nleye": nleye,
+    }
 
 
 def welcome_message(users: DemoUsers) -> str:

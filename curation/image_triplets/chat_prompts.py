@@ -73,15 +73,16 @@ def read_prompts(path: Path) -> ChatPrompts:
         raise InvalidInput(
             f"{path.name}: is no readable TOML file ({str(error)[:120]}); copy chat_prompts.toml"
         ) from error
-    known = dict(default_prompts().prompts) if path != DEFAULT_FILE else {}
+    found = dict(default_prompts().prompts) if path != DEFAULT_FILE else {}
+    names = tuple(found) or tuple(raw)
     for name, entry in raw.items():
-        if known and name not in known:
-            raise InvalidInput(f"{path.name}: [{name}] is not known; use {', '.join(known)}")
+        if name not in names:
+            raise InvalidInput(f"{path.name}: [{name}] is not known; use {', '.join(names)}")
         if not isinstance(entry, dict) or not all(isinstance(text, str) for text in entry.values()):
             raise InvalidInput(f'{path.name}: [{name}] is no table of texts; write name = "text"')
         if not entry.get(VERSION):
             raise InvalidInput(f'{path.name}: [{name}] has no version; write version = "{name}/mine-1"')
         texts = {key: text for key, text in entry.items() if key != VERSION}
         digest = hashlib.sha256(canonical_json(entry)).hexdigest()
-        known[name] = ChatPrompt(name, entry[VERSION], texts, digest)
-    return ChatPrompts(known)
+        found[name] = ChatPrompt(name, entry[VERSION], texts, digest)
+    return ChatPrompts(found)
