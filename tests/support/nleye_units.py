@@ -45,6 +45,7 @@ def plausibility_unit(images: dict[str, int], *, show: str = "triplet", **more: 
         "images": {role: images[role] for role in roles},
         "texts": TEXTS if show == "texts" else {},
         "gold": 1,
+        "scene": "scene-of-the-lamp",
         **more,
     }
 
@@ -69,6 +70,7 @@ def pick_unit(images: dict[str, int], *, role: str = "a") -> dict[str, Any]:
         "text": TEXTS["h1"],
         "premise_image": images["premise"] if role != "premise" else None,
         "candidates": [images["h1"], images["h2"]],
+        "scene": "scene-of-the-lamp",
     }
 
 
