@@ -15,6 +15,8 @@ class CurationConfig(AppConfig):
         from curation.selectors.stored_files import curation_files  # noqa: PLC0415
         from hits.navigation import register_pages  # noqa: PLC0415
         from hits.selectors.images.stored_files import register_file_provider  # noqa: PLC0415
+        from hits.templatetags.console import register_family_section  # noqa: PLC0415
 
+        register_family_section("triplets", "nleye")
         register_pages(curation="curation", curation_jobs="curation-jobs", choice_rounds="choice-rounds")
         register_file_provider(curation_files)

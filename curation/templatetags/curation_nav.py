@@ -30,6 +30,22 @@ _SCORING_TABS = (
     ("ablations", "Ablations", "ablations"),
     ("leaderboards", "Leaderboards", "leaderboards"),
 )
+_TRIPLET_TABS = (
+    ("scenes", "Scenes", "scenes"),
+    ("prompts", "Prompts", "scene-prompts"),
+    ("images", "Images", "scene-image-list"),
+    ("triplets", "Triplets", "image-triplets"),
+    ("explanations", "Explanations", "triplet-explanations"),
+    ("evaluations", "Evaluations", "triplet-evaluations"),
+    ("audits", "Audits", "triplet-audits"),
+    ("settings", "Settings", "triplet-settings"),
+)
+
+
+@register.inclusion_tag("curation/_tabs.html")
+def triplet_tabs(project: Project, tab: str) -> dict[str, object]:
+    """Render the tabs of Triplets, with the current one marked."""
+    return {"links": _existing_tab_links(_TRIPLET_TABS, project), "tab": tab, "title": "Triplets"}
 
 
 @register.inclusion_tag("curation/_tabs.html")

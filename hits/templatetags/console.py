@@ -31,6 +31,7 @@ _NAV = (
     ("pay", "Pay", "project-pay"),
     ("judging", "Judging", "judging"),
     ("curation", "Curation", "curation"),
+    ("triplets", "Triplets", "scenes"),
     ("versions", "Versions", "versions"),
     ("scorers", "Scorers", "scorers"),
     ("people", "People", "workers"),
@@ -46,6 +47,7 @@ _PEOPLE_TABS = (
     ("history", "History", "project-history"),
 )
 WaitingCounter = Callable[[Project], int]
+_section_families: dict[str, str] = {}  # sections that only projects of one dataset family have
 _counters: dict[str, list[WaitingCounter]] = {"review": [count_waiting_assignments]}
 _BADGES = {
     "collecting": ("ok", "clock", "Collecting"),
@@ -178,6 +180,23 @@ ACTION_LABELS = {
     "leaderboard.withdraw_entry": "Withdrew a leaderboard entry",
     "leaderboard.show_entry": "Showed a leaderboard entry again",
     "audit.close": "Closed an audit",
+    "scene.decide": "Decided about a scene",
+    "scene.revise": "Revised a scene",
+    "scene.import": "Imported scenes",
+    "prompts.decide": "Decided about prompts",
+    "images.generate": "Started drawing images",
+    "images.import": "Imported generated images",
+    "image.pick": "Picked an image",
+    "image.release": "Looked at a flagged image",
+    "run.cap": "Raised the cap of a run",
+    "triplets.build": "Built triplets",
+    "triplets.import": "Imported triplets",
+    "triplets.evaluate": "Started an evaluation of triplets",
+    "triplets.settings": "Changed the settings of triplets",
+    "triplet.check": "Checked a triplet",
+    "triplet.explain": "Explained a triplet",
+    "triplet.decide": "Decided about a triplet",
+    "reply.correct": "Read a model’s reply",
 }
 # Keys of an audit event's data that mislead or keep a retired word; all others are shown with spaces.
 _DETAIL_LABELS = {
@@ -200,6 +219,11 @@ def register_waiting_counter(section: str, counter: WaitingCounter) -> None:
     """Register a counter of an app above for a navigation section or a tab below People."""
     if counter not in _counters.setdefault(section, []):
         _counters[section].append(counter)
+
+
+def register_family_section(section: str, family: str) -> None:
+    """Show a navigation section only in projects of a dataset family."""
+    _section_families[section] = family
 
 
 @register.filter
@@ -258,7 +282,8 @@ def project_nav(context: RequestContext) -> dict[str, Any]:
     project: Project = context["project"]
     links: list[dict[str, Any]] = []
     for section, title, name in _NAV:
-        if url := _section_url_or_empty(name, project):
+        is_shown = _section_families.get(section, project.family) == project.family
+        if is_shown and (url := _section_url_or_empty(name, project)):
             links.append({"section": section, "label": title, "url": url})
     if visitor_role(context["request"], project):
         for link in links:
