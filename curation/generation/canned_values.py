@@ -9,7 +9,7 @@ from curation.generation.chat import ChatImage, ChatRequest, request_sha256
 from curation.records import InvalidInput
 
 _MAX_DEPTH = 20
-_LABELLED = re.compile(r"^\s*[-*]?\s*([A-Za-z][\w ]{0,40}?)\s*:\s+(\S.*)$")
+_LABELLED_PATTERN = re.compile(r"^\s*[-*]?\s*([A-Za-z][\w ]{0,40}?)\s*:\s+(\S.*)$")
 _FIRST, _SECOND = "1", "2"
 _POSITIONS = 2
 _FOLLOWS_ITS_TASTE = 2 / 3  # of the choices between two positions
@@ -190,7 +190,7 @@ def _labelled_texts(request: ChatRequest) -> dict[str, str]:
     found: dict[str, str] = {}
     for message in request.messages:
         for line in message.text.splitlines():
-            match = _LABELLED.match(line)
+            match = _LABELLED_PATTERN.match(line)
             if match:
                 found.setdefault(_plain_label(match[1]), match[2].strip())
     return found

@@ -299,7 +299,7 @@ _COLOURS: Mapping[str, Colour] = {
     "grey": _GREY,
     "gray": _GREY,
 }
-MAX_OBJECTS = 4
+MAX_OBJECTS = 6
 TABLE: Draw = _table
 TREE: Draw = _tree
 BUILDING: Draw = _building

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from curation.generation.drawing_canvas import BLACK, Colour, Frame, HashNumbers, Palette, mix
 
-_PEOPLE = re.compile(
+_PEOPLE_PATTERN = re.compile(
     r"\b(man|woman|person|boy|girl|child|kid|baby|he|she|someone|somebody|student|teacher|doctor|nurse|worker|player|"
     r"father|mother|friend|passenger|driver|cook|chef|farmer|guest|customer|runner|cyclist|waiter|singer|bride|groom)\b"
 )
-_GROUPS = re.compile(
+_GROUPS_PATTERN = re.compile(
     r"\b(men|women|people|children|kids|friends|couple|family|crowd|students|players|guests|parents|they|both|team)\b"
 )
 _COUNTS: Mapping[str, int] = {
@@ -26,7 +26,7 @@ _MOODS: Mapping[str, str] = {
     "happy": r"happy|smil\w*|laugh\w*|celebrat\w*|danc\w*|cheer\w*|joy\w*|proud|wav\w+|hug\w*",
     "sad": r"sad|cry\w*|cries|tears?|upset|angry|hurt|worried|scared|afraid|lonely|sick|ill|tired",
 }
-_CHILDREN = re.compile(r"\b(child|children|kids?|boys?|girls?|baby|son|daughter|pupils?|toddlers?)\b")
+_CHILDREN_PATTERN = re.compile(r"\b(child|children|kids?|boys?|girls?|baby|son|daughter|pupils?|toddlers?)\b")
 MAX_PEOPLE = 4
 
 
@@ -76,10 +76,10 @@ def _draw_head(head: Frame, skin: Colour, hair: Colour, mood: str, *, has_long_h
 
 def count_people(words: str) -> int:
     """Return how many people a text in small letters names, at most 4."""
-    named = len(set(_PEOPLE.findall(words)) - {"he", "she"}) or (
+    named = len(set(_PEOPLE_PATTERN.findall(words)) - {"he", "she"}) or (
         1 if re.search(r"\b(he|she)\b", words) else 0
     )
-    if _GROUPS.search(words):
+    if _GROUPS_PATTERN.search(words):
         counts = [count for word, count in _COUNTS.items() if re.search(rf"\b{word}\b", words)]
         named = max(named, counts[0] if counts else 2)
     return min(named, MAX_PEOPLE)
@@ -87,7 +87,7 @@ def count_people(words: str) -> int:
 
 def names_children(words: str) -> bool:
     """Return whether a text in small letters names children."""
-    return _CHILDREN.search(words) is not None
+    return _CHILDREN_PATTERN.search(words) is not None
 
 
 def find_mood(words: str) -> str:

@@ -18,20 +18,20 @@ from curation.generation.drawing_canvas import (
 )
 from curation.generation.drawing_objects import BUILDING, TREE
 
-_INDOORS = re.compile(
+_INDOORS_PATTERN = re.compile(
     r"\b(kitchen|room|bedroom|office|class\w*|school|hospital|store|shop|restaurant|cafe|bed|sofa|table|desk|indoors?|"
     r"library|bathroom|stage|church|museum|station|gym|floor|window|lamp|shelf|computer|laptop|exam|home)\b"
 )
-_OUTDOORS = re.compile(
+_OUTDOORS_PATTERN = re.compile(
     r"\b(street|road|park|garden|beach|sea|forest|field|mountain\w*|outdoors?|outside|tree|sky|rain\w*|snow\w*|sun\w*|"
     r"farm|yard|lake|river|bus|car|bicycle|football|grass|city|bridge)\b"
 )
-_NIGHT = re.compile(r"\b(night|dark|evening|moon|stars?|asleep|midnight|candle\w*)\b")
-_RAIN = re.compile(r"\b(rain\w*|umbrella|storm\w*|wet|puddles?|flood\w*|drench\w*|soak\w*)\b")
-_SNOW = re.compile(r"\b(snow\w*|ice|icy|winter|ski\w*|sled\w*|freez\w*|cold)\b")
-_CITY = re.compile(r"\b(street|road|city|bus|car|taxi|shop|traffic|town|building\w*)\b")
-_SHORE = re.compile(r"\b(beach|sea|shore|ocean|lake|river|sail\w*|swim\w*)\b")
-_SUNSET = re.compile(r"\b(sunset|dusk|sunrise|dawn)\b")
+_NIGHT_PATTERN = re.compile(r"\b(night|dark|evening|moon|stars?|asleep|midnight|candle\w*)\b")
+_RAIN_PATTERN = re.compile(r"\b(rain\w*|umbrella|storm\w*|wet|puddles?|flood\w*|drench\w*|soak\w*)\b")
+_SNOW_PATTERN = re.compile(r"\b(snow\w*|ice|icy|winter|ski\w*|sled\w*|freez\w*|cold)\b")
+_CITY_PATTERN = re.compile(r"\b(street|road|city|bus|car|taxi|shop|traffic|town|building\w*)\b")
+_SHORE_PATTERN = re.compile(r"\b(beach|sea|shore|ocean|lake|river|sail\w*|swim\w*)\b")
+_SUNSET_PATTERN = re.compile(r"\b(sunset|dusk|sunrise|dawn)\b")
 _NIGHT_SKY: tuple[Colour, Colour] = ((34, 42, 84), (92, 96, 142))
 _GREY_SKY: tuple[Colour, Colour] = ((140, 152, 166), (204, 210, 214))
 _RAIN_COLOUR: Colour = (226, 236, 246)
@@ -73,12 +73,12 @@ class Scenery:
 
 def find_scenery(words: str, numbers: HashNumbers) -> Scenery:
     """Return the scenery that a text in small letters names; where it names none, the numbers decide."""
-    indoors, outdoors = len(_INDOORS.findall(words)), len(_OUTDOORS.findall(words))
+    indoors, outdoors = len(_INDOORS_PATTERN.findall(words)), len(_OUTDOORS_PATTERN.findall(words))
     is_indoors = indoors > outdoors if indoors != outdoors else numbers.pick("indoors", 2) == 0
-    weather = "rain" if _RAIN.search(words) else "snow" if _SNOW.search(words) else ""
-    is_city = bool(_CITY.search(words)) or numbers.pick("city", 3) == 0
-    is_night, is_sunset = bool(_NIGHT.search(words)), bool(_SUNSET.search(words))
-    return Scenery(is_indoors, is_night, is_city, weather, bool(_SHORE.search(words)), is_sunset)
+    weather = "rain" if _RAIN_PATTERN.search(words) else "snow" if _SNOW_PATTERN.search(words) else ""
+    is_city = bool(_CITY_PATTERN.search(words)) or numbers.pick("city", 3) == 0
+    is_night, is_sunset = bool(_NIGHT_PATTERN.search(words)), bool(_SUNSET_PATTERN.search(words))
+    return Scenery(is_indoors, is_night, is_city, weather, bool(_SHORE_PATTERN.search(words)), is_sunset)
 
 
 def draw_scenery(picture: Pillow.Image, scenery: Scenery, palette: Palette, numbers: HashNumbers) -> None:

@@ -22,10 +22,10 @@ KEY_VARIABLES = (CHAT_KEY, IMAGES_KEY)
 BLANK = "[key]"
 MIN_KEY_LENGTH = 6  # a shorter one, such as "none", occurs in ordinary replies, so that it cannot be blanked
 _keys_of_this_process: set[str] = set()
-_PERCENT_CODE = re.compile(r"%[0-9A-F]{2}")  # its digits may be large or small
+_PERCENT_CODE_PATTERN = re.compile(r"%[0-9A-F]{2}")  # its digits may be large or small
 _MIN_HIDDEN_LENGTH = 12  # shorter keys are not searched for inside of other base64 texts
 # The look-behind makes the search linear in a long run of letters, such as an image in base64.
-_MASKED = re.compile(r"(?<![\w.~+/-])([\w.~+/-]{3,200}?)(?:\*{3,}|\.{3,}|…)[\w.~+/=-]{0,8}")
+_MASKED_PATTERN = re.compile(r"(?<![\w.~+/-])([\w.~+/-]{3,200}?)(?:\*{3,}|\.{3,}|…)[\w.~+/=-]{0,8}")
 
 
 def read_key(variable: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -73,7 +73,7 @@ def blank_keys(content: Any, keys: Iterable[str] | None = None) -> Any:
 
 def _blank(content: Any, pattern: re.Pattern[str], keys: tuple[str, ...]) -> Any:
     if isinstance(content, str):
-        return _MASKED.sub(lambda match: _blank_masked(match, keys), pattern.sub(BLANK, content))
+        return _MASKED_PATTERN.sub(lambda match: _blank_masked(match, keys), pattern.sub(BLANK, content))
     if isinstance(content, Mapping):
         return {_blank(name, pattern, keys): _blank(value, pattern, keys) for name, value in content.items()}
     if isinstance(content, list | tuple):
@@ -99,7 +99,7 @@ def _forms(key: str) -> set[str]:
     escaped = json.dumps(key)[1:-1]
     forms = {key, quote(key, safe=""), quote(key), quote_plus(key), escaped, html.escape(key)}
     forms |= {text.replace("/", r"\/") for text in (key, escaped)}
-    forms |= {_PERCENT_CODE.sub(lambda code: code[0].lower(), text) for text in forms}
+    forms |= {_PERCENT_CODE_PATTERN.sub(lambda code: code[0].lower(), text) for text in forms}
     forms |= _base64_forms(key.encode())
     return {form for form in forms if form}
 

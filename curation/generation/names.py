@@ -20,8 +20,8 @@ ABILITIES: Mapping[str, str] = {
 """What a generator may be able to do besides drawing a prompt, and its words in messages."""
 
 # OpenAI's own models, behind whatever gateway: they take neither a seed nor a negative prompt nor a strength.
-_OPENAI_MODEL = re.compile(r"(.*/)?(dall-e|gpt-image|chatgpt-image)")
-_REVISION = re.compile(r"[\w.][\w./-]*")
+_OPENAI_MODEL_PATTERN = re.compile(r"(.*/)?(dall-e|gpt-image|chatgpt-image)")
+_REVISION_PATTERN = re.compile(r"[\w.][\w./-]*")
 _GENERATOR_HINT = (
     "use drawing (test drawings), openai:MODEL, diffusers:OWNER/NAME@REVISION, diffusers:FOLDER "
     "(an absolute path, or one that starts with ./), or import"
@@ -84,7 +84,7 @@ def parse_chat_model(name: str) -> ModelName:
 
 def is_openai_image_model(model: str) -> bool:
     """Return whether a model is one of OpenAI's own image models, by its name."""
-    return _OPENAI_MODEL.match(model) is not None
+    return _OPENAI_MODEL_PATTERN.match(model) is not None
 
 
 def expected_abilities(name: ModelName) -> frozenset[str] | None:
@@ -119,7 +119,7 @@ def _parse_diffusers(name: str, source: str) -> ModelName:
     if source.startswith(("/", ".")):
         return ModelName(name, DIFFUSERS, source)
     hub_id, at, revision = source.partition("@")
-    if is_hub_id(hub_id) and bool(at) == bool(_REVISION.fullmatch(revision)):
+    if is_hub_id(hub_id) and bool(at) == bool(_REVISION_PATTERN.fullmatch(revision)):
         return ModelName(name, DIFFUSERS, hub_id, revision)
     raise InvalidInput(
         f"generator: {source!r} is neither a hub id with a revision, such as owner/name@main, nor a folder; give a "

@@ -27,10 +27,10 @@ FORMATS = ("json_schema", "json_object", "none")
 _LEFT_OUT = ("seed", "temperature")  # parameters that some models refuse
 _LENGTHS = ("max_tokens", "max_completion_tokens")  # OpenAI's newer models know only the second
 _MAX_REPLY_BYTES = 16 * 1024**2
-_REFUSAL = re.compile(
+_REFUSAL_PATTERN = re.compile(
     r"unsupported|unknown|unrecogni|not support|unexpected|extra|not allowed|not permitted|invalid"
 )
-_FORMAT_WORDS = re.compile(r"response_format|json_schema|json_object|guided")
+_FORMAT_WORDS_PATTERN = re.compile(r"response_format|json_schema|json_object|guided")
 
 
 class OpenAiChat:
@@ -104,12 +104,12 @@ class OpenAiChat:
         def refuses(pattern: str) -> bool:
             if named:
                 return re.search(pattern, named) is not None
-            return re.search(pattern, message) is not None and _REFUSAL.search(message) is not None
+            return re.search(pattern, message) is not None and _REFUSAL_PATTERN.search(message) is not None
 
         found = ""
         if _LENGTHS[0] in sent and refuses(rf"\b{_LENGTHS[0]}\b") and _LENGTHS[1] in message:
             self._length, found = _LENGTHS[1], _LENGTHS[0]
-        elif "response_format" in sent and refuses(_FORMAT_WORDS.pattern):
+        elif "response_format" in sent and refuses(_FORMAT_WORDS_PATTERN.pattern):
             found = str(sent["response_format"]["type"])
             if self._format == found:  # another thread may have been refused before
                 self._format = FORMATS[FORMATS.index(found) + 1]

@@ -3,7 +3,6 @@
 import base64
 import json
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -72,6 +71,8 @@ class ModelServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     model_server: ModelServer
+    closing: threading.Event
+    """Set at the end, so that no slow answer goes on."""
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hangs up is part of the tests."""
@@ -91,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         asked = Asked(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, data)
         answer = self.server.model_server.next_answer(asked)
-        time.sleep(answer.delay)
+        self.server.closing.wait(answer.delay)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -103,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
         ):
             self.wfile.write(block)
             self.wfile.flush()
-            time.sleep(answer.drip)
+            self.server.closing.wait(answer.drip)
         self.close_connection = bool(answer.cut)
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -115,11 +116,13 @@ def run_model_server() -> Iterator[ModelServer]:
     """Run a server on a free port of this machine."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.model_server = ModelServer(f"http://127.0.0.1:{server.server_address[1]}")
+    server.closing = threading.Event()
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield server.model_server
     finally:
+        server.closing.set()
         server.shutdown()
         server.server_close()
         thread.join()
