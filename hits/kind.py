@@ -67,8 +67,8 @@ class HitKind(RefusesOldNames, ABC):
         is_single_attempt: whether a worker who opened a unit may never open it again, even after returning it.
         scope_field: the field of a unit that stands for its key where a worker does a unit once in the project: units
             with one value of it, such as two questions about one text, exclude one another. Empty: the unit's key.
-        reveals: fields of a unit with ids of things of which its page tells more than others may know. blind_to: fields
-            with ids of such things. A worker who opened a unit that reveals an id gets no unit that is blind to it.
+        reveals: fields of a unit with ids of things of which its page tells more than others may know. blind_to:
+            fields with ids of such things. Whoever opened a unit that reveals an id gets none that is blind to it.
         unit_word: singular and plural of a unit on console pages.
         record_word: singular and plural of a record on console pages; ``counted_types`` are the types of records that
             it counts, all if empty.

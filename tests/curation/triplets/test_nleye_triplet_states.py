@@ -39,10 +39,10 @@ def test_a_majority_against_gold_waits_for_a_decision_with_a_note(project: Proje
     judged_triplets(project, 1, researcher, choices=("wrong", "wrong", "right"))
     facts = triplet_facts(project)[0]
     assert facts.needs_decision
-    with pytest.raises(Refused, match="^note: say why"):
+    with pytest.raises(Refused, match="note: say why"):
         decide_triplet(facts=facts, verdict=TripletVerdict.KEEP, by=researcher)
     decide_triplet(facts=facts, verdict=TripletVerdict.KEEP, by=researcher, note="A known trick.", seen=0)
-    with pytest.raises(Conflict, match="^triplet: somebody decided"):
+    with pytest.raises(Conflict, match="triplet: somebody decided"):
         decide_triplet(facts=facts, verdict=TripletVerdict.DROP, by=researcher, seen=0)
     after = triplet_facts(project)[0]
     assert (after.state, after.needs_decision) == (TripletState.VALIDATED, False)
