@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from curation.urls_triplets import urlpatterns as triplet_patterns
 from curation.views import (
     audits,
     avoided_names,
@@ -142,4 +143,5 @@ urlpatterns = [
         name="choice-evaluation-predictions",
     ),
     path(f"{_PROJECT}scorers/ablations/", ablations.ablations, name="ablations"),
+    *triplet_patterns,
 ]
