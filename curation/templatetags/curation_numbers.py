@@ -6,6 +6,7 @@ from hits.charts.scale import percent_text
 
 register = template.Library()
 KILO = 1000
+MICRO_DOLLARS, MICRO_CENT, MICRO_FINE = 1_000_000, 10_000, 100
 
 
 @register.filter
@@ -32,3 +33,12 @@ def file_size(count: int) -> str:
     if count < KILO:
         return f"{count} B"
     return f"{count / KILO:.1f} kB" if count < KILO**2 else f"{count / KILO**2:.1f} MB"
+
+
+@register.filter
+def micro_usd(micro: int | None) -> str:
+    """Return ``$1.25`` for 1,250,000 micro-dollars, ``$0.0042`` below whole cents; a dash without an amount."""
+    if micro is None:
+        return "–"
+    decimals = 2 if micro % MICRO_CENT == 0 else 4 if micro % MICRO_FINE == 0 else 6
+    return f"${micro / MICRO_DOLLARS:,.{decimals}f}"
