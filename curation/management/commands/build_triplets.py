@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Any
 
 from curation.management.triplet_options import find_triplet_project
+from curation.services.triplets.pick_rounds import apply_crowd_picks
 from curation.services.triplets.triplets import build_triplets
 from hits.management.base import DeerstalkerCommand
 
@@ -20,8 +21,10 @@ class Command(DeerstalkerCommand):
         parser.add_argument("--project", required=True, help="the project's short name")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Build them."""
-        built = build_triplets(project=find_triplet_project(options["project"]), by=None)
+        """Build them, with the picks of crowd rounds that are complete."""
+        project = find_triplet_project(options["project"])
+        apply_crowd_picks(project)
+        built = build_triplets(project=project, by=None)
         golds = Counter(str(row.gold) for row in built.triplets)
         facts = {
             "triplets": len(built.triplets),

@@ -4,7 +4,7 @@ Who knows more of a triplet than its images never judges its plausibility: the a
 and who saw it in another task is left out when the task is accepted (``HitKind.blind_to``).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from curation.image_triplets.judged_items import JudgedItem, Shape
@@ -17,7 +17,7 @@ from curation.services.triplets.round_launch import (
     launch_judging_round,
     launched_keys,
 )
-from curation.services.triplets.triplets import EXPLANATION
+from curation.services.triplets.triplets import EXPLANATION, take_in_explanations
 from hits import registry
 from hits.models import Batch, Job, Project, Worker
 from hits.services.errors import Refused
@@ -26,6 +26,7 @@ from validation.domain.judging.round_material import TripletToJudge
 
 SHAPE_REWARD_CENTS: Mapping[Shape, int] = {Shape.PAIR: 13, Shape.HYPOTHESES_ONLY: 13}
 """Of shapes that take about 30 seconds instead of the kind's 90."""
+MIN_DONORS = 12  # with fewer, one image would stand in many attention checks
 _JUDGED_STATES = (TripletState.ALIGNED, TripletState.VALIDATED)
 
 
@@ -47,24 +48,29 @@ def launch_explanation_writing(*, project: Project, launch: RoundLaunch) -> tupl
     if earlier is not None:
         return earlier
     kind = registry.kind_that_collects(EXPLANATION)
-    asked = launched_keys(project, kind.name)
-    rows = [
-        row
-        for row in triplet_facts(project)
-        if row.state is TripletState.DRAFT and row.triplet.public_id not in asked
-    ]
-    if not rows:
+    triplets = triplets_to_explain(project)
+    if not triplets:
         raise Refused("triplets: every draft was given to somebody already; build triplets first")
     return launch_batch(
         project=project,
         kind_name=kind.name,
-        name=launch.name or f"Explanations of {len(rows)} triplets",
-        units=[PlannedUnit(row.triplet.public_id, _explanation_unit(row.triplet)) for row in rows],
+        name=launch.name or f"Explanations of {len(triplets)} triplets",
+        units=[PlannedUnit(row.public_id, _explanation_unit(row)) for row in triplets],
         by=launch.by,
         terms=launch.terms_for(project),
-        provenance={"triplets": len(rows)},
+        provenance={"triplets": len(triplets)},
         idempotency_key=launch.idempotency_key,
     )
+
+
+def triplets_to_explain(project: Project) -> list[ImageTriplet]:
+    """Return the draft triplets that nobody was asked to explain, oldest first."""
+    asked = launched_keys(project, registry.kind_that_collects(EXPLANATION).name)
+    return [
+        row.triplet
+        for row in triplet_facts(project)
+        if row.state is TripletState.DRAFT and row.triplet.public_id not in asked
+    ]
 
 
 def _explanation_unit(triplet: ImageTriplet) -> dict[str, object]:
@@ -87,15 +93,8 @@ def launch_plausibility(
     earlier = launch.find_earlier(project)
     if earlier is not None:
         return earlier
-    spec = plausibility_spec()
-    asked = launched_keys(project, spec.name)
-    facts = [row for row in triplet_facts(project) if row.state in _JUDGED_STATES]
-    sources = [
-        Sourced(source, _authors(row))
-        for row in facts
-        for source in _shapes(row.triplet, options)
-        if source.id not in asked
-    ]
+    take_in_explanations(project)
+    sources = plausibility_sources(project, options)
     if not sources:
         shape = options.shape.value.replace("_", " ")
         raise Refused(
@@ -103,12 +102,38 @@ def launch_plausibility(
         )
     return launch_judging_round(
         project=project,
-        spec=spec,
+        spec=plausibility_spec(),
         sources=sources,
         launch=launch,
         name=f"Plausibility of {len(sources)} triplets",
         provenance={"shape": options.shape.value, "items": len(sources)},
+        donors=_donors(project, options, sources) if launch.rates.attention else (),
     )
+
+
+def plausibility_sources(project: Project, options: PlausibilityOptions) -> list[Sourced]:
+    """Return what a round in this shape asks: one source for each triplet, two in the shape ``pair``.
+
+    A triplet takes part if it has a gold explanation and is aligned, once in each shape.
+    """
+    asked = launched_keys(project, plausibility_spec().name)
+    return [row for row in _all_sources(project, options) if row.source.id not in asked]
+
+
+def _all_sources(project: Project, options: PlausibilityOptions) -> list[Sourced]:
+    return [
+        Sourced(source, _authors(row), topic=row.facets.domain)
+        for row in triplet_facts(project)
+        if row.state in _JUDGED_STATES
+        for source in _shapes(row.triplet, options)
+    ]
+
+
+def _donors(project: Project, options: PlausibilityOptions, sources: Sequence[Sourced]) -> list[Sourced]:
+    """Return what attention checks borrow from: triplets of earlier rounds, and this round's too if those are few."""
+    own = {row.source.id for row in sources}
+    outside = [row for row in _all_sources(project, options) if row.source.id not in own]
+    return outside if len(outside) >= MIN_DONORS else [*outside, *sources]
 
 
 def _shapes(triplet: ImageTriplet, options: PlausibilityOptions) -> Iterator[TripletToJudge]:
