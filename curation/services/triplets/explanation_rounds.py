@@ -81,6 +81,26 @@ def launch_explanations(*, project: Project, launch: RoundLaunch, decoys: bool =
     if earlier is not None:
         return earlier
     take_in_crowd_explanations(project)
+    sources = explanation_sources(project, decoys=decoys)
+    if not sources:
+        raise Refused("explanations: none is left to judge; collect answers, or evaluate a model first")
+    return launch_judging_round(
+        project=project,
+        spec=selection_spec(),
+        sources=sources,
+        launch=launch,
+        name=f"Explanations of {len({row.source.triplet_id for row in sources})} triplets",
+        provenance={"pages": len(sources), "explanations": count_explanations(sources)},
+    )
+
+
+def count_explanations(sources: Sequence[Sourced]) -> int:
+    """Return how many explanations the pages of a round have, decoys left out."""
+    return sum(len(row.source.explanations) - len(row.source.decoys) for row in sources)
+
+
+def explanation_sources(project: Project, *, decoys: bool = False) -> list[Sourced]:
+    """Return what a round asks: pages of explanations of people and models that no page has shown."""
     triplets = {row.pk: row for row in available_triplets(project)}
     waiting = unlaunched_explanations(project)
     everything = list(explanations(project))
@@ -98,16 +118,7 @@ def launch_explanations(*, project: Project, launch: RoundLaunch, decoys: bool =
             source = _explanations_to_judge(triplets[key], page, number, extra)
             if len(source.explanations) > 1:
                 sources.append(Sourced(source, excluded))
-    if not sources:
-        raise Refused("explanations: none is left to judge; collect answers, or evaluate a model first")
-    return launch_judging_round(
-        project=project,
-        spec=selection_spec(),
-        sources=sources,
-        launch=launch,
-        name=f"Explanations of {len(waiting)} triplets",
-        provenance={"pages": len(sources), "explanations": sum(len(rows) for rows in waiting.values())},
-    )
+    return sources
 
 
 def _explanations_to_judge(

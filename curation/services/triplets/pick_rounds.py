@@ -13,7 +13,7 @@ from curation.services.triplets.round_launch import (
     launch_judging_round,
     launched_keys,
 )
-from hits.models import Batch, Job, Project
+from hits.models import Batch, Job, Project, Worker
 from hits.services.errors import Refused
 from validation.domain.judging.round_material import CandidatesToPick
 from validation.selectors.ratings import read_judgments
@@ -33,26 +33,31 @@ def launch_image_picks(*, project: Project, launch: RoundLaunch) -> tuple[Batch,
     earlier = launch.find_earlier(project)
     if earlier is not None:
         return earlier
-    spec = pick_spec()
-    asked = launched_keys(project, spec.name)
-    scenes = kept_scenes(project)
-    images = scene_images(scenes)
-    sources = [
-        Sourced(source, [scene.author] if scene.author else [])
-        for scene in scenes
-        for source in _candidates_to_pick(scene, images[scene.pk])
-        if source.id not in asked
-    ]
+    sources = pick_sources(project)
     if not sources:
         raise Refused("images: no role has candidates to pick from; generate or import images first")
     return launch_judging_round(
         project=project,
-        spec=spec,
+        spec=pick_spec(),
         sources=sources,
         launch=launch,
         name=f"Pick {len(sources)} images",
         provenance={"roles": len(sources)},
     )
+
+
+def pick_sources(project: Project) -> list[Sourced]:
+    """Return what a round asks: one source for each role that has candidates, no pick, and no round yet."""
+    asked = launched_keys(project, pick_spec().name)
+    scenes = kept_scenes(project)
+    authors = Worker.objects.in_bulk({scene.author_id for scene in scenes if scene.author_id})
+    images = scene_images(scenes)
+    return [
+        Sourced(source, [authors[scene.author_id]] if scene.author_id else [])
+        for scene in scenes
+        for source in _candidates_to_pick(scene, images[scene.pk])
+        if source.id not in asked
+    ]
 
 
 def _candidates_to_pick(scene: Scene, images: SceneImages) -> Iterable[CandidatesToPick]:

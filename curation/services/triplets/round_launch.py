@@ -39,10 +39,14 @@ class RoundLaunch:
 
 @dataclass(frozen=True, slots=True)
 class Sourced:
-    """What a unit is made from, and the workers who must not get it."""
+    """What a unit is made from, and the workers who must not get it.
+
+    ``topic`` is what the unit is about in general, such as a domain: an attention check borrows from another topic.
+    """
 
     source: Any
     excluded_workers: Sequence[Worker] = ()
+    topic: str = ""
 
 
 def launch_judging_round(
@@ -53,27 +57,36 @@ def launch_judging_round(
     launch: RoundLaunch,
     name: str,
     provenance: dict[str, Any],
+    donors: Iterable[Sourced] = (),
 ) -> tuple[Batch, Job]:
     """Launch one unit for each source of a judging kind, with the quality checks of ``launch``.
+
+    Attention checks borrow from ``donors``, which are outside of the round; without any, from the round itself.
 
     Raises:
         Refused: the quality checks or the launch are not possible.
     """
-    units = []
-    for row in sources:
-        unit = spec.build_unit(row.source)
-        units.append(PlannedUnit(spec.key(unit), unit, list(row.excluded_workers)))
+    topics: dict[str, str] = {}
+    own, outside = ([_plan_unit(spec, row, topics) for row in group] for group in (sources, donors))
     return launch_judging_units(
         project=project,
         kind=spec.name,
-        units=units,
-        plan=RoundPlan(rates=launch.rates),
+        units=own,
+        plan=RoundPlan(rates=launch.rates, donors=outside, topics=topics),
         name=launch.name or name,
         by=launch.by,
         terms=launch.terms_for(project),
         provenance=provenance,
         idempotency_key=launch.idempotency_key,
     )
+
+
+def _plan_unit(spec: JudgingSpec, row: Sourced, topics: dict[str, str]) -> PlannedUnit:
+    """Return the unit of a source, and store its topic by the unit's key."""
+    unit = spec.build_unit(row.source)
+    key = spec.key(unit)
+    topics[key] = row.topic
+    return PlannedUnit(key, unit, list(row.excluded_workers))
 
 
 def launched_keys(project: Project, kind: str) -> set[str]:
