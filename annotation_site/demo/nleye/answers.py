@@ -25,15 +25,15 @@ def scene_answer_function(quota: int) -> AnswerFunction:
     A task with a category gets a scene of it, as ``quota`` tasks of each category do; the others get what is left.
     """
     waiting = list(SCENES)
-    wanted = dict.fromkeys(CATEGORIES, quota)
+    target = dict.fromkeys(CATEGORIES, quota)
 
     def answer(config: Config) -> dict[str, Any]:
         category = config["unit"]["category"]
         if category:
-            wanted[category] -= 1
+            target[category] -= 1
         else:
             left = Counter(row.category for row in waiting)
-            category = max(CATEGORIES, key=lambda name: left[name] - wanted[name])
+            category = max(CATEGORIES, key=lambda name: left[name] - target[name])
         scene = next(row for row in waiting if row.category == category)
         waiting.remove(scene)
         return {

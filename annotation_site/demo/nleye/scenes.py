@@ -20,7 +20,7 @@ class DemoScene:
 
 
 _HOME, _WORK, _SCHOOL = "daily life and hospitality", "business and work", "education"
-_HEALTH, _ROAD, _LAB = "healthcare", "transportation", "science and technology"
+_HEALTH, _TRAFFIC, _LAB = "healthcare", "transportation", "science and technology"
 _PLAY, _FAITH, _OFFICE = "sports and arts", "religion", "administration"
 
 SCENES = (
@@ -46,13 +46,13 @@ SCENES = (
         "The trees on a hill bend far to the left.",
         "A flag beside the trees flies to the left.",
         "A flag beside the trees hangs straight down.",
-        "physical", "parallel", "", _ROAD, "The same wind bends trees and moves flags.",
+        "physical", "parallel", "", _TRAFFIC, "The same wind bends trees and moves flags.",
     ),
     DemoScene(
         "A man looks at a flat tyre of his bicycle.",
         "The man presses a hand pump onto the valve of the bicycle.",
         "The man rings the bell of the bicycle again and again.",
-        "functional", "forward", "short", _ROAD, "A pump fills a flat tyre.",
+        "functional", "forward", "short", _TRAFFIC, "A pump fills a flat tyre.",
     ),
     DemoScene(
         "A neat row of holes runs along a sheet of paper.",
@@ -94,7 +94,7 @@ SCENES = (
         "A woman packs a swimsuit and sandals into a suitcase.",
         "The woman sits in an aeroplane above a blue sea.",
         "The woman sits in a sleigh in deep snow.",
-        "logical", "forward", "short", _ROAD, "She packs for a warm place.",
+        "logical", "forward", "short", _TRAFFIC, "She packs for a warm place.",
     ),
     DemoScene(
         "A boy holds a torn kite and has tears on his cheeks.",
@@ -130,7 +130,7 @@ SCENES = (
         "A man stands in a bus although one seat beside him is free.",
         "An old woman with a stick gets on the bus and looks at the seat.",
         "A dog gets off the bus and looks at a tree.",
-        "social", "parallel", "", _ROAD, "People keep seats free for the old.",
+        "social", "parallel", "", _TRAFFIC, "People keep seats free for the old.",
     ),
     DemoScene(
         "A pupil raises a hand in a classroom.",

@@ -33,7 +33,7 @@ class Command(JobCommand):
         parser.add_argument("--project", default="", help="the project's short name")
         ways = (PromptWay.AUGMENTED.value, PromptWay.PLAIN.value)
         parser.add_argument("--way", choices=ways, default=ways[0], help="default: augmented")
-        parser.add_argument("--anew", action="store_true", help="also for scenes that have prompts already")
+        parser.add_argument("--again", action="store_true", help="also for scenes that have prompts already")
         parser.add_argument(
             "--approve-all",
             action="store_true",

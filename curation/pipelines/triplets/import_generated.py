@@ -86,8 +86,8 @@ def import_generated(*, project: Project, path: Path, by: AbstractBaseUser | Non
 
 
 def _scenes(project: Project, folder: ImportedFolder) -> dict[str, Scene]:
-    wanted = list(dict.fromkeys(row.scene_id for row in folder.images))
-    found = Scene.objects.filter(project=project).in_bulk(wanted, field_name="public_id")
+    ids = list(dict.fromkeys(row.scene_id for row in folder.images))
+    found = Scene.objects.filter(project=project).in_bulk(ids, field_name="public_id")
     outcomes = scene_outcomes(project)
     for row in folder.images:
         scene = found.get(row.scene_id)

@@ -64,13 +64,13 @@ def people_answers(
 
     ``shapes`` limits them, by default to the shape ``triplet``.
     """
-    wanted = {Shape.TRIPLET} if shapes is None else set(shapes)
+    chosen = {Shape.TRIPLET} if shapes is None else set(shapes)
     found: dict[str, list[PersonAnswer]] = defaultdict(list)
     kind = plausibility_spec().name
     first = _first_shown(project, kind)
     for row in read_judgments(project=project, kind=kind):
         answer = _person_answer(row, first.get(row.assignment or 0, ""))
-        if answer.item.shape in wanted:
+        if answer.item.shape in chosen:
             found[answer.item.triplet].append(answer)
     return dict(found)
 

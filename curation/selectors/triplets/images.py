@@ -61,11 +61,11 @@ def scene_images(scenes: Iterable[Scene]) -> dict[int, SceneImages]:
     found = {}
     for key in keys:
         picks = newest.get(key, {})
-        standing = {role: by_key[pick.image_id] for role, pick in picks.items() if pick.image_id in by_key}
+        current = {role: by_key[pick.image_id] for role, pick in picks.items() if pick.image_id in by_key}
         found[key] = SceneImages(
             candidates={role: tuple(given) for role, given in candidates.get(key, {}).items()},
-            picks=standing,
-            origins={role: picks[role].origin for role in standing},
+            picks=current,
+            origins={role: picks[role].origin for role in current},
             seen=max((pick.pk for pick in picks.values()), default=0),
             hidden=frozenset(row.pk for given in candidates.get(key, {}).values() for row in given) & hidden,
         )

@@ -19,9 +19,9 @@ from hits.services.jobs import jobs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AugmentOptions(ChatOptions):
-    """How prompts are written. anew: also for scenes that have prompts already."""
+    """How prompts are written. again: also for scenes that have prompts already."""
 
-    anew: bool = False
+    again: bool = False
 
 
 def scenes_without_prompts(project: Project) -> list[Scene]:
@@ -48,9 +48,9 @@ def request_augmentation(
         Refused: no scene is left to write prompts for.
         Conflict: prompts of this project are being written already.
     """
-    rows = kept_scenes(project) if options.anew else scenes_without_prompts(project)
+    rows = kept_scenes(project) if options.again else scenes_without_prompts(project)
     if not rows:
-        raise Refused("scenes: every kept scene has prompts; keep more scenes, or ask for all anew (--anew)")
+        raise Refused("scenes: every kept scene has prompts; keep more scenes, or write them for all again (--again)")
     options.load_prompts()
     with transaction.atomic():
         run = create_run(

@@ -75,7 +75,7 @@ class EditOptions:
     """One more candidate from an existing one.
 
     way: ``again`` (same prompt and seed), ``variation`` (starts from the image with a strength) or ``region`` (draws
-    the boxes of ``mask`` anew). prompt: empty for the image's own. generator: empty for the image's own.
+    the boxes of ``mask`` again). prompt: empty for the image's own. generator: empty for the image's own.
     """
 
     way: str
@@ -92,7 +92,7 @@ class EditOptions:
         if not 0 < self.strength <= 1:
             raise Refused(f"strength: {self.strength:g}; use a number over 0, up to 1")
         if self.way == "region" and not self.mask:
-            raise Refused("region: mark at least one box to draw anew")
+            raise Refused("region: mark at least one box to redraw")
 
 
 def project_prices(project: Project) -> PriceTable:

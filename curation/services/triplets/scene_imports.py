@@ -110,12 +110,12 @@ def _scene(
 
 def _replaced_scenes(project: Project, name: str, rows: Sequence[WrittenScene]) -> dict[str, Scene]:
     """Return the scenes that rows revise, by public id."""
-    wanted = {row.replaces: row for row in rows if row.replaces}
+    replaced = {row.replaces: row for row in rows if row.replaces}
     found: dict[str, Scene] = {}
-    for chunk in id_chunks(sorted(wanted)):
+    for chunk in id_chunks(sorted(replaced)):
         scenes = Scene.objects.filter(project=project, public_id__in=chunk).select_related("replaced_by")
         found |= {scene.public_id: scene for scene in scenes}
-    for key, row in wanted.items():
+    for key, row in replaced.items():
         if key not in found:
             raise Refused(
                 f"{name}, row {row.row}, replaces: this project has no scene {key}; leave the cell empty"

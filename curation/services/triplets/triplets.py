@@ -60,12 +60,12 @@ def build_triplets(*, project: Project, by: AbstractBaseUser | None) -> BuiltTri
         existing = {(row.triplet.premise_id, row.triplet.a_id, row.triplet.b_id) for row in facts}
         ready = [row for row in scenes if images[row.pk].is_complete]
         new = [row for row in ready if _image_keys(images[row.pk]) not in existing]
-        standing = [row for row in facts if row.state is not TripletState.DROPPED]
+        in_use = [row for row in facts if row.state is not TripletState.DROPPED]
         new_keys = {row.pk for row in new}
-        replaced = [row for row in standing if row.triplet.scene_id in new_keys]
+        replaced = [row for row in in_use if row.triplet.scene_id in new_keys]
         orders = draw_orders(
             [SceneToOrder(row.public_id, row.category, _hypothesis(row.plausible)) for row in new],
-            gold_counts(row for row in standing if row not in replaced),
+            gold_counts(row for row in in_use if row not in replaced),
             secret=bytes.fromhex(settings.secret),
         )
         built = [
