@@ -19,10 +19,13 @@ __all__ = [
     "Hunk",
     "HunkKind",
     "MarkedWord",
+    "TextPart",
     "changed_content_words",
     "compare_texts",
     "find_differences",
     "lost_content_words",
+    "mark_difference",
+    "mark_rewriting",
 ]
 
 
@@ -37,6 +40,47 @@ class MarkedWord:
     start: int
     end: int
     replacement: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TextPart:
+    """A run of words of one fate, without the spaces at its end, which follow as ``gap``."""
+
+    kind: HunkKind
+    text: str
+    gap: str
+    is_marked: bool
+
+
+def mark_difference(first: str, second: str) -> tuple[list[TextPart], list[TextPart]]:
+    """Return the parts of two texts; the words in which they differ are marked."""
+    hunks = compare_texts(first, second)
+    return (
+        [_part(hunk, hunk.before) for hunk in hunks if hunk.kind is not HunkKind.INSERT],
+        [_part(hunk, hunk.after) for hunk in hunks if hunk.kind is not HunkKind.DELETE],
+    )
+
+
+def mark_rewriting(original: str, rewritten: str) -> list[TextPart]:
+    """Return the parts of both texts in one line, deletions before what replaces them.
+
+    Deletions are marked if they lose or change a content word.
+    """
+    starts = {word.start for word in _missing_words(original, rewritten)}
+    parts, at = [], 0
+    for hunk in compare_texts(original, rewritten):
+        is_missing = hunk.kind is HunkKind.DELETE and any(
+            at <= start < at + len(hunk.before) for start in starts
+        )
+        parts.append(_part(hunk, hunk.before or hunk.after, is_missing))
+        at += len(hunk.before)
+    return parts
+
+
+def _part(hunk: Hunk, text: str, is_marked: bool | None = None) -> TextPart:
+    shown = text.rstrip()
+    marked = hunk.kind is not HunkKind.EQUAL if is_marked is None else is_marked
+    return TextPart(hunk.kind, shown, text[len(shown) :], marked)
 
 
 def changed_content_words(original: str, rewritten: str) -> list[MarkedWord]:

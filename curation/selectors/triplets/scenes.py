@@ -1,8 +1,8 @@
 """Read scenes, readers' verdicts on them, and what other workers said of them (Ventura et al. 2025 §3)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -57,15 +57,27 @@ class ReaderVerdict:
 
 @dataclass(frozen=True, slots=True)
 class SceneOutcome:
-    """The state of a scene and the verdicts behind it. ``newest`` is its newest decision, 0 without one."""
+    """The state of a scene and the verdicts behind it.
+
+    ``newest`` is its newest decision, 0 without one; ``newest_by`` that of each reader, taken back or not.
+    """
 
     state: SceneState
     verdicts: tuple[ReaderVerdict, ...] = ()
     newest: int = 0
+    newest_by: Mapping[int | None, int] = field(default_factory=dict)
 
     def verdict_of(self, reader: int | None) -> ReaderVerdict | None:
         """Return a reader's own verdict, if there is one."""
         return next((row for row in self.verdicts if row.reader == reader), None)
+
+    def is_blind_for(self, reader: int | None, readers: int) -> bool:
+        """Whether a reader must not see what others think: several are asked, and this one's verdict is missing."""
+        return readers > 1 and len(self.verdicts) < readers and self.verdict_of(reader) is None
+
+    def seen_by(self, reader: int | None, readers: int) -> int:
+        """Return the newest decision that a reader's page shows: the reader's own while others' are hidden."""
+        return self.newest_by.get(reader, 0) if self.is_blind_for(reader, readers) else self.newest
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -128,15 +140,16 @@ def scene_outcome(scene: Scene, readers: int) -> SceneOutcome:
 
 def _outcome(rows: Iterable[SceneDecision], readers: int, *, is_replaced: bool) -> SceneOutcome:
     rows = list(rows)
-    newest = max((row.pk for row in rows), default=0)
-    standing = tuple(
+    newest_by = {row.by_id: row.pk for row in rows}
+    newest = max(newest_by.values(), default=0)
+    counting = tuple(
         ReaderVerdict(row.pk, row.by_id, row.verdict, tuple(row.reasons), row.twin_id, row.note, row.at)
         for row in sorted(rows, key=lambda row: row.pk)
         if row.verdict != SceneVerdict.UNDONE
     )
     if is_replaced:
-        return SceneOutcome(SceneState.REPLACED, standing, newest)
-    return SceneOutcome(_state([row.verdict for row in standing], readers), standing, newest)
+        return SceneOutcome(SceneState.REPLACED, counting, newest, newest_by)
+    return SceneOutcome(_state([row.verdict for row in counting], readers), counting, newest, newest_by)
 
 
 def _state(verdicts: Sequence[str], readers: int) -> SceneState:
@@ -148,17 +161,24 @@ def _state(verdicts: Sequence[str], readers: int) -> SceneState:
     return STATE_OF_VERDICT[verdict] if is_majority else SceneState.DISAGREED
 
 
+def is_own_revision(scene: Scene, reader: int | None) -> bool:
+    """Whether a person wrote this revision, and so does not decide about it. Who imports a file writes nothing."""
+    return scene.created_by_id is not None and scene.created_by_id == reader and scene.imported_row_id is None
+
+
 def kept_scenes(project: Project) -> list[Scene]:
     """Return the scenes that the readers keep, oldest first."""
     outcomes = scene_outcomes(project)
     return [scene for scene in scenes(project) if outcomes[scene.pk].state is SceneState.KEPT]
 
 
-def scene_tallies(project: Project) -> dict[str, SceneTally]:
-    """Return what reviewers answered, by the scene's public id."""
-    plausible = dict(Scene.objects.filter(project=project).values_list("public_id", "plausible"))
+def scene_tallies(project: Project, items: Collection[str] | None = None) -> dict[str, SceneTally]:
+    """Return what reviewers answered, by the scene's public id; ``items`` limits it to some scenes."""
+    rows = Scene.objects.filter(project=project)
+    rows = rows if items is None else rows.filter(public_id__in=list(items))
+    plausible = dict(rows.values_list("public_id", "plausible"))
     answers = defaultdict(list)
-    for row in read_judgments(project=project, kind=review_spec().name):
+    for row in read_judgments(project=project, kind=review_spec().name, items=items):
         answers[row.item].append(row.answer)
     return {
         item: SceneTally(
@@ -176,7 +196,9 @@ def scene_tallies(project: Project) -> dict[str, SceneTally]:
 
 def nearest_twins(project: Project) -> dict[str, tuple[str, float]]:
     """Return the most similar other scene of each scene and their cosine, by public ids, as last computed."""
-    row = SceneTwins.objects.filter(project=project).first()
+    row = (
+        SceneTwins.objects.filter(project=project).exclude(twins={}).first()
+    )  # a running search has none yet
     return {key: (other, cosine) for key, (other, cosine) in row.twins.items()} if row else {}
 
 

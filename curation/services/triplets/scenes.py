@@ -8,7 +8,13 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
 from curation.models import Scene, SceneDecision, SceneReason, SceneVerdict
-from curation.selectors.triplets.scenes import SceneOutcome, SceneState, scene_outcome, waiting_scene_records
+from curation.selectors.triplets.scenes import (
+    SceneOutcome,
+    SceneState,
+    is_own_revision,
+    scene_outcome,
+    waiting_scene_records,
+)
 from curation.selectors.triplets.settings import triplet_settings
 from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, MAX_CHARACTERS, check_temporal
 from hits.domain.answers.scene_rules import SCENE_TEXTS, are_alike
@@ -26,7 +32,7 @@ _NEEDS_REASON = (SceneVerdict.DROP, SceneVerdict.REVISE)
 class ReaderDecision:
     """What a reader decides. ``twin`` is the scene that it repeats.
 
-    ``seen`` is the newest decision that the reader's page showed (0 for none): a decision on a stale page is refused.
+    ``seen`` is ``SceneOutcome.seen_by`` of the reader's page (0 for none): a decision on a stale page is refused.
     """
 
     verdict: SceneVerdict
@@ -98,7 +104,7 @@ def decide_scene(*, scene: Scene, decision: ReaderDecision, by: AbstractBaseUser
         before = scene_outcome(locked, readers)
         if before.state is SceneState.REPLACED:
             raise Conflict("scene: a revision replaced it; decide about the revision")
-        if decision.seen is not None and decision.seen != before.newest:
+        if decision.seen is not None and decision.seen != before.seen_by(by.pk, readers):
             raise Conflict("scene: somebody decided about it after you opened the page; reload the page")
         SceneDecision.objects.create(
             scene=locked,
@@ -177,7 +183,7 @@ def parse_reasons(values: Sequence[str]) -> list[SceneReason]:
 
 
 def _check_decision(scene: Scene, decision: ReaderDecision, by: AbstractBaseUser) -> None:
-    if scene.created_by_id == by.pk:
+    if is_own_revision(scene, by.pk):
         raise Refused("scene: you wrote this revision, so somebody else decides about it")
     if decision.verdict in _NEEDS_REASON and not decision.reasons:
         raise Refused(f"reasons: choose at least one for the verdict {decision.verdict.value}")
