@@ -26,7 +26,7 @@ def card(version: DatasetVersion, columns: ColumnMap) -> str:
         "---",
         f"license: {json.dumps(licence)}",
         "language:",
-        "- en",
+        *(f"- {language}" for language in version.provenance.get("languages") or ["en"]),
         "task_categories:",
         "- visual-question-answering",
         "tags:",
@@ -96,10 +96,14 @@ def _against_gold(version: DatasetVersion) -> str:
     judged, against = found.get("judged", 0), found.get("against", 0)
     if not judged:
         return "No triplet was judged by three people."
-    return (
+    counted = (
         f"Three or more people judged {judged:,} triplets. In {against:,} ({100 * against / judged:.1f} %), gold has "
-        "no majority. A less plausible hypothesis can happen; a person looked at these triplets and kept them."
+        "no majority."
     )
+    if not against:
+        return counted
+    kept = found.get("kept", 0)
+    return f"{counted} A less plausible hypothesis can happen. A person looked at {kept:,} of these and kept them."
 
 
 def _audits(version: DatasetVersion) -> str:

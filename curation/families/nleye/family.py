@@ -8,9 +8,11 @@ from curation.families.nleye.board_texts import BOARD_TEXTS
 from curation.families.nleye.export import METADATA, PROVENANCE_FILE, holds_answers, nleye_files
 from curation.families.nleye.read import check_export
 from curation.families.nleye.rows import (
+    AGAINST_GOLD,
     ANSWER,
     DROPPED,
     EXPLANATION,
+    HIDDEN_IMAGE,
     NO_EXPLANATION,
     NOT_ALIGNED,
     PROVENANCE,
@@ -49,6 +51,8 @@ class NlEyeFamily(Family):
         ExclusionReason.IMAGE_TAKEN_DOWN: "triplets with an image that was taken down",
         DROPPED: "dropped triplets",
         TO_REVISE: "triplets to revise",
+        AGAINST_GOLD: "triplets whose majority is against gold, and that nobody decided about",
+        HIDDEN_IMAGE: "triplets with an image that a safety checker flagged",
         TEST_DRAWING: "triplets with test drawings",
         UNKNOWN_LICENCE: "triplets with images of unknown licence",
         NO_EXPLANATION: "triplets without a gold explanation",

@@ -5,7 +5,7 @@ its three images. Provenance, answers and votes are rows of their own, so that e
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from curation.models import (
@@ -18,6 +18,7 @@ from curation.models import (
 from curation.records import InvalidInput
 from curation.selectors.triplets.answers import PersonAnswer
 from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations, text_key
+from curation.selectors.triplets.images import hidden_images
 from curation.selectors.triplets.settings import triplet_settings
 from curation.selectors.triplets.triplets import (
     IMAGE_ROLES,
@@ -41,7 +42,8 @@ PUBLISHED_ROLES: Mapping[str, str] = {"premise": "premise", "h1": "hypothesis1",
 DEFAULT_SPLIT = "test"  # the only one of the published release
 TEST_DRAWING, UNKNOWN_LICENCE = "test_drawing", "unknown_licence"
 NO_EXPLANATION, NOT_ALIGNED, TOO_FEW_ANSWERS = "no_gold_explanation", "not_aligned", "too_few_answers"
-DROPPED, TO_REVISE = "triplet_dropped", "triplet_to_revise"
+DROPPED, TO_REVISE, AGAINST_GOLD = "triplet_dropped", "triplet_to_revise", "against_gold_undecided"
+HIDDEN_IMAGE = "hidden_image"
 MIN_ANSWERS = 3
 DRAWING = "drawing"  # the generator of test drawings
 UNKNOWN = "unknown"
@@ -62,10 +64,12 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
     project = version.project
     settings = triplet_settings(project)
     explained = _explanations_by_triplet(project)
+    found = triplet_facts(project)
+    hidden = hidden_images(image for facts in found for image in _images(facts))
     kept: list[TripletFacts] = []
-    for number, facts in enumerate(triplet_facts(project)):
+    for number, facts in enumerate(found):
         report_progress(number)
-        reasons = exclusion_reasons(facts, settings, is_rehearsal=version.rehearsal)
+        reasons = exclusion_reasons(facts, settings, hidden, is_rehearsal=version.rehearsal)
         if reasons:
             plan.exclude_row(TRIPLET, facts.triplet.public_id, reasons[0], reasons[1:])
             continue
@@ -82,18 +86,26 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
         "holds_answers": settings.holds_answers,
         "against_gold": _count_against_gold(kept),
         "audits": _newest_audits(project),
+        "languages": sorted({facts.triplet.scene.language for facts in kept}),
     }
 
 
-def exclusion_reasons(facts: TripletFacts, settings: TripletSettings, *, is_rehearsal: bool) -> list[str]:
-    """Return every reason for leaving a triplet out, the main one first; imported ones need no answers of ours."""
-    triplet = facts.triplet
-    images = [getattr(triplet, role) for role in IMAGE_ROLES]
+def exclusion_reasons(
+    facts: TripletFacts, settings: TripletSettings, hidden: Container[int], *, is_rehearsal: bool
+) -> list[str]:
+    """Return every reason for leaving a triplet out, the main one first; imported ones need no answers of ours.
+
+    Args:
+        hidden: the keys of images that a safety checker flagged and nobody released.
+    """
+    images = _images(facts)
     reasons: list[str] = []
     if facts.state is TripletState.DROPPED:
         reasons.append(DROPPED)
     if facts.state is TripletState.TO_REVISE:
         reasons.append(TO_REVISE)
+    if any(image.pk in hidden for image in images):
+        reasons.append(HIDDEN_IMAGE)
     if not is_rehearsal:
         reasons += _reasons_against_release(facts, images, settings)
     if not facts.is_imported:
@@ -103,7 +115,13 @@ def exclusion_reasons(facts: TripletFacts, settings: TripletSettings, *, is_rehe
             reasons.append(NOT_ALIGNED)
         if len(_counted_answers(facts, is_rehearsal=is_rehearsal)) < MIN_ANSWERS:
             reasons.append(TOO_FEW_ANSWERS)
+        if facts.needs_decision:
+            reasons.append(AGAINST_GOLD)
     return reasons
+
+
+def _images(facts: TripletFacts) -> list[GeneratedImage]:
+    return [getattr(facts.triplet, role) for role in IMAGE_ROLES]
 
 
 def _reasons_against_release(
@@ -134,9 +152,11 @@ def _newest_audits(project: Project) -> list[Row]:
 
 
 def _count_against_gold(kept: Iterable[TripletFacts]) -> dict[str, int]:
-    """Return how many triplets people judged, and in how many of them their majority is against gold."""
+    """Return how many triplets people judged, how many majorities are against gold, and how many of these stay."""
     judged = [row for row in kept if len(row.answers) >= MIN_ANSWERS]
-    return {"judged": len(judged), "against": sum(row.is_against_gold for row in judged)}
+    against = [row for row in judged if row.is_against_gold]
+    stay = sum(not row.needs_decision for row in against)
+    return {"judged": len(judged), "against": len(against), "kept": stay}
 
 
 def _explanations_by_triplet(project: Project) -> dict[int, list[JudgedExplanation]]:
@@ -214,6 +234,7 @@ def provenance_row(image: GeneratedImage) -> Row:
         "seed": image.seed,
         "candidate": image.number,
         "edited_from": image.parent.image.sha256 if image.parent else None,
+        "mask": image.mask,
         "strength": image.strength,
         "parameters": image.parameters,
         "cost_micro_usd": image.cost_micro,

@@ -108,8 +108,13 @@ class TripletFacts:
 
     @property
     def needs_decision(self) -> bool:
-        """Whether a person has to decide: the majority is against gold, and nobody decided after that."""
-        return self.is_against_gold and self.decision is None
+        """Whether a person has to decide: the majority is against gold, and nobody said why the triplet stays.
+
+        Whoever kept it before people judged it gave no note.
+        """
+        decision = self.decision
+        is_decided = decision is not None and (decision.verdict != TripletVerdict.KEEP or bool(decision.note))
+        return self.is_against_gold and not is_decided
 
 
 @dataclass(frozen=True, slots=True)
