@@ -46,7 +46,7 @@ def save_tiny_pipeline(folder: Path) -> Path:
     """Save a random text-to-image pipeline of a few megabytes, which draws 64 × 64 pixels in under a second."""
     diffusers = require_diffusers()
     import torch
-    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
+    from transformers import CLIPTextConfig, CLIPTextModel
 
     torch.manual_seed(0)
     text = CLIPTextModel(
@@ -85,7 +85,7 @@ def save_tiny_pipeline(folder: Path) -> Path:
     pipeline = diffusers.StableDiffusionPipeline(
         vae=encoder,
         text_encoder=text,
-        tokenizer=CLIPTokenizer(vocab=_byte_vocabulary(), merges=[], model_max_length=77),
+        tokenizer=tiny_tokenizer(),
         unet=unet,
         scheduler=diffusers.DDIMScheduler(
             beta_schedule="scaled_linear", clip_sample=False, set_alpha_to_one=False, steps_offset=1
@@ -96,6 +96,13 @@ def save_tiny_pipeline(folder: Path) -> Path:
     )
     pipeline.save_pretrained(folder, safe_serialization=True)
     return folder
+
+
+def tiny_tokenizer() -> Any:
+    """Return CLIP's tokenizer with a vocabulary of bytes."""
+    from transformers import CLIPTokenizer
+
+    return CLIPTokenizer(vocab=_byte_vocabulary(), merges=[], model_max_length=77)
 
 
 def _byte_vocabulary() -> dict[str, int]:
