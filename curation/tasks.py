@@ -348,6 +348,14 @@ def edit_image(progress: Progress) -> None:
     jobs.set_result(job=progress.job, **pipeline.edit_image(progress))
 
 
+@job_task(tasks.IMPORT_GENERATED)
+def import_generated(progress: Progress) -> None:
+    """Import images that were made elsewhere from an uploaded zip."""
+    from curation.pipelines.triplets import import_generated as pipeline
+
+    jobs.set_result(job=progress.job, **pipeline.run_import(progress))
+
+
 @job_task(tasks.EVALUATE_TRIPLETS)
 def evaluate_triplets(progress: Progress) -> None:
     """Measure a model, a baseline or people on a sealed version's triplets."""

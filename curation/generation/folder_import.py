@@ -87,21 +87,24 @@ class _Files:
     read: Callable[[str, int], bytes]
 
 
-def read_folder(path: Path) -> ImportedFolder:
+def read_folder(path: Path, called: str = "") -> ImportedFolder:
     """Return the images of a folder or zip. Names and the manifest are checked; images are read one by one later.
+
+    ``called`` is its name in messages, by default that of the path.
 
     Raises:
         InvalidInput: the manifest is missing or wrong, a file is unexpected or outside of the folder, a scene has an
             image twice, or an image has no row. The message names the file, and the line or the column.
     """
+    called = called or path.name
     if path.is_dir():
         files = _list_folder(path)
     elif path.is_file():
-        files = _list_zip(path)
+        files = _list_zip(path, called)
     else:
         raise InvalidInput(f"{path}: is neither a folder nor a zip; give one with {MANIFEST} in it")
     if MANIFEST not in files.names:
-        raise InvalidInput(f"{path.name}: has no {MANIFEST}; add one with the columns {', '.join(COLUMNS)}")
+        raise InvalidInput(f"{called}: has no {MANIFEST}; add one with the columns {', '.join(COLUMNS)}")
     origins = _read_manifest(files.read(MANIFEST, MAX_MANIFEST_BYTES))
     found = _find_images(files.names)
     return _join(files, origins, found)
@@ -194,9 +197,9 @@ def _list_folder(path: Path) -> _Files:
     return _Files(tuple(names), read)
 
 
-def _list_zip(path: Path) -> _Files:
+def _list_zip(path: Path, called: str) -> _Files:
     try:
-        entries = {entry.filename: entry for entry in list_entries(path, path.name)}
+        entries = {entry.filename: entry for entry in list_entries(path, called)}
     except UnusableZip as error:
         raise InvalidInput(str(error)) from error
     # A zip of a folder has that folder around everything.
@@ -206,7 +209,7 @@ def _list_zip(path: Path) -> _Files:
     outside = [name for name in entries if not name.startswith(prefix) and not _is_ignored(name)]
     if outside:
         raise InvalidInput(
-            f"{path.name}: {outside[0]} is not in the folder of {MANIFEST}; put all into one folder"
+            f"{called}: {outside[0]} is not in the folder of {MANIFEST}; put all into one folder"
         )
     inner = {name.removeprefix(prefix): entry for name, entry in entries.items() if not _is_ignored(name)}
 
@@ -218,7 +221,7 @@ def _list_zip(path: Path) -> _Files:
             raise InvalidInput(str(error)) from error
         except (zipfile.BadZipFile, OSError) as error:
             raise InvalidInput(
-                f"{path.name}: was changed or is damaged ({error}); make the zip again"
+                f"{called}: was changed or is damaged ({error}); make the zip again"
             ) from error
 
     return _Files(tuple(sorted(inner)), read)

@@ -1,23 +1,27 @@
 """Jobs that draw images of scenes: one subjob a scene, the premise first, one image a call, each reserved before."""
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from curation.generation import names
-from curation.generation.errors import BadReply, CallFailed, ContentRefused
+from curation.generation.errors import BadReply, CallFailed, ContentRefused, Transient, Unusable
 from curation.generation.images import ImageRequest
-from curation.models import GeneratedImage, ModelRun, PickOrigin, PromptSet
-from curation.pipelines.triplets.calls import was_refused
+from curation.models import CallState, GeneratedImage, ModelCall, ModelRun, PickOrigin, PromptSet
 from curation.pipelines.triplets.image_drawer import ImageDrawer, ImageSlot, load_drawer, read_image
 from curation.selectors.jobs import SCENE_IMAGES
-from curation.selectors.triplets.images import ROLES, lost_calls, scene_images
-from curation.selectors.triplets.prompts import approved_prompts
+from curation.selectors.triplets.image_queue import missing_images
+from curation.selectors.triplets.images import lost_calls, scene_images
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.generation import GenerationOptions
 from curation.services.triplets.images import pick_image
-from curation.services.triplets.model_calls import CapReached, lose_calls
+from curation.services.triplets.model_calls import (
+    BAD_REPLY_FINISH,
+    CapReached,
+    find_refused_call,
+    lose_calls,
+)
 from hits.domain.states import JobState
+from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 from hits.services.jobs.jobs import Progress
@@ -25,7 +29,9 @@ from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
 PREMISE = "premise"
 _COUNTED = ("images", "refused", "bad_replies")
+_GAVE_UP = "gave_up"  # in a subjob's result: the server answers none of its calls, so other scenes send none
 _MAX_FAILURES = 3  # replies without a usable image, one after the other
+_MAX_FAILED_SCENES = 3  # before the first image of a run
 
 
 def generate_images(progress: Progress) -> dict[str, Any]:
@@ -60,8 +66,13 @@ def generate_images(progress: Progress) -> dict[str, Any]:
 
 
 def run_scene_subjob(progress: Progress) -> None:
-    """Run a subjob: draw the missing candidates of one scene."""
+    """Run a subjob: draw the missing candidates of one scene.
+
+    Raises:
+        Refused: a call failed for good, here or for scenes before.
+    """
     run = _run_of(progress)
+    _check_others(progress, run)
     prompts = PromptSet.objects.select_related("scene__project").get(pk=progress.job.args["prompts"])
     lose_calls(run=run, subject_prefix=_subject(prompts, ""))
     options = GenerationOptions(**run.parameters)
@@ -71,6 +82,16 @@ def run_scene_subjob(progress: Progress) -> None:
         drawing.draw()
     progress.advance(progress.job.total, progress.job.total)
     jobs.set_result(job=progress.job, **drawing.result)
+
+
+def _check_others(progress: Progress, run: ModelRun) -> None:
+    """Send nothing more if the generator answers nobody: a wrong key fails once, not once for each scene."""
+    failed = Job.objects.filter(parent=progress.job.parent_id, state=JobState.FAILED)
+    drawn = GeneratedImage.objects.filter(run=run).exists()
+    if failed.filter(**{f"result__{_GAVE_UP}": True}).exists() or (
+        not drawn and failed.count() >= _MAX_FAILED_SCENES
+    ):
+        raise Refused("not drawn, because the calls for other scenes failed")
 
 
 @dataclass(slots=True)
@@ -131,7 +152,7 @@ class _SceneDrawing:
         planned = self.drawer.plan(seeded, _subject(self.prompts, f"{role} {number + 1}"))
         if GeneratedImage.objects.filter(scene=self.prompts.scene, call__key=planned.key).exists():
             return ""
-        if was_refused(self.drawer.run, planned.key):
+        if find_refused_call(self.drawer.run.project, planned.key) is not None:
             return "refused"
         try:
             self.drawer.draw(seeded, planned, ImageSlot(self.prompts.scene, role, self.prompts))
@@ -140,6 +161,8 @@ class _SceneDrawing:
         except BadReply:
             return "bad_replies"
         except CallFailed as error:
+            if isinstance(error, Transient | Unusable):
+                jobs.set_result(job=self.progress.job, **self.result, **{_GAVE_UP: True})
             raise Refused(f"{error}; to go on later, resume the job") from error
         return "images"
 
@@ -163,21 +186,22 @@ class _SceneDrawing:
 
 def _missing(run: ModelRun, options: GenerationOptions) -> list[tuple[PromptSet, int]]:
     """Return the approved prompts whose roles miss candidates, with an upper bound of their number."""
-    prompts = approved_prompts(run.project).values()
-    images = GeneratedImage.objects.filter(prompt_set__in=[row.pk for row in prompts], parent=None)
-    drawn = Counter(images.values_list("prompt_set", "role"))
-    counts = [
-        (row, sum(max(0, options.candidates - drawn[row.pk, role]) for role in ROLES)) for row in prompts
-    ]
-    return [(row, count) for row, count in counts if count]
+    rows = missing_images(run.project, options.candidates)
+    return [(prompts, sum(missing.values())) for prompts, missing in rows]
 
 
 def _sum_up(run: ModelRun, results: list[dict[str, Any]]) -> dict[str, Any]:
-    counted = {name: sum(result.get(name, 0) for result in results) for name in _COUNTED}
+    """Return what the run has drawn: also what it drew before it was interrupted, so from rows alone."""
     stopped = next((result["stopped"] for result in results if result.get("stopped")), "")
     run.refresh_from_db()
+    calls = ModelCall.objects.filter(run=run)
     lost = [call.subject for call in lost_calls(run)]
-    found: dict[str, Any] = {**counted, "committed_micro_usd": run.committed_micro}
+    found: dict[str, Any] = {
+        "images": GeneratedImage.objects.filter(run=run).count(),
+        "refused": calls.filter(state=CallState.REFUSED).count(),
+        "bad_replies": calls.filter(state=CallState.FAILED, finish=BAD_REPLY_FINISH).count(),
+        "committed_micro_usd": run.committed_micro,
+    }
     if stopped:
         found["stopped"] = stopped
     if lost:

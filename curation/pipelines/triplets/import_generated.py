@@ -1,9 +1,10 @@
 """Import images that were made elsewhere, such as by Midjourney, as candidates of scenes; all of them or none."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -29,7 +30,9 @@ from curation.services.triplets.images import (
 from hits.domain.hashing import content_sha256
 from hits.models import Image, Project
 from hits.services import audit
-from hits.services.errors import Refused
+from hits.services.errors import Refused, StorageFull
+from hits.services.jobs.jobs import Progress
+from hits.services.uploads import upload_path
 
 FORMAT = "generated"
 GENERATOR = "import"
@@ -45,33 +48,46 @@ class ImportedImages:
     missing: tuple[str, ...] = ()
 
 
-def import_generated(*, project: Project, path: Path, by: AbstractBaseUser | None) -> ImportedImages:
+def import_generated(
+    *,
+    project: Project,
+    path: Path,
+    by: AbstractBaseUser | None,
+    called: str = "",
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> ImportedImages:
     """Store the images of a folder or zip as candidates; the same files again store nothing.
 
-    Every image is decoded before anything is stored.
+    Every image is decoded before anything is stored. ``called`` is its name in messages, by default that of the path.
+    ``report`` is told after each image how many of two passes over all images are done; it may raise to stop.
 
     Raises:
         Refused: the folder cannot be used, or names a scene that the project lacks or does not keep.
     """
+    called = called or path.name
+    hashes: dict[str, str] = {}
+    stored: dict[str, Image] = {}
     with refuse_invalid_input():
-        folder = read_folder(path)
+        folder = read_folder(path, called)
         scenes = _scenes(project, folder)
-        hashes = {row.location: hashlib.sha256(row.to_png().data).hexdigest() for row in folder.images}
+        for row in folder.images:
+            hashes[row.location] = hashlib.sha256(row.to_png().data).hexdigest()
+            report(len(hashes), 2 * len(folder.images))
     sha256 = content_sha256(
         sorted([row.scene_id, row.role, hashes[row.location], row.origin.model] for row in folder.images)
     )
     earlier = Import.objects.filter(project=project, format=FORMAT, sha256=sha256).first()
     if earlier is not None:
         return ImportedImages(earlier, 0, folder.missing)
-    stored = {
-        row.location: store_image_file(project=project, data=row.to_png().data, licence=row.origin.licence)
-        for row in folder.images
-    }
+    for row in folder.images:
+        data = row.to_png().data
+        stored[row.location] = store_image_file(project=project, data=data, licence=row.origin.licence)
+        report(len(hashes) + len(stored), 2 * len(folder.images))
     with transaction.atomic():
         source = Import.objects.create(
             project=project,
             format=FORMAT,
-            name=path.name[:200],
+            name=called[:200],
             sha256=sha256,
             rows=len(folder.images),
             options={"missing": list(folder.missing)[:100]},
@@ -121,3 +137,27 @@ def _store(source: Import, scene: Scene, row: ImportedImage, image: Image) -> No
         ),
         origin=ImageOrigin(imported_row=origin, prompts=state.prompts),
     )
+
+
+def run_import(progress: Progress) -> dict[str, Any]:
+    """Run a job: import the zip that somebody uploaded, and delete it.
+
+    Raises:
+        Refused: the zip cannot be used, or its copy on the server is gone.
+    """
+    job = progress.job
+    assert job.project is not None
+    path, called = upload_path(str(job.args["zip"])), str(job.args["called"])
+    if not path.exists():
+        raise Refused(f"{called}: its copy on the server was deleted; upload it again")
+    try:
+        found = import_generated(
+            project=job.project, path=path, by=job.created_by, called=called, report=progress.advance
+        )
+    except StorageFull:
+        raise  # the job resumes with this copy when there is space
+    except Refused:
+        path.unlink()
+        raise
+    path.unlink()
+    return {"import": found.source.pk, "images": found.source.rows, "new": found.new}

@@ -94,6 +94,7 @@ TASK_QUEUES: dict[str, Queue] = {
     "curation.generate_images": Queue.CPU,
     "curation.generate_scene_images": Queue.CPU,
     "curation.edit_image": Queue.CPU,
+    "curation.import_generated": Queue.IO,
     "curation.evaluate_triplets": Queue.CPU,
     "curation.judge_explanations": Queue.IO,
     "curation.audit_triplets": Queue.CPU,

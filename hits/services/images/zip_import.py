@@ -1,11 +1,8 @@
 """Import photos from a zip: store the zip, then import its photos one by one in a resumable job."""
 
 import io
-import time
-import uuid
 import zipfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -13,7 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 
-from hits.domain.files.atomic_files import atomic_file
 from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import BadFile, StorageFull
@@ -22,10 +18,10 @@ from hits.services.images.manifests import read_manifest
 from hits.services.images.zip_files import ZipContents, read_entry, read_zip_contents
 from hits.services.jobs import jobs
 from hits.services.jobs.progress import Progress
+from hits.services.uploads import store_upload, upload_path
 
 TASK = "hits.import_zip"
 MAX_MANIFEST_BYTES = 20 * 1024 * 1024
-RETENTION_SECONDS = 7 * 24 * 3600
 MAX_PROBLEMS = 50  # problems in the job's result; the log has all
 
 
@@ -48,15 +44,7 @@ def request_zip_import(
         BadFile: an unusable zip; see ``read_zip_contents``.
         StorageFull: the disk is full.
     """
-    _delete_old_zips()
-    path = _upload_folder() / f"{uuid.uuid4().hex}.zip"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as file:
-            for block in blocks:
-                file.write(block)
-    except OSError as error:
-        raise StorageFull.from_os_error(error, f"{name}: was not stored") from error
+    path = store_upload(called=name, blocks=blocks, suffix=".zip")
     try:
         photos = len(read_zip_contents(path, name).photos)
         return jobs.enqueue(
@@ -85,7 +73,7 @@ def import_zip(*, job: Job, progress: Progress) -> None:
         StorageFull: the disk is full; imported photos stay.
         Cancelled: somebody stopped the job; imported photos stay.
     """
-    path = _upload_folder() / str(job.args["zip"])
+    path = upload_path(str(job.args["zip"]))
     if not path.exists():
         raise BadFile(f"{job.args['called']}: its copy on the server was deleted; upload it again")
     try:
@@ -181,15 +169,3 @@ class _ZipImport:
         self._progress.log(f"Skipped: {problem}")
         if len(self._problems) < MAX_PROBLEMS:
             self._problems.append(problem)
-
-
-def _delete_old_zips() -> None:
-    """Delete the zips of jobs that nobody resumed in time."""
-    for path in _upload_folder().glob("*.zip"):
-        with suppress(OSError):  # another request deletes the same file
-            if time.time() - path.stat().st_mtime > RETENTION_SECONDS:
-                path.unlink()
-
-
-def _upload_folder() -> Path:
-    return Path(settings.VAR_DIR) / "uploads"

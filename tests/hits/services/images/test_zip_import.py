@@ -18,8 +18,9 @@ from django.urls import reverse
 from hits.domain.files import zip_entries
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
+from hits.services import uploads
 from hits.services.errors import BadFile
-from hits.services.images import zip_files, zip_import
+from hits.services.images import zip_files
 from hits.services.jobs import jobs
 from tests.support.full_disk import full_disk
 from tests.support.pictures import picture
@@ -255,7 +256,7 @@ def test_zip_that_nobody_resumed_is_removed_after_a_week(
     send: Send, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     send(zipped(photos(1)))
-    monkeypatch.setattr(zip_import, "RETENTION_SECONDS", -1)
+    monkeypatch.setattr(uploads, "RETENTION_SECONDS", -1)
     send(zipped(photos(1)))
     assert len(list(folder.iterdir())) == 1
     job = jobs.run_in_process(job=Job.objects.order_by("pk")[0])
