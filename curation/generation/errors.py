@@ -54,6 +54,10 @@ class Permanent(CallFailed):
     """The same call would fail again."""
 
 
+class Unusable(Permanent):
+    """Every other call would fail, too: the key, the model's name, the address, or the account's quota is wrong."""
+
+
 class ContentRefused(CallFailed):
     """The provider's rules refuse the content. A refusal is stored as a refusal."""
 

@@ -19,6 +19,7 @@ from curation.generation.errors import (
     ModelUnavailable,
     Permanent,
     Transient,
+    Unusable,
 )
 from curation.generation.keys import blank_keys
 
@@ -222,18 +223,19 @@ def _status_failure(endpoint: Endpoint, status: int, headers: Mapping[str, str],
     message = str(blank_keys(str(error.get("message") or "")))[:_EXCERPT].strip()
     start = f"{endpoint.label}: answers {status}" + (f" ({message})" if message else "")
     if status in _REDIRECTS:
-        return Permanent(
+        return Unusable(
             f"{start}: a redirect, which is not followed; set {endpoint.purpose}_API_URL to the final address",
             raw=body,
         )
     if code in _POLICY_CODES or str(error.get("type") or "").lower() in _POLICY_CODES:
         return ContentRefused(f"{start}: the provider's rules refuse the content", raw=body)
     if status == _TOO_MANY and code in _QUOTA_CODES:
-        return Permanent(f"{start}: the account's quota is used up; raise it at the provider", raw=body)
+        return Unusable(f"{start}: the account's quota is used up; raise it at the provider", raw=body)
     if status in {_TIMED_OUT, _TOO_MANY} or status >= _SERVER_ERRORS:
         may_cost = status not in {_TOO_MANY, _UNAVAILABLE}
         return Transient(start, retry_after=read_retry_after(headers), raw=body, may_cost=may_cost)
-    return Permanent(f"{start}; {_fix(endpoint, status)}", raw=body)
+    failure = Unusable if status in {*_KEY_STATUSES, _NOT_FOUND} else Permanent
+    return failure(f"{start}; {_fix(endpoint, status)}", raw=body)
 
 
 def _fix(endpoint: Endpoint, status: int) -> str:

@@ -75,16 +75,10 @@ def launch_and_publish(
 
 
 def add_chat_options(parser: ArgumentParser, *, defaults: Any) -> None:
-    """Add the options of ``ChatOptions``; ``defaults`` is an instance of it."""
+    """Add the options of ``ChatOptions`` but the cap in dollars; ``defaults`` is an instance of it."""
     add = parser.add_argument
     model = "canned (default: made-up replies), canned:FILE.jsonl (recorded ones), or openai:MODEL at CHAT_API_URL"
     add("--model", default=defaults.model, help=model)
-    add(
-        "--cap-usd",
-        type=float,
-        default=defaults.cap_usd,
-        help="the most that the run may cost, in dollars; 0",
-    )
     add("--cap-calls", type=int, help="the most calls; default: no limit")
     add("--price-unknown", action="store_true", help="call a model that the price table does not have")
     add("--per-minute", type=float, help="calls a minute; default: no limit")

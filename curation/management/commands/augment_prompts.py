@@ -4,6 +4,8 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from curation.generation.chat_factory import get_chat_model
+from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import add_chat_options, find_triplet_project
 from curation.models import PromptVerdict, PromptWay
@@ -14,11 +16,10 @@ from curation.services.triplets.augmentation import AugmentOptions, request_augm
 from curation.services.triplets.prompts import decide_prompts
 from hits.domain.files.atomic_files import atomic_file
 from hits.management.base import input_error
-from hits.management.jobs import JobCommand
 from hits.models import Job, Project
 
 
-class Command(JobCommand):
+class Command(ModelCallCommand):
     """Write the prompts of kept scenes. Nothing is drawn before a person approves them."""
 
     help = (
@@ -71,7 +72,11 @@ class Command(JobCommand):
         count = rows.count("\r\n") - 1
         self.report(options, {"prompts": count}, f"{count} prompts in {options['out']}")
 
-    def create_job(self, *, queue: bool, **options: Any) -> Job:
+    def check_models(self, **options: Any) -> None:
+        """Load the chat model."""
+        get_chat_model(options["model"])
+
+    def create_run(self, *, queue: bool, **options: Any) -> Job:
         """Create the run and its job."""
         if not options["project"]:
             raise input_error("give --project, or --resume JOB")

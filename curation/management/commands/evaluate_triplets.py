@@ -4,14 +4,17 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from curation.generation.chat_factory import get_chat_model
 from curation.management.lookups import get_version
+from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import add_chat_options
-from curation.models import TripletEvaluation
+from curation.models import TripletEvaluation, TripletSource
 from curation.pipelines.triplets.export_predictions import export_predictions
 from curation.selectors.jobs import EVALUATE_TRIPLETS
 from curation.services.triplets.evaluations import (
     BASELINES,
+    IMAGE_TO_TEXT,
     SETUPS,
     STRATEGIES,
     VARIANTS,
@@ -19,12 +22,12 @@ from curation.services.triplets.evaluations import (
     request_evaluation,
 )
 from hits.management.base import input_error
-from hits.management.jobs import JobCommand, job_facts
+from hits.management.jobs import job_facts
 from hits.management.lookups import find_project
 from hits.models import Job
 
 
-class Command(JobCommand):
+class Command(ModelCallCommand):
     """Ask a model about every triplet of a sealed version in both orders, or measure a baseline or people."""
 
     help = (
@@ -53,7 +56,16 @@ class Command(JobCommand):
         )
         add_chat_options(parser, defaults=EvaluationOptions())
 
-    def create_job(self, *, queue: bool, **options: Any) -> Job:
+    def check_models(self, **options: Any) -> None:
+        """Load the chat models."""
+        given = EvaluationOptions(**option_fields(EvaluationOptions, options))
+        if given.source is not TripletSource.MODEL:
+            return
+        get_chat_model(given.model)
+        if given.strategy == IMAGE_TO_TEXT and given.describer:
+            get_chat_model(given.describer)
+
+    def create_run(self, *, queue: bool, **options: Any) -> Job:
         """Create the evaluation and its job."""
         project = find_project(options["project"]) if options["project"] else None
         return request_evaluation(
@@ -63,7 +75,7 @@ class Command(JobCommand):
             queue=queue,
         )
 
-    def report_result(self, job: Job, options: dict[str, Any]) -> None:
+    def report_figures(self, job: Job, options: dict[str, Any]) -> None:
         """Print the headline figures; write the predictions if asked."""
         row = TripletEvaluation.objects.select_related("version").get(pk=job.result["evaluation"])
         facts = {**job_facts(job), "figures": row.figures}
@@ -73,8 +85,6 @@ class Command(JobCommand):
             except OSError as error:
                 raise input_error(f"--out {options['out']}: {error.strerror}; name another folder") from error
         self.report(options, facts, *_headlines(row))
-        if job.result.get("stopped") and not options["json"]:
-            self.stderr.write(f"stopped: {job.result['stopped']}")
 
 
 def _headlines(row: TripletEvaluation) -> list[str]:

@@ -3,20 +3,26 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import find_triplet_project
-from curation.models import ModelRun
+from curation.pipelines.triplets.generate_images import check_generator
+from curation.pipelines.triplets.image_drawer import load_generator
 from curation.selectors.jobs import GENERATE_IMAGES
-from curation.services.triplets.generation import GenerationOptions, request_images
-from curation.services.triplets.model_calls import cap_in_micro, raise_cap
+from curation.services.triplets.generation import (
+    GenerationOptions,
+    generator_licence,
+    project_prices,
+    request_images,
+)
 from hits.management.base import input_error
-from hits.management.jobs import JobCommand, absolute_model_folder
+from hits.management.jobs import absolute_model_folder
 from hits.models import Job
 
 DEFAULTS = GenerationOptions()
 
 
-class Command(JobCommand):
+class Command(ModelCallCommand):
     """Draw candidate images of the scenes whose prompts are approved: the premise first, one image a call."""
 
     help = (
@@ -33,12 +39,6 @@ class Command(JobCommand):
         generators = "drawing (default: test drawings), openai:MODEL, or diffusers:HUB-ID@REVISION or FOLDER"
         add("--generator", type=absolute_model_folder, default=DEFAULTS.generator, help=generators)
         add("--candidates", type=int, default=DEFAULTS.candidates, help="of each role; default: 4")
-        add(
-            "--cap-usd",
-            type=float,
-            default=None,
-            help="the most that the run may cost, in dollars; default: 0",
-        )
         add("--cap-calls", type=int, help="the most calls; default: no limit")
         add("--price-unknown", action="store_true", help="draw although the price table has no price")
         add("--negative", default="", help="what images shall not show, for generators that take it")
@@ -55,33 +55,28 @@ class Command(JobCommand):
             help="draw hypotheses without the picked premise as a reference, also if the generator takes one",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Raise the cap of a resumed run, or start a new one."""
-        if options["resume"] is not None and options["cap_usd"] is not None:
-            run = ModelRun.objects.filter(job=options["resume"]).first()
-            if run is None:
-                raise input_error(f"--resume {options['resume']}: is no job that draws images")
-            raise_cap(run=run, cap_micro=cap_in_micro(options["cap_usd"]), by=None)
-        super().handle(*args, **options)
+    def check_models(self, **options: Any) -> None:
+        """Load the generator, and check that it can do what is asked."""
+        given = _read_options(options)
+        project = find_triplet_project(options["project"])
+        licence = generator_licence(project, given.generator, project_prices(project))
+        check_generator(load_generator(given.generator, licence), given)
 
-    def create_job(self, *, queue: bool, **options: Any) -> Job:
+    def create_run(self, *, queue: bool, **options: Any) -> Job:
         """Create the run and its job."""
-        if not options["project"]:
-            raise input_error("give --project, or --resume JOB")
-        given = option_fields(GenerationOptions, options)
-        given["cap_usd"] = options["cap_usd"] or 0.0
-        given["condition"] = not options["no_condition"]
-        if options["no_seed"]:
-            given["seed"] = None
         return request_images(
             project=find_triplet_project(options["project"]),
-            options=GenerationOptions(**given),
+            options=_read_options(options),
             by=None,
             queue=queue,
         )
 
-    def report_result(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the counts, and why the run stopped."""
-        super().report_result(job, options)
-        if job.result.get("stopped") and not options["json"]:
-            self.stderr.write(f"stopped: {job.result['stopped']}")
+
+def _read_options(options: dict[str, Any]) -> GenerationOptions:
+    if not options["project"]:
+        raise input_error("give --project, or --resume JOB")
+    given = option_fields(GenerationOptions, options)
+    given["condition"] = not options["no_condition"]
+    if options["no_seed"]:
+        given["seed"] = None
+    return GenerationOptions(**given)

@@ -3,20 +3,22 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from curation.generation.chat_factory import get_chat_model
 from curation.management.lookups import get_version
+from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import add_chat_options
 from curation.models import TripletEvaluation
 from curation.selectors.jobs import JUDGE_EXPLANATIONS
 from curation.services.triplets.judging import JudgeOptions, request_judge
-from hits.management.jobs import JobCommand, job_facts
+from hits.management.jobs import job_facts
 from hits.management.lookups import find_project
 from hits.models import Job
 
 DEFAULTS = JudgeOptions()
 
 
-class Command(JobCommand):
+class Command(ModelCallCommand):
     """Let a chat model grade explanations of models against references, and check the judge."""
 
     help = "Grade the explanations of evaluated models against gold and validated references; text only."
@@ -33,7 +35,11 @@ class Command(JobCommand):
         )
         add_chat_options(parser, defaults=DEFAULTS)
 
-    def create_job(self, *, queue: bool, **options: Any) -> Job:
+    def check_models(self, **options: Any) -> None:
+        """Load the chat model."""
+        get_chat_model(options["model"])
+
+    def create_run(self, *, queue: bool, **options: Any) -> Job:
         """Create the run and its job."""
         project = find_project(options["project"]) if options["project"] else None
         return request_judge(
@@ -43,7 +49,7 @@ class Command(JobCommand):
             queue=queue,
         )
 
-    def report_result(self, job: Job, options: dict[str, Any]) -> None:
+    def report_figures(self, job: Job, options: dict[str, Any]) -> None:
         """Print the judge's score and its agreement with people."""
         figures = TripletEvaluation.objects.get(pk=job.result["evaluation"]).figures
         judge = figures.get("judge", {})

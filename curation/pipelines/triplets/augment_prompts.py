@@ -1,12 +1,13 @@
 """A job that lets a chat model write the prompts of scenes; a person approves them before anything is drawn."""
 
+from collections import Counter
 from typing import Any
 
 from curation.generation.errors import CallFailed, ContentRefused
 from curation.models import ImageRole, ModelCall, ModelRun, PromptSet, PromptWay, Scene
 from curation.models.generated_images import MAX_COMPONENTS
 from curation.pipelines.triplets.calls import run_parallel
-from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, read_object
+from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, read_object, summarize_calls
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.augmentation import AugmentOptions
 from curation.services.triplets.model_calls import CapReached, lose_calls
@@ -25,11 +26,11 @@ SCHEMA = {
     "required": ["components", "environment", *(role.value for role in ImageRole)],
     "additionalProperties": False,
 }
-MAX_TOKENS = 1024
+UNREADABLE, REFUSED = "unreadable", "refused"
 
 
 def augment_prompts(progress: Progress) -> dict[str, Any]:
-    """Run a job: ask for the prompts of each scene that this run has not written yet, and store them.
+    """Run a job: ask for the prompts of each scene that has none since the run began, and store them.
 
     Raises:
         Refused: the model cannot be loaded, or a call failed for good.
@@ -38,27 +39,43 @@ def augment_prompts(progress: Progress) -> dict[str, Any]:
     options = AugmentOptions(**run.parameters)
     lose_calls(run=run)
     keys = progress.job.args["scenes"]
-    written = set(PromptSet.objects.filter(call__run=run).values_list("scene_id", flat=True))
+    since = PromptSet.objects.filter(scene__in=keys, created_at__gte=run.created_at)
+    written = set(since.values_list("scene_id", flat=True))
     waiting = list(Scene.objects.filter(pk__in=keys, replaced_by=None).exclude(pk__in=written).order_by("pk"))
-    found = {"prompts": len(written), "unreadable": 0, "refused": 0}
+    outcomes: Counter[str] = Counter()
+    stopped = ""
     with refuse_invalid_input():
         runner = load_runner(run, options, progress)
         try:
             results = run_parallel(waiting, lambda scene: _write(runner, scene), threads=options.threads)
-            for done, (scene, call, outcome) in enumerate(results, start=len(written) + 1):
-                if outcome is not None:
-                    store_prompts(scene=scene, written=outcome, by=run.created_by)
-                    found["prompts"] += 1
-                else:
-                    found["refused" if call is None else "unreadable"] += 1
+            for done, (scene, outcome) in enumerate(results, start=len(keys) - len(waiting) + 1):
+                outcomes[_store(run, scene, outcome)] += 1
                 progress.advance(done, len(keys))
         except CapReached as error:
-            return {**found, "stopped": str(error)}
-    return found
+            stopped = str(error)
+    return {
+        "prompts": since.filter(way=PromptWay.AUGMENTED).count(),
+        **{name: outcomes[name] for name in (UNREADABLE, REFUSED)},
+        **summarize_calls(run, stopped),
+    }
 
 
-def _write(runner: ChatRunner, scene: Scene) -> tuple[Scene, ModelCall | None, WrittenPrompts | None]:
+def _store(run: ModelRun, scene: Scene, outcome: WrittenPrompts | str) -> str:
+    """Store prompts; return what became of a scene."""
+    if isinstance(outcome, str):
+        return outcome
+    try:
+        store_prompts(scene=scene, written=outcome, by=run.created_by)
+    except Refused:  # a text is too long or has control characters, or the scene was dropped meanwhile
+        return UNREADABLE
+    return PromptWay.AUGMENTED
+
+
+def _write(runner: ChatRunner, scene: Scene) -> tuple[Scene, WrittenPrompts | str]:
     prompt = runner.prompts["augment"]
+    earlier = PromptSet.objects.filter(
+        scene=scene, way=PromptWay.AUGMENTED, created_at__lt=runner.run.created_at
+    )
     try:
         asked = runner.ask(
             (prompt.text(**{role.value: scene.text(role) for role in ImageRole}),),
@@ -66,16 +83,16 @@ def _write(runner: ChatRunner, scene: Scene) -> tuple[Scene, ModelCall | None, W
             schema=SCHEMA,
             subject=f"prompts of scene {scene.public_id}",
             is_readable=lambda call: _read(call) is not None,
-            max_tokens=MAX_TOKENS,
+            repeat=earlier.count(),  # so that a scene whose prompts were rejected gets other ones
         )
     except ContentRefused:
-        return scene, None, None
+        return scene, REFUSED
     except CallFailed as error:
         raise Refused(f"{error}; to go on later, resume the job") from error
-    found = _read(asked.last)
+    found = None if asked.is_refused else _read(asked.last)
     if found is None:
-        return scene, asked.last, None
-    written = WrittenPrompts(
+        return scene, REFUSED if asked.is_refused else UNREADABLE
+    return scene, WrittenPrompts(
         way=PromptWay.AUGMENTED,
         texts={role.value: found[role.value] for role in ImageRole},
         components=found["components"],
@@ -84,7 +101,6 @@ def _write(runner: ChatRunner, scene: Scene) -> tuple[Scene, ModelCall | None, W
         template_sha256=prompt.sha256,
         call=asked.last,
     )
-    return scene, asked.last, written
 
 
 def _read(call: ModelCall) -> dict[str, Any] | None:

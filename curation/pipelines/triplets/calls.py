@@ -7,31 +7,60 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from threading import Lock
 from typing import Any, TypeVar
 
 from django.db import connections
 
-from curation.generation.chat import ChatModel, ChatRequest, check_chat_request, describe_request, reply_key
-from curation.generation.errors import CallFailed, ContentRefused
+from curation.generation.chat import (
+    ChatModel,
+    ChatReply,
+    ChatRequest,
+    check_chat_request,
+    describe_request,
+    reply_key,
+)
+from curation.generation.errors import BadReply, CallFailed, ContentRefused
 from curation.generation.images import ImageGenerator, ImageReply, ImageRequest, check_abilities
 from curation.generation.names import parse_chat_model, parse_generator
 from curation.generation.pace import Pace
 from curation.generation.prices import PriceTable, chat_bound, chat_cost, image_cost
 from curation.generation.retries import RetryPolicy, call_with_retries
 from curation.models import CallState, ModelCall, ModelRun
+from curation.records import InvalidInput
 from curation.services.triplets.model_calls import (
+    BAD_REPLY_FINISH,
+    REFUSED_FINISH,
     CallReply,
+    Failure,
     PlannedCall,
     fail_call,
+    find_refused_call,
     find_settled_call,
     reserve_call,
     settle_call,
 )
 from hits.domain.crashpoints import crash_point
+from hits.models import Project
+from hits.services.errors import Conflict
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+_keys_lock = Lock()
+_locks: dict[str, tuple[Lock, int]] = {}
+"""The lock of each key that is asked now, and how many threads hold it or wait for it."""
+
+
+class ProviderRefused(ContentRefused):
+    """The provider's rules refuse the content; ``call`` is the stored refusal: an error, or a reply that says so."""
+
+    def __init__(self, call: ModelCall) -> None:
+        super().__init__(call.error or call.text, raw=call.reply)
+        self.call = call
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +85,12 @@ def send_chat(
 ) -> ModelCall:
     """Return the settled call of a request: the stored one, or else a new one.
 
-    ``salt`` is part of the key, so that a reply that was stored under another one is not used.
+    ``salt`` is part of the key, so that a reply that was stored under another one is not used. Threads that ask the
+    same wait for the first one's reply.
 
     Raises:
         CapReached: the price does not fit under the run's caps.
+        ProviderRefused: the provider refuses the content now, or did before.
         CallFailed: the last try failed; its row has the message.
         InvalidInput: the request is wrong, or its price is unknown.
     """
@@ -67,9 +98,16 @@ def send_chat(
     key = reply_key(model, request)
     if salt:
         key = hashlib.sha256(f"{salt} {key}".encode()).hexdigest()
-    stored = find_settled_call(run.project, key)
-    if stored is not None:
-        return stored
+    with _one_at_a_time(key):
+        stored = _find_stored(run, key)
+        if stored is not None:
+            return stored
+        return _send_new_chat(run, model, request, PlannedCall(key, subject, 0), settings)
+
+
+def _send_new_chat(
+    run: ModelRun, model: ChatModel, request: ChatRequest, planned: PlannedCall, settings: CallSettings
+) -> ModelCall:
     name = parse_chat_model(model.name)
     bound = chat_bound(
         settings.prices,
@@ -79,17 +117,20 @@ def send_chat(
         max_tokens=request.max_tokens,
         price_unknown=settings.price_unknown,
     )
+    priced = replace(planned, micro=bound or 0, request=describe_request(request))
 
     def send(number: int) -> ModelCall:
-        call = _reserve(run, key, subject, bound, describe_request(request))
-        settings.pace.wait()
         try:
+            call = _reserve(run, priced)
+        except Conflict:
+            stored = _find_stored(run, priced.key)  # another process settled it after we looked
+            if stored is None:
+                raise
+            return stored
+        settings.pace.wait()
+        with _failures_are_stored(call, number):
             reply = model.reply(request)
-        except CallFailed as error:
-            _fail(call, error, number)
-            raise
         crash_point("model.after_call")
-        cost = chat_cost(settings.prices, name, reply.tokens, bound=bound)
         settled = settle_call(
             call=call,
             reply=CallReply(
@@ -98,7 +139,8 @@ def send_chat(
                 model=reply.model,
                 usage=reply.usage,
                 raw=reply.raw,
-                cost_micro=cost,
+                sent=_describe_sent(model, reply),
+                cost_micro=chat_cost(settings.prices, name, reply.tokens, bound=bound),
                 seconds=reply.seconds,
                 tries=number,
             ),
@@ -107,6 +149,35 @@ def send_chat(
         return settled
 
     return call_with_retries(send, policy=settings.policy, before_wait=lambda *_: settings.before_wait())
+
+
+def _find_stored(run: ModelRun, key: str) -> ModelCall | None:
+    """Return the settled call of a key. Raises ProviderRefused if its content was refused before."""
+    refused = find_refused_call(run.project, key)
+    if refused is not None:
+        raise ProviderRefused(refused)
+    return find_settled_call(run.project, key)
+
+
+def _describe_sent(model: ChatModel, reply: ChatReply) -> dict[str, Any]:
+    """Return what the server really got: parameters, and the sizes of the images as they were scaled."""
+    sent = dict(reply.sent)
+    if "response_format" in sent:
+        sent["response_format"] = sent["response_format"]["type"]  # the schema stands in the request
+    return {
+        "to": model.name,
+        "parameters": sent,
+        "images": [image._asdict() for image in reply.images],
+        "accepts": dict(model.accepts),
+    }
+
+
+def known_accepts(project: Project, model_name: str) -> Mapping[str, Any]:
+    """Return what the server of a chat model turned out to take in the project's newest call, so as to ask once."""
+    calls = ModelCall.objects.filter(project=project, state=CallState.SETTLED, request__sent__to=model_name)
+    newest = calls.order_by("-pk").values_list("request", flat=True).first()
+    found: Mapping[str, Any] = newest["sent"]["accepts"] if newest else {}
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +206,10 @@ def send_image(
     check_abilities(generator, request)
 
     def send(number: int) -> DrawnImage:
-        call = _reserve(run, planned.key, planned.subject, planned.micro, planned.request)
+        call = _reserve(run, planned)
         settings.pace.wait()
-        try:
+        with _failures_are_stored(call, number):
             reply = generator.generate(request)
-        except CallFailed as error:
-            _fail(call, error, number)
-            raise
         crash_point("model.after_call")
         return DrawnImage(call, reply, number)
 
@@ -149,9 +217,9 @@ def send_image(
 
 
 def settle_image(drawn: DrawnImage) -> ModelCall:
-    """Settle a drawn image's call after the image is stored."""
+    """Settle a drawn image's call, in the transaction that stores the image."""
     reply = drawn.reply
-    settled = settle_call(
+    return settle_call(
         call=drawn.call,
         reply=CallReply(
             model=reply.model,
@@ -161,8 +229,6 @@ def settle_image(drawn: DrawnImage) -> ModelCall:
             tries=drawn.tries,
         ),
     )
-    crash_point("model.after_result")
-    return settled
 
 
 def plan_image_call(
@@ -204,28 +270,43 @@ def describe_image_request(request: ImageRequest) -> dict[str, Any]:
     return found
 
 
-def was_refused(run: ModelRun, key: str) -> bool:
-    """Return whether the provider refused the content of an equal call; it is not sent again."""
-    return ModelCall.objects.filter(project=run.project_id, key=key, state=CallState.REFUSED).exists()
-
-
-def _reserve(
-    run: ModelRun, key: str, subject: str, micro: int | None, request: Mapping[str, Any]
-) -> ModelCall:
-    call = reserve_call(run=run, planned=PlannedCall(key, subject, micro or 0, request))
+def _reserve(run: ModelRun, planned: PlannedCall) -> ModelCall:
+    call = reserve_call(run=run, planned=planned)
     crash_point("model.after_intent")
     return call
 
 
-def _fail(call: ModelCall, error: CallFailed, tries: int) -> None:
-    fail_call(
-        call=call,
-        error=str(error),
-        may_cost=error.may_cost,
-        is_refusal=isinstance(error, ContentRefused),
-        raw=error.raw,
-        tries=tries,
-    )
+@contextmanager
+def _failures_are_stored(call: ModelCall, tries: int) -> Iterator[None]:
+    """Store why a call failed. What the adapter refuses before it sends anything is free."""
+    try:
+        yield
+    except ContentRefused as error:
+        failure = Failure(str(error), error.may_cost, REFUSED_FINISH, error.raw, tries)
+        raise ProviderRefused(fail_call(call=call, failure=failure)) from error
+    except CallFailed as error:
+        finish = BAD_REPLY_FINISH if isinstance(error, BadReply) else ""
+        fail_call(call=call, failure=Failure(str(error), error.may_cost, finish, error.raw, tries))
+        raise
+    except InvalidInput as error:
+        fail_call(call=call, failure=Failure(str(error), may_cost=False, tries=tries))
+        raise
+
+
+@contextmanager
+def _one_at_a_time(key: str) -> Iterator[None]:
+    """Let threads of this process that ask the same wait for one another."""
+    with _keys_lock:
+        lock, users = _locks.get(key, (Lock(), 0))
+        _locks[key] = lock, users + 1
+    try:
+        with lock:
+            yield
+    finally:
+        with _keys_lock:
+            _, users = _locks.pop(key)
+            if users > 1:
+                _locks[key] = lock, users - 1
 
 
 def run_parallel(items: Iterable[Item], work: Callable[[Item], Result], *, threads: int) -> Iterator[Result]:

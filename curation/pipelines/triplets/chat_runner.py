@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from curation.generation.chat import (
     ASSISTANT,
+    CONTENT_FILTER,
     ChatModel,
     ChatRequest,
     Message,
@@ -17,14 +18,14 @@ from curation.generation.chat_factory import get_chat_model
 from curation.generation.pace import Pace
 from curation.image_triplets.chat_prompts import ChatPrompts
 from curation.models import ModelCall, ModelRun
-from curation.pipelines.triplets.calls import CallSettings, send_chat
+from curation.pipelines.triplets.calls import CallSettings, known_accepts, send_chat
+from curation.selectors.triplets.images import lost_calls
 from curation.services.triplets.chat_options import ChatOptions
 from curation.services.triplets.generation import project_prices, store_model_facts
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 Read = TypeVar("Read")
-MAX_TOKENS = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Asked:
     def last(self) -> ModelCall:
         """The last call."""
         return self.calls[-1]
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the provider's rules refused the content, in a reply instead of an error."""
+        return self.last.finish == CONTENT_FILTER
 
 
 @dataclass(slots=True)
@@ -58,30 +64,31 @@ class ChatRunner:
         schema: Mapping[str, Any] | None,
         subject: str,
         is_readable: Callable[[ModelCall], bool],
-        max_tokens: int = MAX_TOKENS,
+        repeat: int = 0,
     ) -> Asked:
         """Ask a question; if the reply cannot be read, ask once more for the JSON alone. Both replies are kept.
+
+        A refusal is not asked again. ``repeat`` asks the same question anew, with another seed, if there is one.
 
         Raises:
             CallFailed, CapReached, InvalidInput: see ``send_chat``.
             Refused: the server answers as another model than before.
         """
         messages = (system_message(system), user_message(*parts))
-        request = ChatRequest(messages, schema, seed=self.options.seed, max_tokens=max_tokens)
-        first = self._send(request, subject)
-        if is_readable(first) or not first.text.strip():
+        seed = None if self.options.seed is None else self.options.seed + repeat
+        salt = f"{self.options.fresh} repeat {repeat}" if repeat and seed is None else self.options.fresh
+        request = ChatRequest(messages, schema, seed=seed, max_tokens=self.options.max_tokens)
+        first = self._send(request, subject, salt)
+        if is_readable(first) or not first.text.strip() or first.finish == CONTENT_FILTER:
             return Asked((first,))
         again = self.prompts["again"].text()
-        repeated = ChatRequest(
-            (*messages, Message(ASSISTANT, (first.text,)), user_message(again)),
-            schema,
-            seed=self.options.seed,
-            max_tokens=max_tokens,
+        repeated = replace(
+            request, messages=(*messages, Message(ASSISTANT, (first.text,)), user_message(again))
         )
-        return Asked((first, self._send(repeated, f"{subject}, again")))
+        return Asked((first, self._send(repeated, f"{subject}, again", salt)))
 
-    def _send(self, request: ChatRequest, subject: str) -> ModelCall:
-        call = send_chat(self.run, self.model, request, subject, self.settings, salt=self.options.fresh)
+    def _send(self, request: ChatRequest, subject: str, salt: str) -> ModelCall:
+        call = send_chat(self.run, self.model, request, subject, self.settings, salt=salt)
         if call.model:
             self.models.add(call.model)
         if len(self.models) > 1:
@@ -103,7 +110,7 @@ def load_runner(
         InvalidInput: the model cannot be loaded.
         Refused: the price table or the file of prompts is wrong.
     """
-    model = get_chat_model(options.model)
+    model = _load_model(run, options.model)
     store_model_facts(run=run, model=model.model, revision=model.revision, licence="")
 
     def before_wait() -> None:
@@ -116,6 +123,30 @@ def load_runner(
         before_wait=before_wait,
     )
     return ChatRunner(run, model, options.load_prompts(), options, settings, set(models))
+
+
+def second_runner(first: ChatRunner, model: str, *, models: Iterable[str] = ()) -> ChatRunner:
+    """Return a second chat model of the same run, such as one that describes images; both share caps and pace."""
+    options = replace(first.options, model=model)
+    return ChatRunner(
+        first.run, _load_model(first.run, model), first.prompts, options, first.settings, set(models)
+    )
+
+
+def _load_model(run: ModelRun, name: str) -> ChatModel:
+    return get_chat_model(name, accepts=known_accepts(run.project, name))
+
+
+def summarize_calls(run: ModelRun, stopped: str) -> dict[str, Any]:
+    """Return the part of a job's result that is about its calls.
+
+    stopped: why the run ended before its last call. maybe_paid_twice: what calls were for that were in flight when
+    their process died.
+    """
+    run.refresh_from_db()
+    lost = [call.subject for call in lost_calls(run)]
+    found: dict[str, Any] = {"calls": run.calls_made, "committed_micro_usd": run.committed_micro}
+    return found | ({"stopped": stopped} if stopped else {}) | ({"maybe_paid_twice": lost} if lost else {})
 
 
 def read_object(text: str) -> dict[str, Any] | None:

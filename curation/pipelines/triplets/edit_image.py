@@ -8,11 +8,12 @@ from curation.generation.errors import CallFailed
 from curation.generation.images import ImageGenerator, ImageRequest
 from curation.generation.pictures import mask_from_boxes
 from curation.models import GeneratedImage, ModelRun
-from curation.pipelines.triplets.image_drawer import ImageSlot, load_drawer, read_image
+from curation.pipelines.triplets.image_drawer import ImageDrawer, ImageSlot, load_drawer, read_image
 from curation.records import Region
+from curation.selectors.triplets.images import lost_calls
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.generation import EditOptions
-from curation.services.triplets.model_calls import lose_calls
+from curation.services.triplets.model_calls import PlannedCall, lose_calls
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
@@ -36,11 +37,21 @@ def edit_image(progress: Progress) -> dict[str, Any]:
         slot = ImageSlot(
             image.scene, image.role, image.prompt_set, image, [dict(box) for box in options.mask]
         )
-        try:
-            stored = drawer.draw(request, planned, slot)
-        except CallFailed as error:
-            raise Refused(str(error)) from error
-    return {"image": stored.pk, "scene": image.scene.public_id}
+        stored = GeneratedImage.objects.filter(run=run).first()  # before the process died
+        if stored is None:
+            stored = _draw(drawer, request, planned, slot)
+    lost = [call.subject for call in lost_calls(run)]
+    found: dict[str, Any] = {"image": stored.pk, "scene": image.scene.public_id}
+    return found | ({"maybe_paid_twice": lost} if lost else {})
+
+
+def _draw(
+    drawer: ImageDrawer, request: ImageRequest, planned: PlannedCall, slot: ImageSlot
+) -> GeneratedImage:
+    try:
+        return drawer.draw(request, planned, slot)
+    except CallFailed as error:
+        raise Refused(str(error)) from error
 
 
 def _edit_request(image: GeneratedImage, options: EditOptions, generator: ImageGenerator) -> ImageRequest:

@@ -5,7 +5,7 @@ from typing import Any
 
 from curation.generation import names
 from curation.generation.errors import BadReply, CallFailed, ContentRefused, Transient, Unusable
-from curation.generation.images import ImageRequest
+from curation.generation.images import ImageGenerator, ImageRequest, check_abilities
 from curation.models import CallState, GeneratedImage, ModelCall, ModelRun, PickOrigin, PromptSet
 from curation.pipelines.triplets.image_drawer import ImageDrawer, ImageSlot, load_drawer, read_image
 from curation.selectors.jobs import SCENE_IMAGES
@@ -39,7 +39,7 @@ def generate_images(progress: Progress) -> dict[str, Any]:
 
     Raises:
         SplitIntoSubjobs: scenes miss candidates; the job is called again after them.
-        Refused: the generator cannot be loaded.
+        Refused: the generator cannot be loaded, or lacks an ability that is asked for.
     """
     run = _run_of(progress)
     subjobs = list(progress.job.subjobs.all())
@@ -48,7 +48,8 @@ def generate_images(progress: Progress) -> dict[str, Any]:
     options = GenerationOptions(**run.parameters)
     lose_calls(run=run)
     with refuse_invalid_input():
-        load_drawer(run, progress, price_unknown=options.price_unknown)
+        drawer = load_drawer(run, progress, price_unknown=options.price_unknown)
+        check_generator(drawer.generator, options)
     missing = _missing(run, options)
     if not missing:
         return _sum_up(run, [])
@@ -63,6 +64,16 @@ def generate_images(progress: Progress) -> dict[str, Any]:
             for prompts, count in missing
         ],
     )
+
+
+def check_generator(generator: ImageGenerator, options: GenerationOptions) -> None:
+    """Refuse options that a generator cannot fulfil, before anything is reserved.
+
+    Raises:
+        InvalidInput: it lacks an ability, or a value is outside of its limits.
+    """
+    request = ImageRequest("an image", options.width, options.height, options.negative)
+    check_abilities(generator, replace(request, steps=options.steps, guidance=options.guidance))
 
 
 def run_scene_subjob(progress: Progress) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from django.db import transaction
+
 from curation.generation.image_factory import get_generator
 from curation.generation.images import ImageGenerator, ImageRequest
 from curation.models import GeneratedImage, ModelRun, PromptSet, Scene
@@ -22,6 +24,7 @@ from curation.services.triplets.images import (
     store_generated_image,
     store_image_file,
 )
+from hits.domain.crashpoints import crash_point
 from hits.services.jobs.jobs import Progress
 
 FLAG = "safety checker"
@@ -56,7 +59,7 @@ class ImageDrawer:
         return self._store(request, drawn, slot)
 
     def _store(self, request: ImageRequest, drawn: DrawnImage, slot: ImageSlot) -> GeneratedImage:
-        """Store an image, then settle its call: a process that dies between both leaves no paid image behind."""
+        """Store an image and settle its call together, so that no call is listed as lost whose image is there."""
         run, reply = self.run, drawn.reply
         parameters = {
             "width": request.width,
@@ -65,31 +68,34 @@ class ImageDrawer:
             "guidance": request.guidance,
             "reference": drawn.call.request.get("reference"),
         }
-        stored = store_generated_image(
-            scene=slot.scene,
-            role=slot.role,
-            image=store_image_file(project=slot.scene.project, data=reply.png, licence=run.licence),
-            provenance=Provenance(
-                generator=run.generator,
-                model=reply.model or run.model,
-                revision=run.revision,
-                licence=run.licence,
-                prompt=request.prompt,
-                revised_prompt=reply.revised_prompt,
-                negative_prompt=request.negative,
-                seed=reply.seed,
-                parent=slot.parent,
-                mask=slot.mask,
-                strength=request.strength,
-                parameters={name: value for name, value in parameters.items() if value is not None},
-                usage=reply.usage,
-                cost_micro=drawn.call.reserved_micro,
-                seconds=reply.seconds,
-                flags=[FLAG] if reply.flagged else [],
-            ),
-            origin=ImageOrigin(run, drawn.call, prompts=slot.prompts),
-        )
-        settle_image(drawn)
+        image = store_image_file(project=slot.scene.project, data=reply.png, licence=run.licence)
+        with transaction.atomic():
+            stored = store_generated_image(
+                scene=slot.scene,
+                role=slot.role,
+                image=image,
+                provenance=Provenance(
+                    generator=run.generator,
+                    model=reply.model or run.model,
+                    revision=run.revision,
+                    licence=run.licence,
+                    prompt=request.prompt,
+                    revised_prompt=reply.revised_prompt,
+                    negative_prompt=request.negative,
+                    seed=reply.seed,
+                    parent=slot.parent,
+                    mask=slot.mask,
+                    strength=request.strength,
+                    parameters={name: value for name, value in parameters.items() if value is not None},
+                    usage=reply.usage,
+                    cost_micro=drawn.call.reserved_micro,
+                    seconds=reply.seconds,
+                    flags=[FLAG] if reply.flagged else [],
+                ),
+                origin=ImageOrigin(run, drawn.call, prompts=slot.prompts),
+            )
+            settle_image(drawn)
+        crash_point("model.after_result")
         return stored
 
 
@@ -101,7 +107,7 @@ def load_drawer(run: ModelRun, progress: Progress, *, price_unknown: bool) -> Im
         Refused: the price table is wrong.
     """
     prices = project_prices(run.project)
-    generator = _load_generator(run.generator, generator_licence(run.project, run.generator, prices))
+    generator = load_generator(run.generator, generator_licence(run.project, run.generator, prices))
     store_model_facts(run=run, model=generator.model, revision=generator.revision, licence=generator.licence)
 
     def before_wait() -> None:
@@ -111,8 +117,12 @@ def load_drawer(run: ModelRun, progress: Progress, *, price_unknown: bool) -> Im
 
 
 @lru_cache(maxsize=2)
-def _load_generator(name: str, licence: str) -> ImageGenerator:
-    """Return a loaded generator; a process keeps it for its next scene."""
+def load_generator(name: str, licence: str) -> ImageGenerator:
+    """Return a loaded generator; a process keeps it for its next scene.
+
+    Raises:
+        InvalidInput: it cannot be loaded.
+    """
     return get_generator(name, licence=licence)
 
 

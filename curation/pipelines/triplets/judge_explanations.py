@@ -14,10 +14,10 @@ from typing import Any
 from curation.evaluation.nleye_explanations import GradedExplanation, explanation_candidates, judge_figures
 from curation.evaluation.nleye_replies import PARSER_VERSION, read_grade
 from curation.generation.chat import STOP
-from curation.generation.errors import CallFailed, ContentRefused
+from curation.generation.errors import CallFailed
 from curation.models import ExplanationGrade, ExplanationSource, TripletEvaluation, TripletSource
-from curation.pipelines.triplets.calls import run_parallel
-from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner
+from curation.pipelines.triplets.calls import ProviderRefused, run_parallel
+from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, summarize_calls
 from curation.selectors.triplets.evaluations import (
     EvaluatedTriplet,
     evaluations,
@@ -42,7 +42,6 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["grade"],
     "additionalProperties": False,
 }
-MAX_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,11 @@ def judge_explanations(progress: Progress) -> dict[str, Any]:
             "stopped": stopped,
         },
     )
-    return {"evaluation": evaluation.pk, "grades": len(tasks)} | ({"stopped": stopped} if stopped else {})
+    return {
+        "evaluation": evaluation.pk,
+        "grades": graded.count(),
+        **summarize_calls(evaluation.run, stopped),
+    }
 
 
 def _explanations_by_triplet(
@@ -193,13 +196,13 @@ def _grade(evaluation: TripletEvaluation, runner: ChatRunner, task: _Task) -> Ex
             schema=SCHEMA,
             subject=f"grade {task.purpose} {task.explanation.row.public_id}, {task.repeat}",
             is_readable=lambda found: read_grade(found.text, found.finish or STOP).value is not None,
-            max_tokens=MAX_TOKENS,
+            repeat=task.repeat - 1,
         )
         call = asked.last
         value = read_grade(call.text, call.finish or STOP).value
         grade = None if value is None else int(value)
-    except ContentRefused:
-        pass  # a missing grade, which is counted
+    except ProviderRefused as refusal:
+        call = refusal.call  # a missing grade, which is counted
     except CallFailed as error:
         raise Refused(f"{error}; to go on later, resume the job") from error
     return ExplanationGrade(

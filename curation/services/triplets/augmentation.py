@@ -1,6 +1,7 @@
 """Request prompts that a chat model writes from scenes (Ventura et al. 2025 §3, E.1)."""
 
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -9,8 +10,8 @@ from curation.models import RunPurpose, Scene
 from curation.selectors.jobs import AUGMENT_PROMPTS
 from curation.selectors.triplets.prompts import prompt_states
 from curation.selectors.triplets.scenes import kept_scenes
-from curation.services.triplets.chat_options import ChatOptions
-from curation.services.triplets.model_calls import RunPlan, cap_in_micro, create_run
+from curation.services.triplets.chat_options import ChatOptions, check_chat_cap
+from curation.services.triplets.model_calls import RunPlan, create_run
 from curation.services.triplets.prompts import plain_prompts, store_prompts
 from hits.models import Job, Project
 from hits.services.errors import Refused
@@ -22,6 +23,7 @@ class AugmentOptions(ChatOptions):
     """How prompts are written. again: also for scenes that have prompts already."""
 
     again: bool = False
+    max_tokens: ClassVar[int] = 1024
 
 
 def scenes_without_prompts(project: Project) -> list[Scene]:
@@ -50,15 +52,18 @@ def request_augmentation(
     """
     rows = kept_scenes(project) if options.again else scenes_without_prompts(project)
     if not rows:
-        raise Refused("scenes: every kept scene has prompts; keep more scenes, or write them for all again (--again)")
+        raise Refused(
+            "scenes: every kept scene has prompts; keep more scenes, or write them for all again (--again)"
+        )
     options.load_prompts()
+    cap = check_chat_cap(project, options)
     with transaction.atomic():
         run = create_run(
             project=project,
             plan=RunPlan(
                 RunPurpose.PROMPTS,
                 options.model,
-                cap_in_micro(options.cap_usd),
+                cap,
                 options.cap_calls,
                 asdict(options),
             ),

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from curation.generation import names
+from curation.generation.prices import chat_bound
 from curation.image_triplets.chat_prompts import ChatPrompts, default_prompts, read_prompts
 from curation.services.options import check_at_least
 from curation.services.refusals import refuse_invalid_input
-from curation.services.triplets.model_calls import cap_in_micro
+from curation.services.triplets.generation import project_prices
+from curation.services.triplets.model_calls import MICRO_DOLLARS, cap_in_micro
+from hits.models import Project
 from hits.services.errors import Refused
 
 MAX_THREADS = 32
@@ -32,6 +36,8 @@ class ChatOptions:
     prompts: str = ""
     seed: int | None = 0
     fresh: str = ""
+    max_tokens: ClassVar[int] = 512
+    """Of a reply; a longer one is cut, and cannot be read."""
 
     def __post_init__(self) -> None:
         self.check_chat()
@@ -52,3 +58,33 @@ class ChatOptions:
         """Return the prompts. Raises Refused if the file cannot be used."""
         with refuse_invalid_input():
             return read_prompts(Path(self.prompts)) if self.prompts else default_prompts()
+
+
+def check_chat_cap(
+    project: Project, options: ChatOptions, *, model: str = "", has_images: bool = False
+) -> int:
+    """Return the cap of a run in micro-dollars.
+
+    Args:
+        model: by default that of the options. has_images: whether its questions have images.
+
+    Raises:
+        Refused: the price is unknown, and the options do not accept that; or the cap is below the shortest call.
+    """
+    cap = cap_in_micro(options.cap_usd)
+    with refuse_invalid_input():
+        name = names.parse_chat_model(model or options.model)
+        bound = chat_bound(
+            project_prices(project),
+            name,
+            texts=[],
+            images=int(has_images),
+            max_tokens=options.max_tokens,
+            price_unknown=options.price_unknown,
+        )
+    if bound is not None and bound > cap:
+        raise Refused(
+            f"cap: one call of {name.text} may cost ${bound / MICRO_DOLLARS:.4f} or more, and the cap is "
+            f"${options.cap_usd:g}; raise the cap"
+        )
+    return cap

@@ -184,9 +184,7 @@ def request_edit(
     with transaction.atomic():
         run = create_run(
             project=image.scene.project,
-            plan=RunPlan(
-                RunPurpose.IMAGES, generator, cap, 1, parameters=asdict(options) | {"image": image.pk}
-            ),
+            plan=RunPlan(RunPurpose.IMAGES, generator, cap, parameters=asdict(options) | {"image": image.pk}),
             by=by,
         )
         run.job = jobs.enqueue(

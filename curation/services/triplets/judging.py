@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
@@ -19,8 +20,8 @@ from curation.models import (
 )
 from curation.selectors.jobs import JUDGE_EXPLANATIONS
 from curation.services.options import check_at_least
-from curation.services.triplets.chat_options import ChatOptions
-from curation.services.triplets.model_calls import RunPlan, cap_in_micro, create_run
+from curation.services.triplets.chat_options import ChatOptions, check_chat_cap
+from curation.services.triplets.model_calls import RunPlan, create_run
 from hits.models import Job
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
@@ -35,6 +36,7 @@ class JudgeOptions(ChatOptions):
     """How a judge grades. repeats: each explanation is graded so often, with references in another order."""
 
     repeats: int = 3
+    max_tokens: ClassVar[int] = 64
 
     def __post_init__(self) -> None:
         self.check_chat()
@@ -55,13 +57,14 @@ def request_judge(
         raise Refused(f"version {version.name}: is a draft; seal it first")
     options.load_prompts()
     project = version.project
+    cap = check_chat_cap(project, options)
     with transaction.atomic():
         run = create_run(
             project=project,
             plan=RunPlan(
                 RunPurpose.JUDGE,
                 options.model,
-                cap_in_micro(options.cap_usd),
+                cap,
                 options.cap_calls,
                 asdict(options),
             ),

@@ -17,14 +17,17 @@ from django.utils import timezone
 
 from curation.models import CallState, ModelCall, ModelRun, RunPurpose
 from hits.domain.answers.text import shorten_text
-from hits.domain.states import OPEN_JOB_STATES
-from hits.models import Project
+from hits.domain.states import JobState
+from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
+from hits.services.jobs.lease import lost_job_filter
 
 MICRO_DOLLARS = 1_000_000  # per dollar
 MAX_CAP_USD = 1_000_000
 MAX_SUBJECT, MAX_ERROR = 120, 1000
+REFUSED_FINISH, BAD_REPLY_FINISH = "content_filter", "bad_reply"
+_HOW_TO_GO_ON = "start again with a higher cap to go on; what is stored is not sent again"
 
 
 class CapReached(Refused):
@@ -54,16 +57,40 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class CallReply:
-    """What came back. ``cost_micro`` is what the usage says, or the reserved price if it says nothing (``None``)."""
+    """What came back.
+
+    cost_micro: what the usage says; ``None`` if it says nothing, and the reserved price counts. sent: what the server
+    really got, such as parameters that it takes and the sizes of scaled images; it is stored with the request.
+    """
 
     text: str = ""
     finish: str = ""
     model: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
     raw: Any = None
+    sent: Mapping[str, Any] = field(default_factory=dict)
     cost_micro: int | None = None
     seconds: float | None = None
     tries: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call gave no usable reply. may_cost: it then counts at its full price. finish: what it is counted as."""
+
+    error: str
+    may_cost: bool
+    finish: str = ""
+    raw: Any = None
+    tries: int = 1
+
+    @property
+    def state(self) -> CallState:
+        """The state of its call."""
+        return CallState.REFUSED if self.finish == REFUSED_FINISH else CallState.FAILED
+
+
+_LOST = Failure("its process ended before the reply", may_cost=True)
 
 
 def cap_in_micro(usd: float) -> int:
@@ -111,6 +138,11 @@ def find_settled_call(project: Project, key: str) -> ModelCall | None:
     return ModelCall.objects.filter(project=project, key=key, state=CallState.SETTLED.value).first()
 
 
+def find_refused_call(project: Project, key: str) -> ModelCall | None:
+    """Return a call with this key whose content the provider refused: its reply is stored, too."""
+    return ModelCall.objects.filter(project=project, key=key, state=CallState.REFUSED.value).first()
+
+
 @transaction.atomic
 def reserve_call(*, run: ModelRun, planned: PlannedCall) -> ModelCall:
     """Reserve a call's full price and store the call; it may be sent after this returns.
@@ -143,28 +175,31 @@ def reserve_call(*, run: ModelRun, planned: PlannedCall) -> ModelCall:
 def _cap_message(run: ModelRun, micro: int) -> str:
     row = ModelRun.objects.get(pk=run.pk)
     if row.cap_calls is not None and row.calls_made >= row.cap_calls:
-        return f"cap: {row.calls_made} of {row.cap_calls} calls are made; raise the cap to go on"
+        return f"cap: {row.calls_made} of {row.cap_calls} calls are made; {_HOW_TO_GO_ON}"
     left = (row.cap_micro - row.committed_micro) / MICRO_DOLLARS
     return (
         f"cap: the next call may cost ${micro / MICRO_DOLLARS:.6f}, and ${left:.6f} of "
-        f"${row.cap_micro / MICRO_DOLLARS:.2f} are left; raise the cap to go on"
+        f"${row.cap_micro / MICRO_DOLLARS:.2f} are left; {_HOW_TO_GO_ON}"
     )
 
 
 def _release_dead_twin(run: ModelRun, key: str) -> None:
-    """Mark a sent call with this key as lost if the job of its run has ended: its process died in flight."""
-    open_states = [state.value for state in OPEN_JOB_STATES]
+    """Mark a sent call with this key as lost if no process works on its run: it died in flight."""
+    now = timezone.now()
+    working = Job.objects.filter(state__in=(JobState.RUNNING, JobState.WAITING)).exclude(lost_job_filter(now))
     sent = ModelCall.objects.filter(project=run.project_id, key=key, state=CallState.SENT.value)
-    for call in sent.exclude(run=run).exclude(run__job__state__in=open_states):
-        _end_call(call, CallState.LOST, error="its process ended before the reply")
+    for call in sent.exclude(run=run).exclude(run__job__in=working):
+        _end_call(call, _LOST, CallState.LOST)
 
 
 @transaction.atomic
 def settle_call(*, call: ModelCall, reply: CallReply) -> ModelCall:
     """Store a reply, and replace the reserved price by what the call cost. A second reply changes nothing."""
     cost = call.reserved_micro if reply.cost_micro is None else reply.cost_micro
+    request = {**call.request, "sent": dict(reply.sent)} if reply.sent else call.request
     changed = ModelCall.objects.filter(pk=call.pk, state=CallState.SENT.value).update(
         state=CallState.SETTLED.value,
+        request=request,
         cost_micro=cost,
         reply=reply.raw,
         text=reply.text,
@@ -182,12 +217,9 @@ def settle_call(*, call: ModelCall, reply: CallReply) -> ModelCall:
 
 
 @transaction.atomic
-def fail_call(
-    *, call: ModelCall, error: str, may_cost: bool, is_refusal: bool = False, raw: Any = None, tries: int = 1
-) -> ModelCall:
-    """Store that a call gave no usable reply. If it may cost something, it counts at its full price."""
-    state = CallState.REFUSED if is_refusal else CallState.FAILED
-    _end_call(call, state, error=error, is_free=not may_cost, raw=raw, tries=tries)
+def fail_call(*, call: ModelCall, failure: Failure) -> ModelCall:
+    """Store that a call gave no usable reply."""
+    _end_call(call, failure)
     call.refresh_from_db()
     return call
 
@@ -198,20 +230,19 @@ def lose_calls(*, run: ModelRun, subject_prefix: str = "") -> int:
     sent = ModelCall.objects.filter(run=run, state=CallState.SENT.value, subject__startswith=subject_prefix)
     rows = list(sent)
     for call in rows:
-        _end_call(call, CallState.LOST, error="its process ended before the reply")
+        _end_call(call, _LOST, CallState.LOST)
     return len(rows)
 
 
-def _end_call(
-    call: ModelCall, state: CallState, *, error: str, is_free: bool = False, raw: Any = None, tries: int = 1
-) -> None:
-    cost = 0 if is_free else call.reserved_micro
+def _end_call(call: ModelCall, failure: Failure, state: CallState | None = None) -> None:
+    cost = call.reserved_micro if failure.may_cost else 0
     changed = ModelCall.objects.filter(pk=call.pk, state=CallState.SENT.value).update(
-        state=state.value,
+        state=(state or failure.state).value,
         cost_micro=cost,
-        error=shorten_text(error, MAX_ERROR),
-        reply=raw,
-        tries=tries,
+        finish=failure.finish,
+        error=shorten_text(failure.error, MAX_ERROR),
+        reply=failure.raw,
+        tries=failure.tries,
         settled_at=timezone.now(),
     )
     if changed:
