@@ -53,6 +53,20 @@ def _check_summary(played: dict[str, Any]) -> None:
     assert manifest["provenance"]["comparison_round"]["min_candidates"] == 12
     assert (folder / "REHEARSAL.txt").exists()
     _check_vcr(played["vcr"], folder.parent)
+    _check_nleye(played["nleye"])
+
+
+def _check_nleye(nleye: dict[str, Any]) -> None:
+    """Check what the demo says of NL-Eye: each stage has its counts, and the import of its export is the same."""
+    counts = {name: nleye[name] for name in ("scenes", "reviews", "kept", "triplets", "sealed", "imported")}
+    assert counts == {
+        "scenes": 24, "reviews": 72, "kept": 18, "triplets": 18, "sealed": 18, "imported": 18
+    }  # fmt: skip
+    assert nleye["answers"] == 3 * nleye["sealed"]
+    assert nleye["explanations"] > nleye["sealed"]  # a gold one for each, and those of people
+    assert nleye["same_rows"] is True
+    assert set(nleye["figures"]) == {"canned", "canned_pairs", "people", "judge"}
+    assert all(0 <= value <= 100 for value in nleye["figures"].values())
 
 
 def _check_vcr(vcr: dict[str, Any], exports: Path) -> None:
@@ -82,6 +96,8 @@ def test_demo_plays_the_whole_loop_twice(tmp_path: Path) -> None:
     assert first["folder"] != second["folder"]
     for name in ("triplets", "questions", "infeasible"):
         assert second["vcr"][name] == first["vcr"][name], name
+    for name in ("scenes", "reviews", "kept", "triplets", "answers", "explanations", "sealed"):
+        assert second["nleye"][name] == first["nleye"][name], name
 
 
 def _play(folder: Path) -> dict[str, Any]:
