@@ -1,6 +1,6 @@
 """Stored scenes, prompts, images, triplets and answers of a project of the family ``nleye``."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 from typing import Any
 
@@ -17,6 +17,7 @@ from curation.models import (
     SceneVerdict,
 )
 from curation.selectors.triplets.triplets import Facets
+from curation.services.triplets.explanation_rounds import launch_explanations
 from curation.services.triplets.images import (
     ImageOrigin,
     Provenance,
@@ -165,6 +166,23 @@ def judge(
                 named.get(choice, choice), why=f"Because of the lamp, says {number}."
             )
             submissions.append(work.answered(hit, f"J{number}", answer))
+    return submissions
+
+
+def judge_explanations(
+    project: Project, by: User, tick: Callable[[list[str]], list[str]], *, work: Work | None = None
+) -> list[Submission]:
+    """Let workers E0, E1 and E2 judge the explanations that nobody judged; ``tick`` maps a page's ids to valid ones."""
+    work = work or Work(project)
+    launch = RoundLaunch(by, "Explanations", LaunchTerms(redundancy=3))
+    batch, _ = launch_explanations(project=project, launch=launch)
+    work.publish(batch)
+    submissions = []
+    for hit in Hit.objects.filter(unit__batch=batch).select_related("unit"):
+        valid = tick([row["id"] for row in hit.unit.payload["explanations"]])
+        for number in range(3):
+            answer = {"valid": valid, "none": not valid}
+            submissions.append(work.answered(hit, f"E{number}", answer))
     return submissions
 
 

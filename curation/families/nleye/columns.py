@@ -80,9 +80,12 @@ def read_columns(path: Path) -> ColumnMap:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InvalidInput(f"{path.name}: is no readable TOML file ({error}); copy columns.toml") from error
     known = {column.field: column for column in default_columns().columns} if path != DEFAULT_FILE else {}
-    columns = {**known, **{field: _column(path, field, entry) for field, entry in raw.items()}}
     if known and (unknown := sorted(set(raw) - set(known))):
         raise InvalidInput(f"{path.name}: [{unknown[0]}] is no field; use {', '.join(known)}")
+    columns = {
+        **known,
+        **{field: _column(path, field, entry, known.get(field)) for field, entry in raw.items()},
+    }
     names = [column.name for column in columns.values()]
     repeated = sorted({name for name in names if names.count(name) > 1})
     if repeated:
@@ -90,20 +93,26 @@ def read_columns(path: Path) -> ColumnMap:
     return ColumnMap(tuple(columns.values()))
 
 
-def _column(path: Path, field: str, entry: Any) -> Column:
+def _column(path: Path, field: str, entry: Any, built_in: Column | None) -> Column:
+    """Return the column of an entry; what it leaves out is as in the built-in map."""
     where = f"{path.name}: [{field}]"
     if not isinstance(entry, Mapping):
         raise InvalidInput(f"{where}: is no table; write [{field}] and name = …")
     unknown = sorted(set(entry) - _KEYS)
     if unknown:
         raise InvalidInput(f"{where}: {unknown[0]} is not known; use {', '.join(sorted(_KEYS))}")
-    name, aliases = entry.get("name", ""), entry.get("aliases", [])
-    if not isinstance(name, str) or not name.strip() or "\n" in name:
+    name, aliases = entry.get("name", ""), entry.get("aliases", list(built_in.aliases) if built_in else [])
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
         raise InvalidInput(f"{where}: needs a name of one line")
     if not isinstance(aliases, list) or not all(isinstance(alias, str) for alias in aliases):
         raise InvalidInput(f"{where}: aliases is no list of names")
-    flags = {key: entry.get(key, default) for key, default in (("verified", False), ("required", True))}
+    is_required = built_in is None or built_in.is_required
+    flags = {
+        key: entry.get(key, default) for key, default in (("verified", False), ("required", is_required))
+    }
     for key, value in flags.items():
         if not isinstance(value, bool):
             raise InvalidInput(f"{where}: {key} is {value!r}; write true or false")
+    if built_in is not None and is_required and not flags["required"]:
+        raise InvalidInput(f"{where}: required is false, but no triplet can do without it; remove the line")
     return Column(field, name.strip(), flags["verified"], flags["required"], tuple(aliases))

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from curation.families.nleye.columns import ColumnMap, default_columns
 from curation.families.nleye.export import ENDING, IMAGES, PROVENANCE_FILE, sample_line
@@ -15,7 +14,7 @@ from curation.files import sha256_if_readable
 from curation.records import InvalidInput
 from curation.versions.board import HELD, PUBLIC
 from curation.versions.proof import check_export_rows
-from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, DURATIONS
+from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, DURATIONS, PARALLEL
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_TABLE_BYTES = 256 * 1024 * 1024
@@ -116,6 +115,8 @@ def read_table(folder: Path, columns: ColumnMap | None = None) -> PublishedTable
     tables = sorted(folder.glob(f"*{ENDING}"))
     if not tables:
         raise InvalidInput(f"{folder}: has no table such as test{ENDING}; name the folder that has it")
+    for table in tables:
+        check_inside(folder, table, table.name)
     triplets: dict[int, PublishedTriplet] = {}
     splits: dict[int, str] = {}
     unread: dict[str, None] = {}
@@ -193,9 +194,9 @@ def _published_triplet(
     gold = values["gold"].strip().removesuffix(".0")
     if gold not in {"1", "2"}:
         raise InvalidInput(f"{location}, gold: {values['gold'][:40]!r} is neither 1 nor 2; correct it")
-    for name in ("premise", "hypothesis1", "hypothesis2"):
-        if not values[f"{name}_description"].strip():
-            raise InvalidInput(f"{location}, {name}_description: is empty; fill it in")
+    for name in ("domain", *(f"{role}_description" for role in IMAGES)):
+        if not values[name].strip():
+            raise InvalidInput(f"{location}, {name}: is empty; fill it in")
     return PublishedTriplet(
         sample_id=int(sample),
         location=location,
@@ -208,15 +209,17 @@ def _published_triplet(
 
 
 def _check_facets(location: str, values: Mapping[str, str]) -> None:
-    known = (
+    """Check categories. A parallel triplet may have any duration, which measures leave out."""
+    known: list[tuple[str, Sequence[str]]] = [
         ("reasoning_category", CATEGORIES),
         ("time_direction", DIRECTIONS),
-        ("time_duration", ("", *DURATIONS)),
-    )
+    ]
+    if values["time_direction"].strip().lower() != PARALLEL:
+        known.append(("time_duration", DURATIONS))
     for name, allowed in known:
         if values[name].strip().lower() not in allowed:
             raise InvalidInput(
-                f"{location}, {name}: {values[name][:40]!r} is not known; use {', '.join(filter(None, allowed))}"
+                f"{location}, {name}: {values[name][:40]!r} is not known; use {', '.join(allowed)}"
             )
 
 
@@ -237,34 +240,15 @@ def _explanations(location: str, cell: str) -> tuple[str, ...]:
 
 def _image_path(folder: Path, sample: str, name: str, location: str) -> Path:
     """Return the image file of a sample. Its number is digits alone, so the path stays in the folder."""
-    home = (folder / "images").resolve()
     for suffix in IMAGE_SUFFIXES:
         path = folder / "images" / sample / f"{name}{suffix}"
         if path.is_file():
-            if home not in path.resolve().parents:
-                raise InvalidInput(
-                    f"{location}: images/{sample}/{path.name} leaves the folder; copy the file"
-                )
+            check_inside(folder, path, f"{location}: images/{sample}/{path.name}")
             return path
     raise InvalidInput(f"{location}: images/{sample}/{name}.png is missing; add the file")
 
 
-def read_provenance(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the origin of each image by its hash, from ``provenance.jsonl`` if the folder has one.
-
-    Raises:
-        InvalidInput: the file cannot be read.
-    """
-    path = folder / PROVENANCE_FILE
-    if not path.is_file():
-        return {}
-    found: dict[str, dict[str, Any]] = {}
-    try:
-        for text in path.read_text("utf-8").splitlines():
-            row = json.loads(text)
-            found |= {value["sha256"]: value for value in row.values() if isinstance(value, dict)}
-    except (OSError, ValueError, KeyError, AttributeError) as error:
-        raise InvalidInput(
-            f"{path.name}: is no readable list of origins; export the version again"
-        ) from error
-    return found
+def check_inside(folder: Path, path: Path, shown: str) -> None:
+    """Check that no link leads out of the folder: what lies elsewhere was not meant to be imported."""
+    if folder.resolve() not in path.resolve().parents:
+        raise InvalidInput(f"{shown} leaves the folder; copy the file into it")

@@ -1,7 +1,7 @@
 """Import scenes from a file, all of them or none."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -11,6 +11,7 @@ from curation.image_triplets.scene_files import WrittenScene, parse_scenes
 from curation.models import Import, ImportedRow, Scene
 from curation.selectors.triplets.settings import offered_domains, triplet_settings
 from curation.services.refusals import refuse_invalid_input
+from curation.services.triplets.import_terms import check_import_terms
 from curation.services.triplets.scenes import SceneTexts, draw_hypotheses
 from hits.domain.hashing import content_sha256
 from hits.models import Project
@@ -47,6 +48,7 @@ def import_scenes(*, project: Project, file: SceneFile, by: AbstractBaseUser | N
     Raises:
         Refused: the file cannot be used, or a row revises a scene that the project lacks or that has a revision.
     """
+    licence, citation = check_import_terms(file.licence, file.citation)
     sha256 = hashlib.sha256(file.content).hexdigest()
     with refuse_invalid_input():
         rows = parse_scenes(file.content, file.name, domains=offered_domains(triplet_settings(project)))
@@ -61,8 +63,8 @@ def import_scenes(*, project: Project, file: SceneFile, by: AbstractBaseUser | N
             format=FORMAT,
             name=file.name[:200],
             sha256=sha256,
-            licence=file.licence,
-            citation=file.citation,
+            licence=licence,
+            citation=citation,
             rows=len(rows),
             by_id=by.pk if by else None,
         )
@@ -71,7 +73,7 @@ def import_scenes(*, project: Project, file: SceneFile, by: AbstractBaseUser | N
         )
         Scene.objects.bulk_create(
             (
-                _scene(project, file, origin, row, replaced, by)
+                _scene(source, origin, row, replaced.get(row.replaces), by)
                 for origin, row in zip(origins, rows, strict=True)
             ),
             batch_size=_CHUNK_SIZE,
@@ -90,20 +92,22 @@ def _imported_row(source: Import, name: str, row: WrittenScene) -> ImportedRow:
 
 
 def _scene(
-    project: Project,
-    file: SceneFile,
+    source: Import,
     origin: ImportedRow,
     row: WrittenScene,
-    replaced: Mapping[str, Scene],
+    replaced: Scene | None,
     by: AbstractBaseUser | None,
 ) -> Scene:
+    """Return the scene of a row; a revision keeps the author of the scene that it replaces."""
     facets = {name: getattr(row, name) for name in _FACETS}
     return Scene(
-        project=project,
+        project=source.project,
         imported_row=origin,
-        replaces=replaced.get(row.replaces),
+        author=replaced.author if replaced else None,
+        simulated=replaced.simulated if replaced else False,
+        replaces=replaced,
         created_by_id=by.pk if by else None,
-        **facets | {"licence": row.licence or file.licence},
+        **facets | {"licence": row.licence or source.licence},
         **draw_hypotheses(SceneTexts(row.premise, row.plausible, row.implausible)),
     )
 
@@ -113,7 +117,9 @@ def _replaced_scenes(project: Project, name: str, rows: Sequence[WrittenScene]) 
     replaced = {row.replaces: row for row in rows if row.replaces}
     found: dict[str, Scene] = {}
     for chunk in id_chunks(sorted(replaced)):
-        scenes = Scene.objects.filter(project=project, public_id__in=chunk).select_related("replaced_by")
+        scenes = Scene.objects.filter(project=project, public_id__in=chunk).select_related(
+            "replaced_by", "author"
+        )
         found |= {scene.public_id: scene for scene in scenes}
     for key, row in replaced.items():
         if key not in found:
