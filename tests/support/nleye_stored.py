@@ -172,7 +172,7 @@ def judge(
 def judge_explanations(
     project: Project, by: User, tick: Callable[[list[str]], list[str]], *, work: Work | None = None
 ) -> list[Submission]:
-    """Let workers E0, E1 and E2 judge the explanations that nobody judged; ``tick`` maps a page's ids to valid ones."""
+    """Let workers E0, E1 and E2 judge the explanations that nobody judged; ``tick`` gets a page's ids."""
     work = work or Work(project)
     launch = RoundLaunch(by, "Explanations", LaunchTerms(redundancy=3))
     batch, _ = launch_explanations(project=project, launch=launch)
