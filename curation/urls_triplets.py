@@ -1,10 +1,24 @@
 """URLs of the pages about image triplets: scenes, prompts, images, triplets, explanations, evaluations and audits."""
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
+
+from curation.views.triplets import scene_launches, scene_pages, scenes
 
 _PROJECT = "projects/<slug:slug>/triplets/"
 
-_SCENE_PAGES: list[URLPattern] = []
+_SCENES = f"{_PROJECT}scenes/"
+_SCENE = f"{_SCENES}<int:scene_id>/"
+_SCENE_PAGES: list[URLPattern] = [
+    path(_SCENES, scenes.scene_list, name="scenes"),
+    path(f"{_SCENES}take-in", scenes.scenes_take_in, name="scenes-take-in"),
+    path(f"{_SCENES}twins", scenes.scenes_find_twins, name="scene-twins"),
+    path(f"{_SCENES}import", scene_pages.scene_import, name="scene-import"),
+    path(f"{_SCENES}write", scene_launches.scene_launch, name="scene-launch"),
+    path(f"{_SCENES}review", scene_launches.scene_review_launch, name="scene-review-launch"),
+    path(_SCENE, scenes.scene, name="scene"),
+    path(f"{_SCENE}decide", scenes.scene_decide, name="scene-decide"),
+    path(f"{_SCENE}revise", scene_pages.scene_revise, name="scene-revise"),
+]
 _IMAGE_PAGES: list[URLPattern] = []
 _EVALUATION_PAGES: list[URLPattern] = []
 
