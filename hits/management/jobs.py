@@ -108,7 +108,7 @@ class JobCommand(DeerstalkerCommand):
                 self.stderr.write("")
         if job.state != JobState.DONE:
             resume_hint = f"; to resume: --resume {job.pk}" if job.resumable else ""
-            raise input_error(f"{job.title}: {job.error}{resume_hint}")
+            raise input_error(f"{job.title}: {job.error or job.state}{resume_hint}")
         return job
 
     def _report_progress(self, job: Job, line: str) -> None:
