@@ -65,6 +65,7 @@ def play_nleye(demo_users: DemoUsers, out: Path, report_progress: ReportProgress
     gold = steps.gold_labels(users)
     _answer(users, judges, judging, lambda name: answers.plausibility_answer_function(name, gold))
     approve_submissions(users, judging)
+    steps.decide_against_gold(users)
     report_progress("Another worker looks for valid explanations …")
     take_in_crowd_explanations(users.project)
     selection = steps.launch_selection(users)

@@ -13,7 +13,9 @@ from curation.models import TripletSettings
 from curation.models.scenes import MAX_READERS
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.triplets import lock_settings
+from hits.domain.states import Role
 from hits.models import Project
+from hits.selectors.roles import has_role
 from hits.services import audit
 from hits.services.errors import Refused
 
@@ -65,7 +67,7 @@ def _checked(change: SettingsChange, row: TripletSettings, by: AbstractBaseUser 
     if change.holds_answers is not None:
         values["holds_answers"] = change.holds_answers
     if change.allows_unknown_licence is not None:
-        values["unknown_licence_allowed_by_id"] = by.pk if change.allows_unknown_licence and by else None
+        values["unknown_licence_allowed_by_id"] = _admin(row, by) if change.allows_unknown_licence else None
     if change.licences:
         values["licences"] = {**row.licences, **_licences(change.licences)}
     with refuse_invalid_input():
@@ -74,6 +76,13 @@ def _checked(change: SettingsChange, row: TripletSettings, by: AbstractBaseUser 
         if change.prices is not None:
             values["prices"] = _prices(change.prices)
     return values
+
+
+def _admin(row: TripletSettings, by: AbstractBaseUser | None) -> int:
+    """Return the key of the admin who allows images of unknown licence."""
+    if by is None or not has_role(by, row.project, Role.ADMIN):
+        raise Refused("unknown licences: an admin of the project allows them; ask one")
+    return int(by.pk)
 
 
 def _prices(text: str) -> str:

@@ -27,6 +27,8 @@ from curation.selectors.triplets.triplets import (
     triplet_facts,
 )
 from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, Hypothesis, check_temporal
+from hits.domain.answers.scene_rules import MAX_DOMAIN_CHARACTERS
+from hits.domain.answers.text import TextError, clean_line
 from hits.models import Project, Record
 from hits.selectors.records import approved_records, is_simulated, record_author
 from hits.services import audit
@@ -153,9 +155,9 @@ def write_gold_explanation(*, triplet: ImageTriplet, text: str, by: AbstractBase
     Raises:
         Refused: the text is empty or too long.
     """
-    plain = " ".join(text.split())
-    if not plain or len(plain) > MAX_EXPLANATION:
-        raise Refused(f"explanation: write 1 to {MAX_EXPLANATION} characters")
+    plain = _clean("explanation", text, MAX_EXPLANATION)
+    if not plain:
+        raise Refused("explanation: is empty; say why the more plausible hypothesis fits better")
     audit.record(project=triplet.project, actor=by, action="triplet.explain", subject=triplet.pk)
     return TripletExplanation.objects.create(
         triplet=triplet, text=plain, source=ExplanationSource.GOLD.value, by_id=by.pk
@@ -180,6 +182,9 @@ def check_triplet(
         raise Refused("category and direction: choose one of each")
     if problem := check_temporal(facets.direction, facets.duration):
         raise Refused(f"duration: {problem}")
+    domain = _clean("domain", facets.domain, MAX_DOMAIN_CHARACTERS)
+    if not domain:
+        raise Refused("domain: is empty; choose one")
     missing = [role for role in IMAGE_ROLES if alignment.get(role) not in ("yes", "partly", "no")]
     if missing:
         raise Refused(f"alignment of {missing[0]}: choose yes, partly or no")
@@ -189,9 +194,9 @@ def check_triplet(
         category=facets.category,
         direction=facets.direction,
         duration=facets.duration,
-        domain=facets.domain,
+        domain=domain,
         alignment={role: alignment[role] for role in IMAGE_ROLES},
-        note=note[:MAX_NOTE],
+        note=_clean("note", note, MAX_NOTE),
         by_id=by.pk,
     )
 
@@ -210,9 +215,8 @@ def decide_triplet(
         Refused: keeping a triplet whose majority is against gold needs a note.
         Conflict: somebody decided after the page was opened.
     """
-    if len(note) > MAX_NOTE:
-        raise Refused(f"note: use at most {MAX_NOTE} characters")
-    if verdict is TripletVerdict.KEEP and facts.is_against_gold and not note.strip():
+    note = _clean("note", note, MAX_NOTE)
+    if verdict is TripletVerdict.KEEP and facts.is_against_gold and not note:
         raise Refused("note: say why the triplet stays although most people chose the other hypothesis")
     with transaction.atomic():
         ImageTriplet.objects.select_for_update().get(pk=facts.triplet.pk)
@@ -227,5 +231,13 @@ def decide_triplet(
             verdict=verdict.value,
         )
         return TripletDecision.objects.create(
-            triplet=facts.triplet, verdict=verdict.value, note=note.strip(), by_id=by.pk
+            triplet=facts.triplet, verdict=verdict.value, note=note, by_id=by.pk
         )
+
+
+def _clean(name: str, text: str, maximum: int) -> str:
+    """Return a text of one line. Raises Refused, which names the field."""
+    try:
+        return clean_line(text, maximum=maximum)
+    except TextError as error:
+        raise Refused(f"{name}: {error}") from error
