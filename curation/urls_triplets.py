@@ -2,12 +2,13 @@
 
 from django.urls import URLPattern, path
 
-from curation.views.triplets import scene_launches, scene_pages, scenes
+from curation.views.triplets import prompts, scene_launches, scene_pages, scenes, settings
 
 _PROJECT = "projects/<slug:slug>/triplets/"
 
 _SCENES = f"{_PROJECT}scenes/"
 _SCENE = f"{_SCENES}<int:scene_id>/"
+_PROMPTS = f"{_PROJECT}prompts/"
 _SCENE_PAGES: list[URLPattern] = [
     path(_SCENES, scenes.scene_list, name="scenes"),
     path(f"{_SCENES}take-in", scenes.scenes_take_in, name="scenes-take-in"),
@@ -18,6 +19,14 @@ _SCENE_PAGES: list[URLPattern] = [
     path(_SCENE, scenes.scene, name="scene"),
     path(f"{_SCENE}decide", scenes.scene_decide, name="scene-decide"),
     path(f"{_SCENE}revise", scene_pages.scene_revise, name="scene-revise"),
+    path(_PROMPTS, prompts.prompt_list, name="scene-prompts"),
+    path(f"{_PROMPTS}plain", prompts.prompts_plain, name="scene-prompts-plain"),
+    path(f"{_PROMPTS}approve", prompts.prompts_approve, name="scene-prompts-approve"),
+    path(f"{_PROMPTS}augment", prompts.prompts_augment, name="scene-prompts-augment"),
+    path(f"{_PROMPTS}prompts.csv", prompts.prompts_csv, name="scene-prompts-csv"),
+    path(f"{_PROMPTS}<int:scene_id>/", prompts.prompts_write, name="scene-prompts-write"),
+    path(f"{_PROMPTS}<int:scene_id>/decide", prompts.prompts_decide, name="scene-prompts-decide"),
+    path(f"{_PROJECT}settings", settings.triplet_settings_page, name="triplet-settings"),
 ]
 _IMAGE_PAGES: list[URLPattern] = []
 _EVALUATION_PAGES: list[URLPattern] = []

@@ -40,8 +40,11 @@ class RoleDifference:
 
 def prompt_states(scenes: Iterable[Scene]) -> dict[int, PromptState]:
     """Return the newest prompts of each scene by its key; two queries."""
-    keys = [scene.pk for scene in scenes]
+    by_key = {scene.pk: scene for scene in scenes}
+    keys = list(by_key)
     newest = {row.scene_id: row for row in PromptSet.objects.filter(scene__in=keys).order_by("pk")}
+    for row in newest.values():
+        row.scene = by_key[row.scene_id]  # so that nobody fetches it again
     verdicts = {
         row.prompt_set_id: row
         for row in PromptDecision.objects.filter(prompt_set__in=[row.pk for row in newest.values()]).order_by(

@@ -41,17 +41,29 @@ def plain_prompts(scene: Scene) -> WrittenPrompts:
 
 
 @transaction.atomic
-def store_prompts(*, scene: Scene, written: WrittenPrompts, by: AbstractBaseUser | None) -> PromptSet:
+def store_prompts(
+    *,
+    scene: Scene,
+    written: WrittenPrompts,
+    by: AbstractBaseUser | None,
+    based_on: int | None = None,
+) -> PromptSet:
     """Store prompts of a kept scene; they replace older ones and need a verdict of their own.
+
+    ``based_on``: the key of the prompts that the page of their writer showed, 0 for none.
 
     Raises:
         Refused: the scene is not kept, or a text is empty or too long.
+        Conflict: newer prompts were stored after the page was opened.
     """
     cleaned = _clean(written)
     Scene.objects.select_for_update().get(pk=scene.pk)
     readers = triplet_settings(scene.project).readers
     if scene_outcome(scene, readers).state is not SceneState.KEPT:
         raise Refused("scene: only scenes that the readers keep get prompts; decide about it first")
+    newest = scene.prompt_sets.order_by("-pk").values_list("pk", flat=True).first() or 0
+    if based_on is not None and based_on != newest:
+        raise Conflict("prompts: somebody stored others after you opened the page; reload the page")
     return PromptSet.objects.create(
         scene=scene,
         way=written.way.value,

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from curation.models import PromptVerdict, PromptWay, SceneReason, SceneVerdict
+from curation.models import PromptWay, SceneReason, SceneVerdict
+from curation.selectors.triplets.prompt_queue import PromptQueueState
 from curation.selectors.triplets.scene_queue import QueueState
 from hits.domain.answers.evidence import humanize
 from hits.domain.answers.scene_facets import CATEGORIES, PARALLEL, TEMPORAL_CELLS
@@ -55,9 +56,17 @@ WAY_LABELS: Mapping[str, str] = {
     PromptWay.AUGMENTED: "Chat model",
     PromptWay.MANUAL: "By hand",
 }
-PROMPT_LABELS: Mapping[str, str] = {
-    PromptVerdict.APPROVED: "Approved",
-    PromptVerdict.REJECTED: "Rejected",
+PROMPT_STATE_LABELS: Mapping[PromptQueueState, str] = {
+    PromptQueueState.MISSING: "Without prompts",
+    PromptQueueState.WAITING: "Waiting for approval",
+    PromptQueueState.APPROVED: "Approved",
+    PromptQueueState.REJECTED: "Rejected",
+}
+PROMPT_STATE_BADGES: Mapping[PromptQueueState, tuple[str, str]] = {
+    PromptQueueState.MISSING: ("", "draw"),
+    PromptQueueState.WAITING: ("info", "eye"),
+    PromptQueueState.APPROVED: ("ok", "ok"),
+    PromptQueueState.REJECTED: ("bad", "x"),
 }
 ROLE_LABELS: Mapping[str, str] = {
     "premise": "Premise",

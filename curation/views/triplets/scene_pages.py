@@ -21,7 +21,7 @@ from curation.views.pages import tab_context, triplet_project_page
 from curation.views.triplets.labels import REASON_LABELS, ROLE_LABELS, VERDICT_LABELS
 from curation.views.triplets.scene_forms import RevisionForm, SceneImportForm, VerdictForm, add_refusal
 from curation.views.triplets.scene_parts import show_rows
-from curation.views.triplets.steps import Step, count_words
+from curation.views.triplets.steps import Step, address_if_there, count_words
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.pages import get_or_404
@@ -181,8 +181,8 @@ def _scene_steps(scene: Scene, state: QueueState) -> list[Step]:
     triplets = ImageTriplet.objects.filter(scene=scene).count()
     if triplets:
         text = f"It has {count_words(triplets, 'triplet')}"
-        return [Step(text, "Triplets", reverse("image-triplets", args=[slug]))]
-    return [Step("Its prompts are approved", "Images", reverse("scene-image-list", args=[slug]))]
+        return [Step(text, "Triplets", address_if_there("image-triplets", slug))]
+    return [Step("Its prompts are approved", "Images", address_if_there("scene-image-list", slug))]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
