@@ -1,21 +1,16 @@
 """People's figures on a sealed version: their choices, their ratings of pairs, and their explanations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from curation.evaluation.nleye_explanations import JudgedExplanation, explanation_figures
-from curation.evaluation.nleye_people import (
-    JudgedTriplet,
-    PersonChoice,
-    RatedTriplet,
-    people_figures,
-    rating_figures,
-)
+from curation.evaluation.nleye_people import RatedTriplet, people_figures, rating_figures
 from curation.image_triplets.judged_items import Shape
 from curation.models import ExplanationSource, TripletEvaluation
 from curation.selectors.triplets.answers import PersonAnswer, people_answers
 from curation.selectors.triplets.evaluations import EvaluatedTriplet
 from curation.selectors.triplets.explanations import judged_explanations
+from curation.selectors.triplets.people import judged_triplets
 from curation.services.triplets.evaluations import finish_evaluation
 
 PEOPLE = "people"
@@ -32,25 +27,6 @@ def evaluate_people(evaluation: TripletEvaluation, triplets: Sequence[EvaluatedT
     figures["explanations"] = explanation_figures(_judged_explanations(evaluation, triplets))
     finish_evaluation(evaluation=evaluation, figures=figures, provenance={})
     return {"evaluation": evaluation.pk, "triplets": len(triplets), "judged": figures[PEOPLE]["judged"]}
-
-
-def judged_triplets(
-    triplets: Sequence[EvaluatedTriplet], answers: Mapping[str, Sequence[PersonAnswer]]
-) -> list[JudgedTriplet]:
-    """Return what people chose for each triplet."""
-    return [
-        JudgedTriplet(
-            row.id,
-            row.row["gold"],
-            tuple(
-                PersonChoice(answer.choice, answer.certainty)
-                for answer in answers.get(row.id, ())
-                if answer.choice
-            ),
-            row.row["reasoning_category"],
-        )
-        for row in triplets
-    ]
 
 
 def _rated(row: EvaluatedTriplet, answers: Sequence[PersonAnswer]) -> RatedTriplet:

@@ -1,12 +1,13 @@
 """Read evaluations of image triplets: their answers as arrays, corrected by people where a reply was unread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
+from curation.evaluation.nleye import TRIPLET, nleye_figures
 from curation.evaluation.nleye_key import (
     PRESENTATIONS,
     ChoiceCode,
@@ -66,16 +67,17 @@ def triplet_key(triplets: Sequence[EvaluatedTriplet], *, by_number: bool = False
 def evaluations(project: Project) -> "QuerySet[TripletEvaluation]":
     """Return the project's evaluations, newest first."""
     rows = TripletEvaluation.objects.filter(project=project)
-    return rows.select_related("version", "job", "run", "created_by")
+    return rows.select_related("project", "version", "job", "run", "created_by")
 
 
-def read_choices(evaluation: TripletEvaluation, ids: Sequence[str]) -> TripletPredictions:
-    """Return the answers of an evaluation in the order of ``ids``; a person's correction of a reply counts."""
-    corrected = dict(
-        ReplyCorrection.objects.filter(prediction__evaluation=evaluation)
-        .order_by("pk")
-        .values_list("prediction", "choice")
-    )
+def read_choices(
+    evaluation: TripletEvaluation, ids: Sequence[str], *, with_corrections: bool = True
+) -> TripletPredictions:
+    """Return the answers of an evaluation in the order of ``ids``; a person's correction of a reply counts.
+
+    Without corrections, they are the answers as the parser read them.
+    """
+    corrected = corrected_choices(evaluation) if with_corrections else {}
     codes = np.full((len(ids), len(PRESENTATIONS)), ChoiceCode.MISSING, dtype=np.int8)
     rows = {key: row for row, key in enumerate(ids)}
     columns = {name: column for column, name in enumerate(PRESENTATIONS)}
@@ -87,6 +89,31 @@ def read_choices(evaluation: TripletEvaluation, ids: Sequence[str]) -> TripletPr
             code = ChoiceCode.from_names(corrected.get(pk, choice), reason)
             codes[rows[key], columns[presentation]] = code
     return TripletPredictions(codes)
+
+
+def corrected_choices(evaluation: TripletEvaluation) -> dict[int, str]:
+    """Return the newest correction of each corrected reply, by the key of its prediction."""
+    rows = ReplyCorrection.objects.filter(prediction__evaluation=evaluation).order_by("pk")
+    return dict(rows.values_list("prediction", "choice"))
+
+
+def measure_evaluation(evaluation: TripletEvaluation, triplets: Sequence[EvaluatedTriplet]) -> dict[str, Any]:
+    """Return the figures of an evaluation's answers, as ``nleye_figures`` does.
+
+    If persons have read replies that the parser could not read, their choices count, and ``corrections`` says how
+    many they are, their share of all presentations in percent, and the figures without them:
+    ``{"replies", "share", "as_parsed": {…}}``.
+    """
+    key = triplet_key(triplets)
+    if evaluation.setup != TRIPLET:
+        return nleye_figures(key, None, read_scores(evaluation, key.ids))
+    figures = nleye_figures(key, read_choices(evaluation, key.ids))
+    corrected = len(corrected_choices(evaluation))
+    if corrected:
+        as_parsed = nleye_figures(key, read_choices(evaluation, key.ids, with_corrections=False))
+        share = 100 * corrected / (len(PRESENTATIONS) * len(key))
+        figures["corrections"] = {"replies": corrected, "share": share, "as_parsed": as_parsed[TRIPLET]}
+    return figures
 
 
 def read_scores(evaluation: TripletEvaluation, ids: Sequence[str]) -> PairScores:
@@ -103,10 +130,28 @@ def read_scores(evaluation: TripletEvaluation, ids: Sequence[str]) -> PairScores
     return PairScores(values)
 
 
+def refused_replies(evaluation: TripletEvaluation) -> "QuerySet[TripletPrediction]":
+    """Return the choices that the parser could not read, also those that a person has read since."""
+    rows = TripletPrediction.objects.filter(
+        evaluation=evaluation, reason=ChoiceCode.UNPARSEABLE.reason, presentation__in=PRESENTATIONS
+    )
+    return rows.select_related("call").order_by("pk")
+
+
 def unread_predictions(evaluation: TripletEvaluation) -> "QuerySet[TripletPrediction]":
-    """Return the answers whose reply could not be read and that nobody has read since."""
-    rows = TripletPrediction.objects.filter(evaluation=evaluation, reason="unparseable")
-    return rows.filter(corrections=None).select_related("call").order_by("pk")
+    """Return the choices whose reply could not be read and that nobody has read since."""
+    return refused_replies(evaluation).filter(corrections=None)
+
+
+def count_unread_replies(evaluation_keys: Iterable[int]) -> dict[int, int]:
+    """Return how many replies nobody could read so far, by the key of the evaluation; one query."""
+    rows = TripletPrediction.objects.filter(
+        evaluation__in=list(evaluation_keys),
+        reason=ChoiceCode.UNPARSEABLE.reason,
+        presentation__in=PRESENTATIONS,
+        corrections=None,
+    )
+    return dict(rows.order_by().values_list("evaluation").annotate(count=Count("pk")))
 
 
 def explanations_by_presentation(evaluation: TripletEvaluation) -> dict[tuple[str, str], TripletPrediction]:

@@ -11,7 +11,6 @@ from curation.generation import names
 from curation.image_triplets.chat_prompts import VARIANTS
 from curation.models import (
     DatasetVersion,
-    ReplyCorrection,
     RunPurpose,
     TripletEvaluation,
     TripletPrediction,
@@ -20,9 +19,9 @@ from curation.models import (
 from curation.selectors.jobs import EVALUATE_TRIPLETS
 from curation.services.options import check_one_of
 from curation.services.refusals import refuse_invalid_input
-from curation.services.triplets.chat_options import ChatOptions
-from curation.services.triplets.model_calls import RunPlan, cap_in_micro, create_run
-from hits.models import Job
+from curation.services.triplets.chat_options import ChatOptions, check_chat_cap
+from curation.services.triplets.model_calls import RunPlan, create_run
+from hits.models import Job, Project
 from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
@@ -35,7 +34,6 @@ STRATEGIES = (SEPARATE, COMBINED, TEXT_ONLY, IMAGE_TO_TEXT, HYPOTHESES_ONLY)
 PEOPLE = "people"
 BASELINE_PREFIX, NLI_PREFIX = "baseline:", "nli:"
 BASELINES = ("random", "always-first", "dumb-pixel", "likeness", "farther", "sentences")
-CHOICES = ("first", "second", "equal", "none")
 _CHUNK_SIZE = 500
 
 
@@ -87,6 +85,14 @@ class EvaluationOptions(ChatOptions):
         return self.model.removeprefix(BASELINE_PREFIX)[-120:]
 
 
+def check_version(version: DatasetVersion) -> None:
+    """Check that a version can be evaluated. Raises Refused if it is a draft, or holds no image triplets."""
+    if not version.is_sealed:
+        raise Refused(f"version {version.name}: is a draft; seal it first")
+    if version.project.family != "nleye":
+        raise Refused(f"project {version.project.slug}: its versions hold no image triplets")
+
+
 def request_evaluation(
     *,
     version: DatasetVersion,
@@ -99,21 +105,20 @@ def request_evaluation(
     Raises:
         Refused: the version is a draft or has no triplets.
     """
-    if not version.is_sealed:
-        raise Refused(f"version {version.name}: is a draft; seal it first")
-    if version.project.family != "nleye":
-        raise Refused(f"project {version.project.slug}: its versions hold no image triplets")
+    check_version(version)
     options.load_prompts()
     project = version.project
+    is_model = options.source is TripletSource.MODEL
+    cap = _check_caps(project, options) if is_model else 0
     with transaction.atomic():
         run = None
-        if options.source is TripletSource.MODEL:
+        if is_model:
             run = create_run(
                 project=project,
                 plan=RunPlan(
                     RunPurpose.EVALUATION,
                     options.model,
-                    cap_in_micro(options.cap_usd),
+                    cap,
                     options.cap_calls,
                     asdict(options),
                 ),
@@ -125,7 +130,7 @@ def request_evaluation(
             source=options.source.value,
             label=options.label,
             setup=options.setup,
-            strategy=options.strategy if options.source is TripletSource.MODEL else "",
+            strategy=options.strategy if is_model else "",
             options=asdict(options),
             run=run,
             created_by_id=by.pk if by else None,
@@ -147,6 +152,14 @@ def request_evaluation(
     return row.job
 
 
+def _check_caps(project: Project, options: EvaluationOptions) -> int:
+    """Return the cap in micro-dollars. Raises Refused if a price is unknown, or the cap is below one call."""
+    if options.strategy == IMAGE_TO_TEXT:
+        check_chat_cap(project, options, model=options.describer, has_images=True)
+    shows_images = options.strategy not in {TEXT_ONLY, IMAGE_TO_TEXT}
+    return check_chat_cap(project, options, has_images=shows_images)
+
+
 def store_predictions(*, evaluation: TripletEvaluation, rows: Iterable[TripletPrediction]) -> None:
     """Store answers; those that an interrupted run stored already are left as they are."""
     waiting: list[TripletPrediction] = []
@@ -166,22 +179,6 @@ def finish_evaluation(
         figures=dict(figures), provenance=dict(provenance)
     )
     evaluation.refresh_from_db()
-
-
-@transaction.atomic
-def correct_reply(*, prediction: TripletPrediction, choice: str, by: AbstractBaseUser) -> ReplyCorrection:
-    """Store what a person read in a reply that the parser could not read.
-
-    Raises:
-        Refused: the choice is unknown, or the reply was read.
-    """
-    check_one_of("choice", choice, CHOICES)
-    if prediction.reason != "unparseable":
-        raise Refused("reply: it was read, so nobody has to; correct only replies that could not be read")
-    audit.record(
-        project=prediction.evaluation.project, actor=by, action="reply.correct", subject=prediction.pk
-    )
-    return ReplyCorrection.objects.create(prediction=prediction, choice=choice, by_id=by.pk)
 
 
 def stored_predictions(evaluation: TripletEvaluation) -> Sequence[TripletPrediction]:
