@@ -2,7 +2,18 @@
 
 from django.urls import URLPattern, path
 
-from curation.views.triplets import prompts, scene_launches, scene_pages, scenes, settings
+from curation.views.triplets import (
+    audits,
+    evaluation_pages,
+    evaluation_replies,
+    evaluation_start,
+    evaluations,
+    prompts,
+    scene_launches,
+    scene_pages,
+    scenes,
+    settings,
+)
 
 _PROJECT = "projects/<slug:slug>/triplets/"
 
@@ -29,6 +40,34 @@ _SCENE_PAGES: list[URLPattern] = [
     path(f"{_PROJECT}settings", settings.triplet_settings_page, name="triplet-settings"),
 ]
 _IMAGE_PAGES: list[URLPattern] = []
-_EVALUATION_PAGES: list[URLPattern] = []
+_EVALUATIONS = f"{_PROJECT}evaluations/"
+_EVALUATION = f"{_EVALUATIONS}<int:evaluation_id>/"
+_AUDITS = f"{_PROJECT}audits/"
+_EVALUATION_PAGES: list[URLPattern] = [
+    path(_EVALUATIONS, evaluations.triplet_evaluations, name="triplet-evaluations"),
+    path(f"{_EVALUATIONS}start", evaluation_start.start_triplet_evaluation, name="triplet-evaluation-start"),
+    path(
+        f"{_EVALUATIONS}compare", evaluations.compare_triplet_evaluations, name="triplet-evaluation-compare"
+    ),
+    path(_EVALUATION, evaluation_pages.triplet_evaluation, name="triplet-evaluation"),
+    path(
+        f"{_EVALUATION}triplets/<int:number>/",
+        evaluation_replies.evaluated_triplet,
+        name="triplet-evaluation-triplet",
+    ),
+    path(f"{_EVALUATION}replies/", evaluation_replies.triplet_replies, name="triplet-evaluation-replies"),
+    path(
+        f"{_EVALUATION}replies/correct",
+        evaluation_replies.correct_triplet_replies,
+        name="triplet-evaluation-correct",
+    ),
+    path(
+        f"{_EVALUATION}files/<str:name>",
+        evaluation_pages.download_triplet_evaluation,
+        name="triplet-evaluation-file",
+    ),
+    path(_AUDITS, audits.triplet_audits, name="triplet-audits"),
+    path(f"{_AUDITS}start", audits.start_triplet_audit, name="triplet-audit-start"),
+]
 
 urlpatterns = [*_SCENE_PAGES, *_IMAGE_PAGES, *_EVALUATION_PAGES]
