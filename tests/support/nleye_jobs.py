@@ -1,5 +1,6 @@
 """Run the commands that call image generators and chat models, in this process, in a fork, or killed in a fork."""
 
+import base64
 import hashlib
 import io
 import json
@@ -9,10 +10,13 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.utils import timezone
 
 from curation.generation.canned import MadeUpReplies
@@ -150,3 +154,24 @@ def evaluate(project: Project, **options: Any) -> dict[str, Any]:
 def grade(project: Project, **options: Any) -> dict[str, Any]:
     """Let a chat model grade explanations about the version of ``sealed_triplets``."""
     return run_json("judge_explanations", version_name=VERSION, project=project.slug, **options)
+
+
+def find_secret(secret: str, *texts: str) -> list[str]:
+    """Return where a secret is found: in texts, in a row of any table, or in a file of this test's folders.
+
+    It is looked for as it is, percent-encoded, in base64 and with JSON's escapes.
+    """
+    forms = {secret, quote(secret, safe=""), secret.replace("/", r"\/"), secret[4:-4]}
+    forms |= {base64.b64encode(secret.encode()).decode().rstrip("=")[:-1]}
+    found = [f"text {number}" for number, text in enumerate(texts) if any(form in text for form in forms)]
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            if any(form in repr(row) for row in cursor.fetchall() for form in forms):
+                found.append(f"table {table}")
+    folders = [Path(settings.VAR_DIR), Path(settings.MEDIA_ROOT)]
+    for path in (path for folder in folders for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        if any(form.encode() in content for form in forms):
+            found.append(f"file {path}")
+    return found

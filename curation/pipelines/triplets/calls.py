@@ -22,7 +22,7 @@ from curation.generation.chat import (
     describe_request,
     reply_key,
 )
-from curation.generation.errors import BadReply, CallFailed, ContentRefused
+from curation.generation.errors import BadReply, CallFailed, ContentRefused, Transient
 from curation.generation.images import ImageGenerator, ImageReply, ImageRequest, check_abilities
 from curation.generation.names import parse_chat_model, parse_generator
 from curation.generation.pace import Pace
@@ -34,6 +34,7 @@ from curation.services.triplets.model_calls import (
     BAD_REPLY_FINISH,
     REFUSED_FINISH,
     CallReply,
+    CapReached,
     Failure,
     PlannedCall,
     fail_call,
@@ -148,7 +149,7 @@ def _send_new_chat(
         crash_point("model.after_result")
         return settled
 
-    return call_with_retries(send, policy=settings.policy, before_wait=lambda *_: settings.before_wait())
+    return _repeat(send, settings)
 
 
 def _find_stored(run: ModelRun, key: str) -> ModelCall | None:
@@ -213,7 +214,7 @@ def send_image(
         crash_point("model.after_call")
         return DrawnImage(call, reply, number)
 
-    return call_with_retries(send, policy=settings.policy, before_wait=lambda *_: settings.before_wait())
+    return _repeat(send, settings)
 
 
 def settle_image(drawn: DrawnImage) -> ModelCall:
@@ -274,6 +275,22 @@ def _reserve(run: ModelRun, planned: PlannedCall) -> ModelCall:
     call = reserve_call(run=run, planned=planned)
     crash_point("model.after_intent")
     return call
+
+
+def _repeat(send: Callable[[int], Result], settings: CallSettings) -> Result:
+    """Send a call, again after passing failures. If the cap leaves no room for that, the failure is told, too."""
+    failures: list[Transient] = []
+
+    def before_wait(error: Transient, _: float) -> None:
+        failures.append(error)
+        settings.before_wait()
+
+    try:
+        return call_with_retries(send, policy=settings.policy, before_wait=before_wait)
+    except CapReached as error:
+        if failures:
+            raise CapReached(f"{error}. The try before failed: {failures[-1]}") from error
+        raise
 
 
 @contextmanager

@@ -1,18 +1,24 @@
 """A job that asks a chat model about each triplet of a sealed version in both orders, or measures somebody else."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from curation.evaluation.nleye import nleye_figures
 from curation.evaluation.nleye_key import PRESENTATIONS, ChoiceCode
 from curation.evaluation.nleye_replies import PARSER_VERSION, read_choice, read_score, settle_codes
 from curation.generation.chat import IMAGE_RULE, STOP
-from curation.generation.errors import CallFailed, ContentRefused
+from curation.generation.errors import CallFailed
+from curation.image_triplets.chat_prompts import ChatPrompts
 from curation.models import ModelCall, TripletEvaluation, TripletPrediction, TripletSource
 from curation.pipelines.triplets.baselines import baseline_answers
-from curation.pipelines.triplets.calls import run_parallel
-from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, read_object
+from curation.pipelines.triplets.calls import ProviderRefused, run_parallel
+from curation.pipelines.triplets.chat_runner import (
+    ChatRunner,
+    load_runner,
+    read_object,
+    second_runner,
+    summarize_calls,
+)
 from curation.pipelines.triplets.people import evaluate_people
 from curation.pipelines.triplets.questions import (
     ShownTriplet,
@@ -22,13 +28,12 @@ from curation.pipelines.triplets.questions import (
 )
 from curation.selectors.triplets.evaluations import (
     EvaluatedTriplet,
-    read_choices,
-    read_scores,
-    triplet_key,
+    measure_evaluation,
     version_triplets,
 )
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.evaluations import (
+    HYPOTHESES_ONLY,
     IMAGE_TO_TEXT,
     TRIPLET,
     EvaluationOptions,
@@ -68,17 +73,10 @@ def evaluate_triplets(progress: Progress) -> dict[str, Any]:
             stopped = ""
         else:
             facts, stopped = _ask_model(evaluation, triplets, options, images.read, progress)
-        key = triplet_key(triplets)
-        is_choice = options.setup == TRIPLET
-        figures = nleye_figures(
-            key,
-            read_choices(evaluation, key.ids) if is_choice else None,
-            None if is_choice else read_scores(evaluation, key.ids),
-        )
+        figures = measure_evaluation(evaluation, triplets)
     finish_evaluation(evaluation=evaluation, figures=figures, provenance=facts)
-    return {"evaluation": evaluation.pk, "triplets": len(triplets)} | (
-        {"stopped": stopped} if stopped else {}
-    )
+    called = summarize_calls(evaluation.run, stopped) if evaluation.run else {}
+    return {"evaluation": evaluation.pk, "triplets": len(triplets), **called}
 
 
 class _Images:
@@ -125,16 +123,14 @@ def _ask_model(
     assert run is not None
     lose_calls(run=run)
     answered = TripletPrediction.objects.filter(evaluation=evaluation, call__isnull=False)
-    models = answered.exclude(call__model="").values_list("call__model", flat=True).distinct()
+    own = answered.exclude(call__model="").exclude(call__subject__startswith=DESCRIPTION)
+    models = own.values_list("call__model", flat=True).distinct()
     runner = load_runner(run, options, progress, models=models)
     describer = runner
     if options.strategy == IMAGE_TO_TEXT and options.describer:
         described = ModelCall.objects.filter(run=run, subject__startswith=DESCRIPTION).exclude(model="")
-        describer = load_runner(
-            run,
-            replace(options, model=options.describer),
-            progress,
-            models=described.values_list("model", flat=True).distinct(),
+        describer = second_runner(
+            runner, options.describer, models=described.values_list("model", flat=True).distinct()
         )
     asker = _Asker(evaluation, runner, describer, options, read)
     names = PRESENTATIONS if options.setup == TRIPLET else ("h1", "h2")
@@ -153,12 +149,21 @@ def _ask_model(
         stopped = str(error)
     facts = {
         "models": sorted(runner.models | describer.models),
-        "prompts": asker.prompts,
+        "prompts": _prompt_hashes(options, runner.prompts),
         "parser": PARSER_VERSION,
         "image_scaling": IMAGE_RULE,
         "stopped": stopped,
     }
     return facts, stopped
+
+
+def _prompt_hashes(options: EvaluationOptions, prompts: ChatPrompts) -> dict[str, str]:
+    """Return the hash of each prompt that an evaluation may ask with, by its version."""
+    seeing, blind = ("triplet", "blind") if options.setup == TRIPLET else ("pairs", "blind_pairs")
+    asked = [blind if options.strategy == HYPOTHESES_ONLY else seeing, "again"]
+    if options.strategy == IMAGE_TO_TEXT:
+        asked.append("caption")
+    return {prompts[name].version: prompts[name].sha256 for name in asked}
 
 
 class _Asker:
@@ -174,14 +179,13 @@ class _Asker:
     ) -> None:
         self._evaluation, self._runner, self._describer = evaluation, runner, describer
         self._options, self._read = options, read
-        self.prompts: dict[str, str] = {}
 
     def answer(self, slot: _Slot) -> TripletPrediction:
         """Return the model's answer about a slot; a refusal by content rules is an answer too."""
         try:
             return self._ask(slot)
-        except ContentRefused:
-            return self._prediction(slot, reason=REFUSED)
+        except ProviderRefused as refusal:
+            return self._prediction(slot, reason=REFUSED, call=refusal.call)
         except CallFailed as error:
             raise Refused(f"{error}; to go on later, resume the job") from error
 
@@ -190,7 +194,6 @@ class _Asker:
         is_choice = self._options.setup == TRIPLET
         make = choice_question if is_choice else score_question
         question = make(shown, slot.shown, self._options, self._runner.prompts, self._describe_in(shown))
-        self.prompts[question.version] = question.sha256
         asked = self._runner.ask(
             question.parts,
             system=question.system,
@@ -223,7 +226,6 @@ class _Asker:
     def _describe_in(self, shown: ShownTriplet) -> Callable[[str], str]:
         def describe(name: str) -> str:
             question = caption_question(shown.image(name), self._describer.prompts)
-            self.prompts[question.version] = question.sha256
             asked = self._describer.ask(
                 question.parts,
                 system=question.system,
@@ -231,6 +233,8 @@ class _Asker:
                 subject=f"{DESCRIPTION} {shown.triplet.row['images'][name][:12]}",
                 is_readable=lambda call: bool((read_object(call.text) or {}).get("description")),
             )
+            if asked.is_refused:
+                raise ProviderRefused(asked.last)
             found = (read_object(asked.last.text) or {}).get("description")
             return str(found or asked.last.text).strip()
 

@@ -19,6 +19,7 @@ from curation.services.triplets.evaluations import (
 
 PREMISE = "premise"
 HYPOTHESES = ("hypothesis1", "hypothesis2")
+_AS_TEXTS = "Descriptions stand for the images."
 _EXPLANATION = {"explanation": {"type": "string"}}
 _CHOICE = {"choice": {"enum": [1, 2, "equal", "none"]}}
 _SCORE = {"score": {"type": "integer", "minimum": 1, "maximum": 10}}
@@ -102,11 +103,10 @@ def score_question(
     describe: Describe,
 ) -> Question:
     """Return the question how plausible one hypothesis is."""
-    prompt = prompts["pairs"]
+    is_blind = options.strategy == HYPOTHESES_ONLY
+    prompt = prompts["blind_pairs" if is_blind else "pairs"]
     name = HYPOTHESES[0] if hypothesis == "h1" else HYPOTHESES[1]
-    labelled = (
-        [("Image", name)] if options.strategy == HYPOTHESES_ONLY else [("Context", PREMISE), ("Image", name)]
-    )
+    labelled = [("Image", name)] if is_blind else [("Context", PREMISE), ("Image", name)]
     return Question(
         (*_show(shown, labelled, options, describe), prompt.text("answer_first")),
         prompt.system,
@@ -134,10 +134,9 @@ def _show(
             f"One picture shows, from left to right: {places}.",
             shown.combined([name for _, name in labelled]),
         )
-    if options.strategy == TEXT_ONLY:
-        return tuple(f"{label}: {shown.text(name)}" for label, name in labelled)
-    if options.strategy == IMAGE_TO_TEXT:
-        return tuple(f"{label}: {describe(name)}" for label, name in labelled)
+    if options.strategy in {TEXT_ONLY, IMAGE_TO_TEXT}:
+        read = shown.text if options.strategy == TEXT_ONLY else describe
+        return (_AS_TEXTS, *(f"{label}: {read(name)}" for label, name in labelled))
     return tuple(part for label, name in labelled for part in (f"{label}:", shown.image(name)))
 
 
