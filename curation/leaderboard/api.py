@@ -297,7 +297,7 @@ def _table_json(board: Leaderboard, table: tables.Table) -> dict[str, Any]:
         "title": board.title,
         "note": board.note,
         "version": board.version.name,
-        "version_sha256": board.version.manifest_sha256,
+        "version_sha256": board_selectors.public_seal(board),
         "split": board.split or "all",
         "rehearsal": board_selectors.is_rehearsal(board),
         "open": board.is_open,

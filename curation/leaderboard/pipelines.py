@@ -138,6 +138,8 @@ def _write_photo_list(board: Leaderboard, folder: Path, written: WrittenBoard) -
     for row in rows:
         if written.image_names[row["image"]] != row["image"]:
             row["img_fn"] = written.image_names[row["image"]]
+    if all("img_fn" in row for row in rows):  # the version's order tells in which order images were made
+        rows.sort(key=lambda row: str(row["img_fn"]))
     (folder / PUBLIC / boards.PHOTO_LIST).write_bytes(pretty_json(rows))
     return photos.count_photos_by_availability(rows)
 

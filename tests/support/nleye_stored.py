@@ -100,10 +100,10 @@ def approve_prompts(scenes: Sequence[Scene], by: User) -> list[PromptSet]:
 def store_image(
     scene: Scene, role: str, *, seed: int = 0, size: tuple[int, int] = (64, 64), **more: Any
 ) -> GeneratedImage:
-    """Store a small candidate of a role; ``more`` is provenance."""
+    """Store a small candidate of a role; another ``seed`` makes another picture. ``more`` is provenance."""
     data = picture(*size, seed=scene.pk * 1000 + ROLES.index(role) * 100 + seed)
     image: Image = store_image_file(project=scene.project, data=data, licence=LICENCE)
-    provenance = {"generator": GENERATOR, "licence": LICENCE, "prompt": scene.text(role)}
+    provenance = {"generator": GENERATOR, "licence": LICENCE, "prompt": scene.text(role), "seed": seed}
     return store_generated_image(
         scene=scene, role=role, image=image, provenance=Provenance(**provenance | more), origin=ImageOrigin()
     )

@@ -101,6 +101,12 @@ def is_rehearsal(board: Leaderboard) -> bool:
     return board.version.rehearsal or board.project.is_rehearsal
 
 
+def public_seal(board: Leaderboard) -> str:
+    """Return the version's checksum; empty if the version holds its answers back, since its rows could be guessed."""
+    private = family_of_version(board.version).folders(board.version)[1]
+    return "" if private else board.version.manifest_sha256
+
+
 def shows_private_figures(board: Leaderboard) -> bool:
     """Whether figures for the private photos are shown: the leaderboard is closed and has scored entries."""
     return bool(board.options.get("private_share")) and not board.is_open and has_scored_entries(board)

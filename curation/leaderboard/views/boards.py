@@ -83,6 +83,7 @@ def board_detail(request: HttpRequest, board: Leaderboard) -> HttpResponse:
                 [row.entry for row in table.rows], table.references, columns
             ),
             "files": board_selectors.public_files(board),
+            "seal": board_selectors.public_seal(board),
             "expected": _files_with_score_counts(board),
         }
     )

@@ -205,7 +205,7 @@ def test_selection_of_records_does_not_apply_to_triplets(project: Project, resea
     judged_triplets(project, 1, researcher)
     chosen = Selection(audits=(AuditChoice(1, "style", ("yes",)),))
     with pytest.raises(
-        Refused, match="^selection: decisions and audits choose records, and triplets are none"
+        Refused, match=r"^selection: decisions and audits choose records, and triplets are none"
     ):
         create_sealed_version(project=project, name="v1", by=None, selection=chosen)
 
@@ -336,9 +336,9 @@ def test_texts_of_people_have_no_control_characters(project: Project, researcher
     triplet = triplet_of(project, researcher)
     with pytest.raises(Refused, match=r"^explanation: contains the control character U\+0000"):
         write_gold_explanation(triplet=triplet, text="a\0b", by=researcher)
-    with pytest.raises(Refused, match="^explanation: is empty"):
+    with pytest.raises(Refused, match=r"^explanation: is empty"):
         write_gold_explanation(triplet=triplet, text=" \n", by=researcher)
-    with pytest.raises(Refused, match="^explanation: has 1001 characters: use 1000 or fewer"):
+    with pytest.raises(Refused, match=r"^explanation: has 1001 characters: use 1000 or fewer"):
         write_gold_explanation(triplet=triplet, text="x" * 1001, by=researcher)
     with pytest.raises(Refused, match=r"^note: contains the control character"):
         decide(project, triplet, TripletVerdict.KEEP, researcher, "a\0")
