@@ -84,7 +84,8 @@ def hidden_images(images: Iterable[GeneratedImage]) -> frozenset[int]:
 def image_runs(project: Project) -> "QuerySet[ModelRun]":
     """Return the project's runs of image generators, newest first, with the number of images of each."""
     rows = ModelRun.objects.filter(project=project, purpose=RunPurpose.IMAGES)
-    return rows.select_related("job").annotate(image_count=Count("images"))
+    # Groups lose the model's order.
+    return rows.select_related("job").annotate(image_count=Count("images")).order_by("-pk")
 
 
 def spent_micro(run: ModelRun) -> int:

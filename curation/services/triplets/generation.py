@@ -121,11 +121,13 @@ def request_images(
     """Start a run that draws the missing candidates of all scenes with approved prompts; return its job.
 
     Raises:
-        Refused: no scene has approved prompts, the price is unknown, or the cap is below one call.
+        Refused: no scene has approved prompts, the generator takes no negative prompt, the price is unknown, or the
+            cap is below one call.
         Conflict: images of this project are being drawn already.
     """
     if not approved_prompts(project):
         raise Refused("prompts: none is approved yet; write and approve prompts first")
+    check_expected_abilities(options)
     cap = _check_cap(project, options.generator, options)
     with transaction.atomic():
         run = create_run(
@@ -148,6 +150,15 @@ def request_images(
         run.save(update_fields=["job"])
         audit.record(project=project, actor=by, action="images.generate", subject=run.pk, cap_micro=cap)
     return run.job
+
+
+def check_expected_abilities(options: GenerationOptions) -> None:
+    """Raise Refused if the generator's name tells that it cannot do what is asked; its adapter checks again."""
+    able = names.expected_abilities(names.parse_generator(options.generator))
+    if options.negative and able is not None and names.NEGATIVE not in able:
+        raise Refused(
+            f"negative: {options.generator} does not support {names.ABILITIES[names.NEGATIVE]}; leave it empty"
+        )
 
 
 def request_edit(

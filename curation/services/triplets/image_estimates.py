@@ -7,7 +7,11 @@ from curation.generation.prices import PriceTable, image_cost
 from curation.models import GeneratedImage, PromptSet, Scene
 from curation.selectors.triplets.image_queue import HYPOTHESES, PREMISE, image_queue, missing_images
 from curation.services.refusals import refuse_invalid_input
-from curation.services.triplets.generation import GenerationOptions, project_prices
+from curation.services.triplets.generation import (
+    GenerationOptions,
+    check_expected_abilities,
+    project_prices,
+)
 from hits.models import Project
 
 
@@ -36,8 +40,9 @@ def estimate_images(*, project: Project, options: GenerationOptions) -> ImageEst
     """Return what a run would draw now.
 
     Raises:
-        Refused: the price is unknown, and the options do not accept that.
+        Refused: the price is unknown and the options do not accept that, or the generator takes no negative prompt.
     """
+    check_expected_abilities(options)
     missing = missing_images(project, options.candidates)
     picked = _scenes_with_picked_premise(missing)
     prices = project_prices(project)

@@ -155,7 +155,7 @@ export class Viewer {
     if (key === 'z' && singleKeys() && (this.isOpen || !document.querySelector('dialog[open]'))) {
       event.preventDefault();
       if (this.isOpen) this.close();
-      else if (!byId('task').hidden) this.open(this.#at);
+      else if (!byId('task')?.hidden) this.open(this.#at);
     } else if (this.isOpen && this.#viewKey(event, key)) event.preventDefault();
   }
 

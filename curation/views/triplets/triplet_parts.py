@@ -1,0 +1,198 @@
+"""What the pages of image triplets show: states, votes, what blocks each triplet, and its three images."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from curation.models import TripletVerdict
+from curation.selectors.triplets.answers import PAPER_ANSWERS, PersonAnswer
+from curation.selectors.triplets.triplets import ALIGNED, IMAGE_ROLES, Facets, TripletFacts, TripletState
+from curation.views.triplets.labels import CATEGORY_LABELS, CELL_LABELS
+from hits.domain.answers.evidence import humanize
+from hits.domain.images.image_facts import ImageFacts
+from hits.selectors.images.images import image_facts
+
+STATE_LABELS: Mapping[TripletState, str] = {
+    TripletState.DRAFT: "Draft",
+    TripletState.ALIGNED: "To judge",
+    TripletState.VALIDATED: "Validated",
+    TripletState.TO_REVISE: "To revise",
+    TripletState.DROPPED: "Dropped",
+}
+# The modifier of the badge, and its icon.
+STATE_BADGES: Mapping[TripletState, tuple[str, str]] = {
+    TripletState.DRAFT: ("", "clock"),
+    TripletState.ALIGNED: ("info", "eye"),
+    TripletState.VALIDATED: ("ok", "ok"),
+    TripletState.TO_REVISE: ("warn", "draw"),
+    TripletState.DROPPED: ("bad", "x"),
+}
+ROLE_LABELS: Mapping[str, str] = {"premise": "Premise", "h1": "Hypothesis 1", "h2": "Hypothesis 2"}
+CHOICE_LABELS: Mapping[str, str] = {"h1": "Hypothesis 1", "h2": "Hypothesis 2", "equal": "Both equally"}
+ALIGNMENT_LABELS: Mapping[str, str] = {"yes": "Yes", "partly": "Partly", "no": "No"}
+# Label, key and what follows.
+VERDICTS: Mapping[TripletVerdict, tuple[str, str, str]] = {
+    TripletVerdict.KEEP: ("Keep", "k", "The triplet stays; a note says why gold is right."),
+    TripletVerdict.REVISE: ("Revise", "r", "It is left out until other images or texts are made."),
+    TripletVerdict.DROP: ("Drop", "d", "It is left out of versions."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownImage:
+    """An image of a triplet, the text that it shall show, and what the newest check says of both."""
+
+    role: str
+    label: str
+    image: ImageFacts
+    text: str
+    is_gold: bool
+    alignment: str
+    candidate: int
+
+
+@dataclass(frozen=True, slots=True)
+class Votes:
+    """People's choices of a triplet: the label of each choice, how many made it, and whether it is gold."""
+
+    rows: Sequence[tuple[str, int, bool]]
+    total: int
+    right: int
+    majority: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTriplet:
+    """A triplet as the list shows it. ``blocks`` are the reasons why it cannot be sealed yet."""
+
+    facts: TripletFacts
+    state: str
+    badge: str
+    icon: str
+    images: Sequence[ShownImage]
+    category: str
+    time: str
+    votes: Votes
+    blocks: Sequence[str]
+
+
+def show_triplet(facts: TripletFacts) -> ShownTriplet:
+    """Return a triplet as pages show it."""
+    badge, icon = STATE_BADGES[facts.state]
+    facets = facts.facets
+    return ShownTriplet(
+        facts=facts,
+        state=STATE_LABELS[facts.state],
+        badge=badge,
+        icon=icon,
+        images=show_images(facts),
+        category=CATEGORY_LABELS.get(facets.category, facets.category),
+        time=time_label(facets),
+        votes=count_votes(facts),
+        blocks=list_blocks(facts),
+    )
+
+
+def time_label(facets: Facets) -> str:
+    """Return the label of a temporal cell."""
+    return CELL_LABELS.get(facets.cell, humanize(facets.cell))
+
+
+def show_images(facts: TripletFacts) -> list[ShownImage]:
+    """Return the three images in the order premise, hypothesis 1, hypothesis 2."""
+    triplet = facts.triplet
+    other = "b" if triplet.first == "a" else "a"
+    names = {"premise": "premise", "h1": triplet.first, "h2": other}
+    alignment = facts.check.alignment if facts.check else {}
+    found = []
+    for role in IMAGE_ROLES:
+        candidate = getattr(triplet, role)
+        found.append(
+            ShownImage(
+                role=role,
+                label=ROLE_LABELS[role],
+                image=image_facts(candidate.image),
+                text=triplet.scene.text(names[role]),
+                is_gold=role == triplet.gold_label,
+                alignment=alignment.get(role, ""),
+                candidate=candidate.pk,
+            )
+        )
+    return found
+
+
+def count_votes(facts: TripletFacts) -> Votes:
+    """Return people's choices, gold first."""
+    gold = facts.triplet.gold_label
+    counts = Counter(answer.choice for answer in facts.answers)
+    order = [gold, "h2" if gold == "h1" else "h1", "equal"]
+    rows = [
+        (CHOICE_LABELS[name], counts[name], name == gold) for name in order if counts[name] or name != "equal"
+    ]
+    return Votes(rows, len(facts.answers), counts[gold], facts.majority)
+
+
+def list_blocks(facts: TripletFacts) -> list[str]:
+    """Return why a triplet cannot be sealed yet; empty if nothing blocks it."""
+    if facts.state is TripletState.DROPPED:
+        return []
+    if facts.state is TripletState.TO_REVISE:
+        return ["draw or pick other images, then build again"]
+    if facts.is_imported:
+        return []
+    found = []
+    if facts.gold_explanation is None:
+        found.append("no gold explanation")
+    found += _alignment_blocks(facts)
+    missing = PAPER_ANSWERS - len(facts.answers)
+    if missing > 0:
+        found.append(f"{missing} answer{'s' if missing > 1 else ''} missing")
+    if facts.needs_decision:
+        found.append("the majority is against gold: decide")
+    return found
+
+
+def _alignment_blocks(facts: TripletFacts) -> list[str]:
+    if facts.check is None:
+        return ["nobody checked whether the images show their texts"]
+    wrong = {role: facts.check.alignment.get(role, "") for role in IMAGE_ROLES}
+    return [
+        f"{ROLE_LABELS[role].lower()} shows its text {'only partly' if value == 'partly' else 'not at all'}"
+        for role, value in wrong.items()
+        if value != ALIGNED
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """One person's answer about a triplet, with labels; workers appear as W-ids."""
+
+    worker: str
+    choice: str
+    is_right: bool
+    certainty: str
+    ratings: Sequence[tuple[str, int]]
+    why: str
+    first: str
+    seconds: float | None
+    simulated: bool
+    assignment: int | None
+
+
+def show_answers(answers: Sequence[PersonAnswer], gold: str) -> list[ShownAnswer]:
+    """Return people's answers as pages show them."""
+    return [
+        ShownAnswer(
+            worker="Imported" if row.worker is None else f"W-{row.worker}",
+            choice=CHOICE_LABELS.get(row.choice, "–"),
+            is_right=row.choice == gold,
+            certainty=humanize(row.certainty) if row.certainty else "–",
+            ratings=[(ROLE_LABELS[name], value) for name, value in sorted(row.ratings.items())],
+            why=row.why,
+            first=ROLE_LABELS.get(row.first_shown, ""),
+            seconds=row.seconds,
+            simulated=row.simulated,
+            assignment=row.assignment,
+        )
+        for row in answers
+    ]
