@@ -10,7 +10,7 @@ from typing import Any
 
 from hits.domain.mturk_formats.notification_events import EventDocument, MarketEvent
 from hits.marketplace.models import Assignment as Slot
-from hits.marketplace.models import Clock, Outcome
+from hits.marketplace.models import Clock, Outcome, SlotState
 from hits.marketplace.services import attempts, lifecycle
 from hits.marketplace.services.attempts import ActionRefused as MarketRefused
 from hits.models import Batch, Hit
@@ -44,6 +44,7 @@ class MarketplaceDay:
             clock.shift(timedelta(seconds=20))
             self.events += 1
             self.deliver_due()
+            lifecycle.apply_all_due_changes(now=Clock.now())  # tasks whose time ran out are offered again
             busy = {task.worker.pk for task, _ in in_hand}
             if len(in_hand) < 8 and (taken := self.take(busy)) is not None:
                 in_hand.append(taken)
@@ -53,7 +54,8 @@ class MarketplaceDay:
 
     def is_done(self, in_hand: list[Any]) -> bool:
         hits = Hit.objects.filter(unit__batch=self.batch).values_list("hit_id")
-        return not in_hand and not Slot.objects.filter(hit__hit_id__in=hits, worker=None).exists()
+        unfinished = Slot.objects.filter(hit__hit_id__in=hits, state__in=[SlotState.OPEN, SlotState.PENDING])
+        return not in_hand and not unfinished.exists()
 
     def take(self, busy: set[int]) -> tuple[market.Accepted, Any] | None:
         """Let somebody who is free accept any HIT that has room, and open its page."""
@@ -81,11 +83,14 @@ class MarketplaceDay:
     def end(self, task: market.Accepted, key: Any, clock: Any) -> None:
         """Return every fifth task or let it lapse, and hand in the others."""
         chance = self.rng.random()
-        if chance < 0.1:
+        slot = Slot.objects.get(pk=task.slot.pk)
+        is_overdue = slot.worker_id != task.worker.pk or slot.state != SlotState.PENDING
+        if chance < 0.2 and is_overdue:
+            self.notice("AssignmentAbandoned", task)
+        elif chance < 0.1:
             attempts.return_task(worker=task.worker, assignment_id=task.slot.assignment_id, now=Clock.now())
             self.notice("AssignmentReturned", task)
         elif chance < 0.2:
-            slot = Slot.objects.get(pk=task.slot.pk)
             assert slot.deadline is not None
             lifecycle.end_attempt_if_open(
                 slot_pk=slot.pk, outcome=Outcome.ABANDONED, at=Clock.now(), deadline=slot.deadline
