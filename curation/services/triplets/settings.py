@@ -19,7 +19,8 @@ from hits.selectors.roles import has_role
 from hits.services import audit
 from hits.services.errors import Refused
 
-MAX_DOMAINS, MAX_DOMAIN, MAX_LICENCE, MAX_PRICES = 50, 60, 120, 20_000
+MAX_DOMAINS, MAX_DOMAIN = 40, 60  # more, no task of the writing kind offers
+MAX_LICENCE, MAX_PRICES = 120, 20_000
 
 
 @dataclass(frozen=True, slots=True)

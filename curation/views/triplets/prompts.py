@@ -24,7 +24,7 @@ from curation.views.triplets.labels import PROMPT_STATE_BADGES, PROMPT_STATE_LAB
 from curation.views.triplets.prompt_forms import ALL, AugmentationForm, ManualPromptsForm, PromptFilterForm
 from curation.views.triplets.scene_forms import add_refusal
 from curation.views.triplets.scene_pages import find_project_scene
-from curation.views.triplets.steps import Step, address_if_there, count_words
+from curation.views.triplets.steps import Step, count_words
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.pages import action_messages, get_or_404, get_page, job_if_failed, job_if_open
@@ -102,7 +102,7 @@ def _next_steps(project: Project, queue: PromptQueue) -> list[Step]:
         steps.append(Step(text, "Show", f"{reverse('scene-prompts', args=[slug])}?state=rejected"))
     if counts[PromptQueueState.APPROVED]:
         text = f"{count_words(counts[PromptQueueState.APPROVED], 'scene')} with approved prompts can be drawn"
-        steps.append(Step(text, "Images", address_if_there("scene-image-list", slug)))
+        steps.append(Step(text, "Images", reverse("scene-image-list", args=[slug])))
     return steps
 
 

@@ -96,7 +96,7 @@ class VerdictForm(PageForm):
         widget=forms.CheckboxSelectMultiple,
     )
     twin = integer_field(
-        "Repeats scene number", "If it is not new.", low=1, high=2**62, required=False, localize=False
+        "Repeats scene number", "If it is not new.", low=1, high=2**62, required=False
     )
     note = text_field(
         "Note",
@@ -109,7 +109,6 @@ class VerdictForm(PageForm):
 
     def __init__(self, scene: Scene, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="verdict_%s", **kwargs)
-        del self.fields["reasons"].widget.attrs["class"]
         self.scene = scene
         self.fields["seen"].error_messages = {"required": "The page is out of date: reload it."}
 

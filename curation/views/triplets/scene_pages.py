@@ -21,7 +21,7 @@ from curation.views.pages import tab_context, triplet_project_page
 from curation.views.triplets.labels import REASON_LABELS, ROLE_LABELS, VERDICT_LABELS
 from curation.views.triplets.scene_forms import RevisionForm, SceneImportForm, VerdictForm, add_refusal
 from curation.views.triplets.scene_parts import show_rows
-from curation.views.triplets.steps import Step, address_if_there, count_words
+from curation.views.triplets.steps import Step, count_words
 from hits.models import Project
 from hits.services.errors import Refused
 from hits.views.pages import get_or_404
@@ -178,11 +178,11 @@ def _scene_steps(scene: Scene, state: QueueState) -> list[Step]:
         return [Step("It waits for prompts", "Write prompts", prompts)]
     if not found.is_approved:
         return [Step("Its prompts wait for approval", "Read them", f"{prompts}?q={scene.pk}")]
-    triplets = ImageTriplet.objects.filter(scene=scene).count()
+    triplets = list(ImageTriplet.objects.filter(scene=scene).order_by("-pk").values_list("pk", flat=True))
     if triplets:
-        text = f"It has {count_words(triplets, 'triplet')}"
-        return [Step(text, "Triplets", address_if_there("image-triplets", slug))]
-    return [Step("Its prompts are approved", "Images", address_if_there("scene-image-list", slug))]
+        text = f"It has {count_words(len(triplets), 'triplet')}"
+        return [Step(text, "Open the triplet", reverse("image-triplet", args=[slug, triplets[0]]))]
+    return [Step("Its prompts are approved", "Its images", reverse("scene-images", args=[slug, scene.pk]))]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

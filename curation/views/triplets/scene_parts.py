@@ -44,6 +44,11 @@ class SceneRow:
     names: dict[int, str]
 
     @cached_property
+    def number(self) -> str:
+        """The number by which people name the scene."""
+        return str(self.scene.scene.pk)
+
+    @cached_property
     def state_label(self) -> str:
         """The state."""
         return QUEUE_LABELS[self.scene.state]
@@ -118,6 +123,7 @@ class Summary:
     wanted: int | None
     missing: str
     scenes: int
+    has_twins: bool
 
 
 def summarize_queue(queue: SceneQueue, form: SceneFilterForm, query: QueryDict) -> Summary:
@@ -136,6 +142,7 @@ def summarize_queue(queue: SceneQueue, form: SceneFilterForm, query: QueryDict) 
         wanted=table.total.total.target,
         missing=", ".join(f"{count:,} {name}" for name, count in missing.items()),
         scenes=len(queue.scenes),
+        has_twins=queue.has_twins,
     )
 
 
@@ -168,7 +175,7 @@ def next_steps(queue: SceneQueue) -> list[Step]:
         queue.state_of(scene) in open_states and scene.public_id not in asked for scene in queue.scenes
     )
     if unreviewed:
-        text = f"{count_words(unreviewed, 'open scene')} {_verb(unreviewed, 'has', 'have')} no reviews by workers"
+        text = f"{count_words(unreviewed, 'open scene')} {_verb(unreviewed, 'was', 'were')} not sent to reviewers"
         steps.append(Step(text, "Ask workers", reverse("scene-review-launch", args=[slug])))
     for state, text in (
         (QueueState.DISAGREED, "{} to settle: the readers disagree"),

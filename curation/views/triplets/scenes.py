@@ -50,7 +50,6 @@ def scene_list(request: HttpRequest, project: Project) -> HttpResponse:
         "job": job_if_open(job),
         "failed": job_if_failed(job),
         "reasons": [(reason.value, *texts) for reason, texts in REASONS.items()],
-        "has_twins": queue.has_twins,
         "readers": queue.settings.readers,
     }
     return render(request, "curation/triplets/scenes/scenes.html", context)

@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from django.urls import NoReverseMatch, reverse
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -21,11 +19,3 @@ class Step:
 def count_words(count: int, one: str, many: str = "") -> str:
     """Return ``1 scene`` or ``1,204 scenes``."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
-
-
-def address_if_there(name: str, *args: object) -> str:
-    """Return a page's address; empty if the page does not exist."""
-    try:
-        return reverse(name, args=args)
-    except NoReverseMatch:
-        return ""

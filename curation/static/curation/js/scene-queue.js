@@ -44,7 +44,10 @@ function parse(html) {
 function show(number, { card, summary }) {
   const fresh = document.adoptNode(parse(card));
   cardOf(number).replaceWith(fresh);
-  document.querySelector('#scene-summary').replaceWith(document.adoptNode(parse(summary)));
+  const old = document.querySelector('#scene-summary');
+  const newer = document.adoptNode(parse(summary));
+  newer.querySelector('.quotas').open = old.querySelector('.quotas').open;
+  old.replaceWith(newer);
   return fresh;
 }
 
@@ -179,6 +182,19 @@ function onClick(event) {
   else send(card, 'keep');
 }
 
+/** Keeps the quotas closed on this device once somebody closed them. */
+function rememberQuotas() {
+  const NAME = 'deerstalker-quotas';
+  const quotas = () => document.querySelector('.quotas');
+  try {
+    if (localStorage.getItem(NAME) === 'closed') quotas().open = false;
+    document.addEventListener('toggle', (event) => {
+      if (event.target === quotas()) localStorage.setItem(NAME, event.target.open ? 'open' : 'closed');
+    }, { capture: true });
+  } catch { /* storage is forbidden: they open on every page */ }
+}
+
+if (document.querySelector('.quotas')) rememberQuotas();
 if (queue) {
   queue.addEventListener('click', onClick);
   document.addEventListener('keydown', onKey);
