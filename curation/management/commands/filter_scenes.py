@@ -14,11 +14,15 @@ from curation.management.triplet_options import find_triplet_project, read_file
 from curation.models import SceneVerdict
 from curation.selectors.triplets.scenes import find_scene, scene_outcomes, scene_tallies, scenes
 from curation.services.triplets.scenes import ReaderDecision, decide_scene, parse_reasons, take_in_scenes
+from hits.domain.states import Role
 from hits.management.base import DeerstalkerCommand, input_error
 from hits.models import Project
+from hits.selectors.roles import has_role
 from hits.services.errors import Refused
 
 COLUMNS = ("scene", "verdict", "reasons", "note")
+VERDICTS = (SceneVerdict.KEEP.value, SceneVerdict.DROP.value, SceneVerdict.REVISE.value)
+MAX_SHOWN = 40  # characters of a wrong value in a message
 
 
 class Command(DeerstalkerCommand):
@@ -63,26 +67,35 @@ def _store(project: Project, path: Path, user_name: str) -> int:
     by = get_user_model().objects.filter(username=user_name).first()
     if by is None:
         raise input_error(f"--by {user_name or 'nobody'}: there is no such account; name the reader's")
+    if not has_role(by, project, Role.RESEARCHER):
+        raise input_error(f"--by {user_name}: is no researcher of {project.slug}; name one who is")
     rows = _read(path)
+    first: dict[str, int] = {}
     with transaction.atomic():
         for number, row in rows:
             where = f"--decisions {path.name}, row {number}"
-            scene = find_scene(project, row["scene"].strip())
+            name = row["scene"].strip()
+            if first.setdefault(name, number) != number:
+                raise input_error(f"{where}, scene: row {first[name]} decides about it too; keep one of them")
+            scene = find_scene(project, name)
             if scene is None:
-                raise input_error(f"{where}, scene: this project has no scene {row['scene']!r}")
-            try:
-                verdict = SceneVerdict(row["verdict"].strip())
-            except ValueError as error:
                 raise input_error(
-                    f"{where}, verdict: {row['verdict']!r}; use keep, drop or revise"
-                ) from error
-            reasons = [name.strip() for name in (row.get("reasons") or "").split("|") if name.strip()]
+                    f"{where}, scene: this project has no scene {name[:MAX_SHOWN]!r}; copy its id from the list"
+                )
             try:
-                decision = ReaderDecision(verdict, parse_reasons(reasons), note=row.get("note") or "")
-                decide_scene(scene=scene, decision=decision, by=by)
+                decide_scene(scene=scene, decision=_decision(row, where), by=by)
             except Refused as error:
                 raise input_error(f"{where}, {error}") from error
     return len(rows)
+
+
+def _decision(row: dict[str, str], where: str) -> ReaderDecision:
+    """Return the decision of a row. Raises CommandError or Refused."""
+    verdict = row["verdict"].strip()
+    if verdict not in VERDICTS:
+        raise input_error(f"{where}, verdict: {verdict[:MAX_SHOWN]!r}; use {', '.join(VERDICTS)}")
+    reasons = [name.strip() for name in row.get("reasons", "").split("|") if name.strip()]
+    return ReaderDecision(SceneVerdict(verdict), parse_reasons(reasons), note=row.get("note", ""))
 
 
 def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
@@ -90,7 +103,16 @@ def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
         text = read_file(path, "--decisions").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise input_error(f"--decisions {path}: is no UTF-8 text; save it as UTF-8") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    try:
+        return _rows(reader, path)
+    except csv.Error as error:
+        raise input_error(
+            f"--decisions {path.name}, row {reader.line_num}: is not readable CSV ({error}); save the file as CSV"
+        ) from error
+
+
+def _rows(reader: "csv.DictReader[str]", path: Path) -> list[tuple[int, dict[str, str]]]:
     header = reader.fieldnames or []
     missing = [name for name in COLUMNS[:2] if name not in header]
     if missing:

@@ -17,7 +17,12 @@ from curation.selectors.triplets.scenes import (
 )
 from curation.selectors.triplets.settings import triplet_settings
 from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, MAX_CHARACTERS, check_temporal
-from hits.domain.answers.scene_rules import SCENE_TEXTS, are_alike
+from hits.domain.answers.scene_rules import (
+    MAX_CULTURE_CHARACTERS,
+    MAX_DOMAIN_CHARACTERS,
+    SCENE_TEXTS,
+    are_alike,
+)
 from hits.domain.answers.text import TextError, clean_line
 from hits.models import Project, Record
 from hits.selectors.records import is_simulated, record_author
@@ -97,7 +102,7 @@ def decide_scene(*, scene: Scene, decision: ReaderDecision, by: AbstractBaseUser
         Refused: the verdict needs a reason, the reader wrote the scene, or the twin is another project's or itself.
         Conflict: a revision replaced the scene, or somebody decided after the page was opened.
     """
-    _check_decision(scene, decision, by)
+    note = _check_decision(scene, decision, by)
     readers = triplet_settings(scene.project).readers
     with transaction.atomic():
         locked = Scene.objects.select_for_update().get(pk=scene.pk)
@@ -111,7 +116,7 @@ def decide_scene(*, scene: Scene, decision: ReaderDecision, by: AbstractBaseUser
             verdict=decision.verdict.value,
             reasons=[reason.value for reason in dict.fromkeys(decision.reasons)],
             twin=decision.twin,
-            note=decision.note,
+            note=note,
             by_id=by.pk,
         )
         audit.record(
@@ -150,7 +155,7 @@ def revise_scene(
     """
     changes = {"direction": scene.direction, "duration": scene.duration, **(facets or {})}
     cleaned = _clean_texts(texts)
-    _check_facets(changes)
+    changes = _check_facets(changes)
     Scene.objects.select_for_update().get(pk=scene.pk)
     if Scene.objects.filter(replaces=scene).exists():
         raise Conflict("scene: it has a revision already; revise that one")
@@ -182,26 +187,23 @@ def parse_reasons(values: Sequence[str]) -> list[SceneReason]:
     return [SceneReason(value) for value in values]
 
 
-def _check_decision(scene: Scene, decision: ReaderDecision, by: AbstractBaseUser) -> None:
+def _check_decision(scene: Scene, decision: ReaderDecision, by: AbstractBaseUser) -> str:
+    """Check a decision, and return its cleaned note."""
     if is_own_revision(scene, by.pk):
         raise Refused("scene: you wrote this revision, so somebody else decides about it")
     if decision.verdict in _NEEDS_REASON and not decision.reasons:
         raise Refused(f"reasons: choose at least one for the verdict {decision.verdict.value}")
-    if len(decision.note) > MAX_NOTE:
-        raise Refused(f"note: use at most {MAX_NOTE} characters")
     if decision.twin is not None and (
         decision.twin.pk == scene.pk or decision.twin.project_id != scene.project_id
     ):
         raise Refused("twin: choose another scene of this project")
+    return _clean("note", decision.note, MAX_NOTE)
 
 
 def _clean_texts(texts: SceneTexts) -> SceneTexts:
     cleaned = {}
     for name in SCENE_TEXTS:
-        try:
-            cleaned[name] = clean_line(getattr(texts, name), maximum=MAX_CHARACTERS)
-        except TextError as error:
-            raise Refused(f"{name}: {error}") from error
+        cleaned[name] = _clean(name, getattr(texts, name), MAX_CHARACTERS)
         if not cleaned[name]:
             raise Refused(f"{name}: is empty; describe what the picture shows")
     if are_alike(cleaned["plausible"], cleaned["implausible"]):
@@ -209,10 +211,26 @@ def _clean_texts(texts: SceneTexts) -> SceneTexts:
     return SceneTexts(**cleaned)
 
 
-def _check_facets(facets: Mapping[str, str]) -> None:
+def _check_facets(facets: Mapping[str, str]) -> dict[str, str]:
+    """Check the facets that a revision changes, and return them cleaned."""
+    cleaned = dict(facets)
+    for name, maximum in (("domain", MAX_DOMAIN_CHARACTERS), ("culture", MAX_CULTURE_CHARACTERS)):
+        if name in facets:
+            cleaned[name] = _clean(name, facets[name], maximum)
     if facets.get("category", CATEGORIES[0]) not in CATEGORIES:
         raise Refused(f"category: {facets['category']!r} is not known; use {', '.join(CATEGORIES)}")
     if facets["direction"] not in DIRECTIONS:
         raise Refused(f"direction: {facets['direction']!r} is not known; use {', '.join(DIRECTIONS)}")
     if problem := check_temporal(facets["direction"], facets["duration"]):
         raise Refused(f"duration: {problem}")
+    if not cleaned.get("domain", "any"):
+        raise Refused("domain: is empty; choose one")
+    return cleaned
+
+
+def _clean(name: str, text: str, maximum: int) -> str:
+    """Return a text of one line. Raises Refused, which names the field."""
+    try:
+        return clean_line(text, maximum=maximum)
+    except TextError as error:
+        raise Refused(f"{name}: {error}") from error

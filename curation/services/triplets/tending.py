@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from django.db.models import Q
 from django.utils import timezone
 
 from curation.models import Scene, SceneDecision, SceneReason
@@ -30,7 +31,9 @@ _OUTCOME_TEXTS = {
     SceneState.KEPT: "The scene is used. Thank you!",
     SceneState.DROPPED: "The scene is not used.",
     SceneState.TO_REVISE: "The scene is changed before it is used.",
+    SceneState.REPLACED: "The scene is changed before it is used.",
 }
+_TOLD_AS = {SceneState.REPLACED: SceneState.TO_REVISE}  # one message for both
 
 
 def tend_projects() -> None:
@@ -50,17 +53,16 @@ def tend_project(project: Project) -> None:
 def plan_scene_notices(project: Project) -> int:
     """Plan a message to each author whose scene was decided about, once for each outcome; return the new ones."""
     now = timezone.now()
-    decided = SceneDecision.objects.filter(
-        scene__project=project, scene__record__isnull=False, at__gt=now - LOOK_BACK
-    )
-    keys = decided.order_by().values("scene").distinct()
+    recent = now - LOOK_BACK
+    decided = SceneDecision.objects.filter(scene__project=project, at__gt=recent).order_by().values("scene")
+    revised = Q(replaced_by__created_at__gt=recent, replaced_by__created_at__lt=now - UNDO_TIME)
+    scenes = Scene.objects.filter(project=project, record__isnull=False).filter(Q(pk__in=decided) | revised)
     readers = triplet_settings(project).readers
     planned = 0
-    scenes = Scene.objects.filter(pk__in=keys)
     for scene in scenes.select_related("record__submission__assignment__hit__unit__batch__project"):
         outcome = scene_outcome(scene, readers)
-        newest = max((row.at for row in outcome.verdicts), default=now)
-        if outcome.state in _OUTCOME_TEXTS and newest < now - UNDO_TIME:
+        is_settled = all(row.at < now - UNDO_TIME for row in outcome.verdicts)
+        if outcome.state in _OUTCOME_TEXTS and is_settled:
             planned += _plan_notice(scene, outcome)
     return planned
 
@@ -70,7 +72,7 @@ def _plan_notice(scene: Scene, outcome: SceneOutcome) -> bool:
     assert scene.record.submission is not None
     return plan_scene_notice(
         work=scene.record.submission.assignment,
-        key=("scene", scene.pk, outcome.state.value),
+        key=("scene", scene.pk, _TOLD_AS.get(outcome.state, outcome.state).value),
         outcome=describe_outcome(outcome),
         quote=scene.premise,
     )
