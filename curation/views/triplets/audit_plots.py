@@ -6,10 +6,15 @@ from typing import Any
 from hits.charts.chart import Chart, ReferenceLine
 from hits.charts.coefficients import coefficient_strip
 from hits.charts.scale import Scale, decimal_text
-from hits.charts.strips import dot_strip
+from hits.charts.strips import axis_strip, dot_strip
 
 SCALE = Scale(0.0, 100.0)
 ALPHA = "alpha"
+
+
+def audit_axis() -> Chart:
+    """Return the axis below the strips of shares."""
+    return axis_strip([(at, f"{at}%", "") for at in (0, 50, 100)], SCALE)
 
 
 def audit_plot(row: Mapping[str, Any], limits: Sequence[float]) -> Chart | None:
@@ -22,7 +27,7 @@ def audit_plot(row: Mapping[str, Any], limits: Sequence[float]) -> Chart | None:
         return strip.strip if strip else None
     lines = [ReferenceLine(x=SCALE.x(limit), kind="target") for limit in limits]
     if row["chance"] is not None:
-        lines.append(ReferenceLine(x=SCALE.x(row["chance"]), kind="grid"))
+        lines.append(ReferenceLine(x=SCALE.x(row["chance"]), kind="chance"))
     interval = "" if low is None else f", interval {decimal_text(low, 1)} to {decimal_text(high, 1)}"
     limit = f", limit {' and '.join(f'{limit:g}' for limit in limits)}" if limits else ""
     summary = f"{decimal_text(value, 1)} percent{interval}{limit}"

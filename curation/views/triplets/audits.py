@@ -20,11 +20,12 @@ from curation.views.pages import tab_context, triplet_project_page
 from curation.views.triplets.audit_labels import (
     AGREEMENT,
     BY_COUNTRY,
+    LABEL_BALANCE,
     MODEL_WITHOUT_PREMISE,
     PEOPLE_WITHOUT_PREMISE,
     read_name,
 )
-from curation.views.triplets.audit_plots import audit_plot
+from curation.views.triplets.audit_plots import audit_axis, audit_plot
 from curation.views.triplets.evaluation_cells import ALPHA, PERCENT, Cell, figure_cell
 from curation.views.triplets.evaluation_charts import group_label
 from curation.views.triplets.steps import Step, count_words
@@ -37,6 +38,9 @@ from hits.views.users import signed_in_user
 
 TAB = "audits"
 SHOWN_WORST = 4
+PARTS = frozenset({LABEL_BALANCE, AGREEMENT, BY_COUNTRY})
+"""Audits that are repeated for each category or country."""
+
 IMAGE_NAMES = ("Premise", "Hypothesis 1", "Hypothesis 2")
 
 
@@ -55,6 +59,7 @@ class ShownAudit:
 
     title: str
     about: str
+    is_part: bool
     meaning: str
     cell: Cell
     unit: str
@@ -79,13 +84,24 @@ def triplet_audits(request: HttpRequest, project: Project) -> HttpResponse:
         "audit": audit,
         "has_triplets": has_triplets,
         "flagged": [row for row in shown if row.is_flagged],
-        "passed": [row for row in shown if not row.is_flagged],
+        "passed": [row for row in shown if not row.is_flagged and not (row.about and row.is_part)],
+        "parts": _parts(shown),
+        "axis": audit_axis(),
         "missing": _missing(project, found) if audit else [],
         "steps": _steps(project, shown, is_audited=audit is not None, has_triplets=has_triplets),
         "job": job_if_open(job),
         "failed": job_if_failed(job),
     }
     return render(request, "curation/triplets/audits/audits.html", context)
+
+
+def _parts(shown: Sequence[ShownAudit]) -> list[tuple[str, list[ShownAudit]]]:
+    """Return the audits of categories and of countries, by their title; each is one line of a table."""
+    found: dict[str, list[ShownAudit]] = {}
+    for row in shown:
+        if row.about and row.is_part:
+            found.setdefault(row.title, []).append(row)
+    return list(found.items())
 
 
 def _triplets_by_id(project: Project, names: Collection[str]) -> dict[str, ImageTriplet]:
@@ -102,6 +118,7 @@ def _shown_audit(
     return ShownAudit(
         title=name.label.title,
         about=group_label(name.about),
+        is_part=name.family in PARTS,
         meaning=name.label.meaning,
         cell=figure_cell(figure, row["n"], unit=unit),
         unit="α" if unit == ALPHA else "%",

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from curation.evaluation.nleye import PAIRS, TRIPLET
-from curation.models import TripletEvaluation, TripletSource
+from curation.models import CallState, TripletEvaluation, TripletSource
 from curation.selectors.triplets.evaluation_results import (
     Outcome,
     call_counts,
@@ -60,6 +60,13 @@ TAB = "evaluations"
 PER_PAGE = 24
 MAX_LOST = 50
 CONTENT_TYPES = {"json": "application/json", "jsonl": "application/x-ndjson", "csv": "text/csv"}
+CALL_LABELS: Mapping[str, str] = {
+    CallState.SENT: "In flight",
+    CallState.SETTLED: "Answered",
+    CallState.REFUSED: "Refused by the provider",
+    CallState.FAILED: "Failed",
+    CallState.LOST: "Lost in flight",
+}
 Maker = Callable[[TripletEvaluation], bytes]
 
 
@@ -165,6 +172,7 @@ def _call_context(row: TripletEvaluation) -> dict[str, Any]:
     return {
         "run": row.run,
         "calls": counts,
+        "call_states": [(CALL_LABELS[state], count) for state, count in sorted(counts.by_state.items())],
         "lost": lost[:MAX_LOST] if counts.lost else (),
         "lost_left_out": max(0, counts.lost - MAX_LOST),
     }

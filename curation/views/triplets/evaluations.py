@@ -1,7 +1,7 @@
 """The comparisons page of image triplets: our evaluations beside the published tables, and two models compared."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -41,8 +41,29 @@ from hits.models import Project
 from hits.views.pages import get_or_404, get_page, job_if_failed, job_if_open
 
 TAB = "evaluations"
-PER_PAGE = 20
-PEOPLE = "people"
+PER_PAGE = 10
+ACCURACY, ORDER, GROUPS, SCORES, PEOPLE = "accuracy", "order", "groups", "scores", "people"
+EXPLANATIONS, PUBLISHED = "explanations", "published"
+VIEWS: Mapping[str, str] = {
+    ACCURACY: "Accuracy",
+    ORDER: "Order",
+    GROUPS: "Groups",
+    SCORES: "Scores",
+    PEOPLE: "People",
+    EXPLANATIONS: "Explanations",
+    PUBLISHED: "Published",
+}
+TABLES_OF: Mapping[str, Sequence[str]] = {
+    ACCURACY: ("overview",),
+    ORDER: ("orders",),
+    GROUPS: (),
+    SCORES: ("scores",),
+    PEOPLE: (),
+    EXPLANATIONS: ("explanations", "judge"),
+    PUBLISHED: (),
+}
+"""The tables of each part of the page."""
+
 PEOPLE_SHARES = {
     "both_right": "Both right",
     "model_only": "Model alone right",
@@ -62,39 +83,66 @@ def triplet_evaluations(request: HttpRequest, project: Project) -> HttpResponse:
     version = _chosen_version(request, versions)
     rows = [row for row in evaluations(project) if version is not None and row.version_id == version.pk]
     finished = [row for row in rows if row.figures]
-    people = newest_of(finished, TripletSource.PEOPLE)
-    by = request.GET.get("by", "")
-    grouping = by if by in GROUPING_LABELS else CATEGORY
-    setup = PAIRS if request.GET.get("of") == PAIRS else TRIPLET
-    page = get_page(request, rows, PER_PAGE)
-    unread = count_unread_replies(row.pk for row in finished)
+    view = request.GET.get("view", "")
+    view = view if view in VIEWS else ACCURACY
     context = tab_context(project, TAB, "triplets") | {
         "versions": versions,
         "version": version,
-        "steps": _steps(project, version, rows, unread),
+        "view": view,
+        "views": VIEWS.items(),
+        "steps": _steps(project, version, rows, count_unread_replies(row.pk for row in finished)),
+        "jobs": [row.job for row in rows if job_if_open(row.job)],
+        "failed": job_if_failed(rows[0].job) if rows else None,
+        "citation": paper_figures().citation,
+        "arxiv": paper_figures().arxiv,
+        "tables": [table for table in comparison_tables(finished) if table.id in TABLES_OF[view]],
+    }
+    if view == ACCURACY:
+        context |= _list_context(request, rows, finished)
+    elif view == ORDER:
+        context["dumbbells"] = dumbbell_plot(finished)
+    elif view == GROUPS:
+        context |= _group_context(request, finished)
+    elif view == PEOPLE:
+        context |= _people_section(finished)
+    elif view == PUBLISHED:
+        context |= {"further": further_tables(), "notes": paper_figures().notes}
+    return render(request, "curation/triplets/evaluations/evaluations.html", context)
+
+
+def _list_context(
+    request: HttpRequest, rows: Sequence[TripletEvaluation], finished: Sequence[TripletEvaluation]
+) -> dict[str, Any]:
+    page = get_page(request, rows, PER_PAGE)
+    return {
         "page": page,
         "rows": [
             (row, evaluation_label(row), SETUP_LABELS[row.setup], _saw(row), evaluation_state(row))
             for row in page
         ],
-        "jobs": [row.job for row in rows if job_if_open(row.job)],
-        "failed": job_if_failed(rows[0].job) if rows else None,
-        "tables": comparison_tables(finished),
-        "dumbbells": dumbbell_plot(finished),
+        "comparable": [(row, full_name(row)) for row in finished if _is_comparable(row)],
+    }
+
+
+def _group_context(request: HttpRequest, finished: Sequence[TripletEvaluation]) -> dict[str, Any]:
+    by = request.GET.get("by", "")
+    grouping = by if by in GROUPING_LABELS else CATEGORY
+    setup = PAIRS if request.GET.get("of") == PAIRS else TRIPLET
+    return {
         "heat": heat_map(finished, grouping, setup),
         "groupings": GROUPING_LABELS.items(),
         "grouping": grouping,
         "setup": setup,
+    }
+
+
+def _people_section(finished: Sequence[TripletEvaluation]) -> dict[str, Any]:
+    people = newest_of(finished, TripletSource.PEOPLE)
+    return {
         "people": people_rows(people),
         "people_evaluation": people,
         "certainty": certainty_rows(people.figures) if people else (),
-        "comparable": [(row, full_name(row)) for row in finished if _is_comparable(row)],
-        "further": further_tables(),
-        "notes": paper_figures().notes,
-        "citation": paper_figures().citation,
-        "arxiv": paper_figures().arxiv,
     }
-    return render(request, "curation/triplets/evaluations/evaluations.html", context)
 
 
 def _saw(row: TripletEvaluation) -> str:

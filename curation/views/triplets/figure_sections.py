@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.evaluation.nleye import PAIRS, TRIPLET
+from curation.views.triplets.comparison_tables import ORDER_COLUMNS, PAIR_COLUMNS
 from curation.views.triplets.evaluation_cells import (
     POINTS,
     Cell,
@@ -123,8 +124,7 @@ def correction_rows(figures: Mapping[str, Any]) -> Corrections | None:
 def group_tables(figures: Mapping[str, Any], setup: str) -> list[GroupTable]:
     """Return a table for each grouping; groups without triplets are left out."""
     names = tuple(SCORE_MEASURES) if setup == PAIRS else CORRECTED
-    labels = SCORE_MEASURES if setup == PAIRS else CHOICE_MEASURES
-    columns = [Column(*labels[name]) for name in names]
+    columns = PAIR_COLUMNS[: len(names)] if setup == PAIRS else ORDER_COLUMNS[: len(names)]
     tables = []
     for grouping, title in GROUPING_LABELS.items():
         found = figures["groups"][grouping]
