@@ -103,19 +103,31 @@ def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
         text = read_file(path, "--decisions").decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise input_error(f"--decisions {path}: is no UTF-8 text; save it as UTF-8") from error
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        return _rows(reader, path)
+        return _rows(lines, path)
     except csv.Error as error:
         raise input_error(
-            f"--decisions {path.name}, row {reader.line_num}: is not readable CSV ({error}); save the file as CSV"
+            f"--decisions {path.name}, row {lines.line_num}: is not readable CSV ({error}); save the file as CSV"
         ) from error
 
 
-def _rows(reader: "csv.DictReader[str]", path: Path) -> list[tuple[int, dict[str, str]]]:
-    header = reader.fieldnames or []
+def _rows(lines: Any, path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Return the number and the values of each row of a CSV reader."""
+    header: list[str] = next(lines, [])
     missing = [name for name in COLUMNS[:2] if name not in header]
     if missing:
         found = ", ".join(header) or "empty"
-        raise input_error(f"--decisions {path.name}: has no column {missing[0]}; the header is: {found}")
-    return [(reader.line_num, {key: value or "" for key, value in row.items() if key}) for row in reader]
+        raise input_error(
+            f"--decisions {path.name}: has no column {missing[0]}; the header is: {found[:400]}"
+        )
+    rows = []
+    for cells in lines:
+        if len(cells) > len(header):
+            raise input_error(
+                f"--decisions {path.name}, row {lines.line_num}: has {len(cells)} values and the header has "
+                f"{len(header)}; correct the line"
+            )
+        if any(cells):
+            rows.append((lines.line_num, dict(zip(header, cells + [""] * len(header), strict=False))))
+    return rows
