@@ -1,16 +1,8 @@
 """The ids under which image triplets are judged: one for each shape, so that shapes never mix."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Shape(StrEnum):
-    """What judges of plausibility see (Ventura et al. 2025 §4.1; the last two are audits of ours)."""
-
-    TRIPLET = "triplet"
-    PAIR = "pair"
-    HYPOTHESES_ONLY = "hypotheses_only"
-    TEXTS = "texts"
+from validation.domain.judging.triplet_shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 from collections.abc import Mapping
 from typing import Any
 
-from curation.image_triplets.judged_items import Shape
 from curation.management.triplet_options import (
     Launcher,
     add_round_options,
@@ -26,6 +25,7 @@ from hits import registry
 from hits.kind import HitKind
 from hits.management.base import DeerstalkerCommand
 from hits.models import Project
+from validation.domain.judging.triplet_shapes import Shape
 
 SHAPES: Mapping[str, Shape] = {
     "plausibility": Shape.TRIPLET,

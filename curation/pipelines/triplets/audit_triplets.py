@@ -31,7 +31,6 @@ from curation.evaluation.nleye_audits import (
     audit_style,
 )
 from curation.evaluation.nleye_key import TripletKey
-from curation.image_triplets.judged_items import Shape
 from curation.models import GeneratedImage, TripletAudit
 from curation.pipelines.encoders import get_image_encoder
 from curation.pipelines.questions.vectors import load_sentence_encoder
@@ -42,6 +41,7 @@ from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.audits import AuditOptions, store_audit
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
+from validation.domain.judging.triplet_shapes import Shape
 
 HYPOTHESES = ("h1", "h2")
 LABELS = ("h1", "h2", "equal")

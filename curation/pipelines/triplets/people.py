@@ -5,13 +5,13 @@ from typing import Any
 
 from curation.evaluation.nleye_explanations import JudgedExplanation, explanation_figures
 from curation.evaluation.nleye_people import RatedTriplet, people_figures, rating_figures
-from curation.image_triplets.judged_items import Shape
 from curation.models import ExplanationSource, TripletEvaluation
 from curation.selectors.triplets.answers import PersonAnswer, people_answers
 from curation.selectors.triplets.evaluations import EvaluatedTriplet
 from curation.selectors.triplets.explanations import judged_explanations
 from curation.selectors.triplets.people import judged_triplets
 from curation.services.triplets.evaluations import finish_evaluation
+from validation.domain.judging.triplet_shapes import Shape
 
 PEOPLE = "people"
 

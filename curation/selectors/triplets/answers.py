@@ -4,10 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from curation.image_triplets.judged_items import JudgedItem, Shape, parse_item
+from curation.image_triplets.judged_items import JudgedItem, parse_item
 from hits.models import Assignment, Project
 from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.spec import JudgingSpec, Material
+from validation.domain.judging.triplet_shapes import Shape
 from validation.registry import spec_for_material
 from validation.selectors.ratings import read_judgments
 

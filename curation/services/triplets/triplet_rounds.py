@@ -7,7 +7,7 @@ and who saw it in another task is left out when the task is accepted (``HitKind.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from curation.image_triplets.judged_items import JudgedItem, Shape
+from curation.image_triplets.judged_items import JudgedItem
 from curation.models import ImageTriplet
 from curation.selectors.triplets.answers import plausibility_spec
 from curation.selectors.triplets.triplets import TripletFacts, TripletState, image_ids, triplet_facts
@@ -23,6 +23,7 @@ from hits.models import Batch, Job, Project, Worker
 from hits.services.errors import Refused
 from hits.services.launching.launch import PlannedUnit, launch_batch
 from validation.domain.judging.round_material import TripletToJudge
+from validation.domain.judging.triplet_shapes import Shape
 
 SHAPE_REWARD_CENTS: Mapping[Shape, int] = {Shape.PAIR: 13, Shape.HYPOTHESES_ONLY: 13}
 """Of shapes that take about 30 seconds instead of the kind's 90."""

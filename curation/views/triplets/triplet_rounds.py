@@ -6,7 +6,6 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from curation.image_triplets.judged_items import Shape
 from curation.selectors.triplets.answers import plausibility_spec
 from curation.services.triplets.triplet_rounds import (
     SHAPE_REWARD_CENTS,
@@ -24,6 +23,7 @@ from curation.views.triplets.steps import count_words
 from hits import registry
 from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
+from validation.domain.judging.triplet_shapes import Shape
 from validation.selectors.quality_checks import usable_gold_items
 
 TAB = "triplets"

@@ -3,7 +3,6 @@
 import pytest
 from django.contrib.auth.models import User
 
-from curation.image_triplets.judged_items import Shape
 from curation.models import ImageTriplet
 from curation.services.triplets import triplet_rounds
 from curation.services.triplets.pick_rounds import pick_sources
@@ -17,6 +16,7 @@ from hits.models import Batch, Project, Unit
 from hits.services.launching.terms import LaunchTerms
 from tests.support import nleye_stored as stored
 from validation.domain.judging.quality_check_types import CheckRates
+from validation.domain.judging.triplet_shapes import Shape
 from validation.models import QualityCheck
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,9 @@ from validation.domain.judging.spec import (
     Material,
     Scale,
 )
+from validation.domain.judging.triplet_shapes import Shape
 from validation.kinds.triplet_plausibility.kind import CERTAINTY_TEXTS, EQUAL, KIND
-from validation.kinds.triplet_plausibility.shapes import ASKED, Shape, rated_hypotheses
+from validation.kinds.triplet_plausibility.shapes import ASKED, rated_hypotheses
 
 HYPOTHESIS_TEXTS: dict[str | int, str] = {"h1": "hypothesis 1", "h2": "hypothesis 2"}
 # Labels are hypotheses as listed, never places on the page: both orders give the same label.

@@ -20,13 +20,13 @@ from hits.domain.states import Purpose
 from hits.hints.card import Hint, HintRule
 from hits.hints.explanations import EXPLANATION_RULES, find_explanation_hints
 from hits.kind import FieldError, HitKind, ImagesById, Payload, Schema
+from validation.domain.judging.triplet_shapes import Shape
 from validation.kinds.triplet_plausibility.shapes import (
     ASKED,
     CERTAINTY,
     CHOICE,
     RATINGS,
     WHY,
-    Shape,
     find_image_problem,
     find_text_problem,
     rated_hypotheses,

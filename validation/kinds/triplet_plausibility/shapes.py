@@ -1,20 +1,10 @@
 """Shapes of a task about plausibility: what its page shows, and what it asks."""
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
 from hits.domain.images.image_triplets import HYPOTHESES, PREMISE, ROLES
-
-
-class Shape(StrEnum):
-    """What the page shows. All but ``TRIPLET`` measure something about the triplets themselves."""
-
-    TRIPLET = "triplet"  # three images, as in Ventura et al. 2025, fig. 16
-    PAIR = "pair"  # the premise with one hypothesis
-    HYPOTHESES_ONLY = "hypotheses_only"  # no premise: shows whether the premise is needed
-    TEXTS = "texts"  # descriptions instead of images
-
+from validation.domain.judging.triplet_shapes import Shape
 
 CHOICE, WHY, CERTAINTY, RATINGS = "choice", "why", "certainty", "ratings"
 ASKED: Mapping[str, tuple[str, ...]] = {
