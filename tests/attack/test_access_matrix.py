@@ -72,6 +72,12 @@ NOT_THERE = {
     "evaluation-predictions": "there are no predictions",
     "choice-evaluation-predictions": "there are no predictions",
     "choice-lambda": "no question set was named",
+    "scene-prompts-decide": "no prompts were named",
+    "triplet-evaluation-compare": "no evaluations were named",
+    "triplet-evaluation-triplet": "the evaluation has no triplets",
+    "triplet-evaluation-replies": "the evaluation has no replies",
+    "triplet-evaluation-correct": "the evaluation has no replies",
+    "triplet-evaluation-file": "there is no such file",
 }
 
 
@@ -134,7 +140,9 @@ _REQUIRED_VALUES: dict[str, dict[str, Any]] = {
     "Audit": {"state": "open"},
     "Evaluation": {"source": "predictions"},
     "FeatureSet": {"subject": "images"},
+    "GeneratedImage": {"role": "premise"},
     "GoldItem": {"kind": "observation_review"},
+    "ImageTriplet": {"first": "a", "gold": 1},
     "Instructions": {"kind": "sherlock_observation"},
     "InterestModel": {
         "kind": "counts",
@@ -146,11 +154,14 @@ _REQUIRED_VALUES: dict[str, dict[str, Any]] = {
     "JudgingReport": {"kind": "observation_review"},
     "LeakReading": {"verdict": "same"},
     "QualificationRound": {"graders": 1},
+    "ModelRun": {"purpose": "images"},
     "Question": {"stage": "answer", "label": 0},
     "Record": {"origin": "import", "submission": None},
+    "Scene": {"plausible": "a", "category": "physical", "direction": "parallel"},
     "SourceRecord": {"source": "visual_genome"},
     "WorkerRule": {"measure": "approved_share", "proposes": "paused"},
     "TextAnalysis": {"kind": "topics"},
+    "TripletEvaluation": {"source": "model"},
     "TextScore": {"field": "clue"},
     "VersionRow": {"part": "observation"},
 }
@@ -195,6 +206,9 @@ ROWS: dict[str, type[Any]] = {
     "scorer_id": curation.Scorer,
     "interest_id": curation.InterestModel,
     "clip_id": curation.Clip,
+    "scene_id": curation.Scene,
+    "candidate_id": curation.GeneratedImage,
+    "triplet_id": curation.ImageTriplet,
     "board_id": leaderboard.Leaderboard,
     "team_id": leaderboard.LeaderboardTeam,
     "entry_id": leaderboard.LeaderboardEntry,
@@ -215,6 +229,13 @@ QUESTION_SET_PAGES = (
     "questions",
     "question",
 )
+TRIPLET_EVALUATION_PAGES = (
+    "triplet-evaluation",
+    "triplet-evaluation-triplet",
+    "triplet-evaluation-replies",
+    "triplet-evaluation-correct",
+    "triplet-evaluation-file",
+)
 ROWS_AT: dict[tuple[str, str], type[Any]] = {
     ("comparison-round", "round_id"): curation.ComparisonRound,
     ("comparison-set-leave-out", "round_id"): curation.ComparisonRound,
@@ -225,7 +246,10 @@ ROWS_AT: dict[tuple[str, str], type[Any]] = {
     ("decision-file", "run_id"): validation.DecisionRun,
     ("error-analysis", "analysis_id"): curation.ErrorAnalysis,
     ("object-run", "run_id"): curation.DetectionRun,
+    ("scene-image-run", "run_id"): curation.ModelRun,
+    ("scene-image-run-resume", "run_id"): curation.ModelRun,
 } | {(name, "set_id"): curation.QuestionSet for name in QUESTION_SET_PAGES}
+ROWS_AT |= {(name, "evaluation_id"): curation.TripletEvaluation for name in TRIPLET_EVALUATION_PAGES}
 DEFAULTS: dict[str, type[Any]] = {
     "round_id": validation.QualificationRound,
     "run_id": curation.ProposalRun,
@@ -294,6 +318,15 @@ MATCHING = {
     r"^a/(?P<secret>[^/]+)/+mturk/externalSubmit/?$": f"/a/{'0' * 64}//mturk/externalSubmit/",
     r"^media/(?P<path>images/[0-9a-f]{2}/[0-9a-f]{64}\.(?:jpg|png))$": f"/media/images/00/{'0' * 64}.jpg",
 }
+TRIPLET_PAGES = "projects/<slug:slug>/triplets/"
+
+
+def set_family(world: World, path: str) -> None:
+    """Give both projects the family whose pages an address belongs to; others have no such pages."""
+    family = "nleye" if path.startswith(TRIPLET_PAGES) else "sherlock"
+    hits.Project.objects.filter(pk__in=[world.project.pk, world.other.pk]).update(family=family)
+
+
 CONSOLE = [(path, str(found.name)) for path, found in patterns() if console(path, str(found.name))]
 OTHERS = [(path, str(found.name)) for path, found in patterns() if not console(path, str(found.name))]
 
@@ -305,6 +338,7 @@ def test_object_urls_are_for_project_members_only(world: World, methods: tuple[s
     outside = ("a worker", "an annotator", "a researcher elsewhere", "an admin elsewhere")
     clients = {persona: world.client(persona) for persona in world.people}
     for path, name in CONSOLE:
+        set_family(world, path)
         own = address(world, path, name)
         foreign = address(world, path, name, slug=world.other.slug) if "slug:slug" in path else ""
         for method in methods:

@@ -96,12 +96,15 @@ COVERED_IN_OTHER_TESTS = (
     "error-analysis",
     "evaluation",
     "image-objects",
+    "image-triplet",
     "interest",
     "leaderboard",
     "names",
     "object-run",
     "question",
+    "scene",
     "scorer",
+    "triplet-",
 )
 
 
