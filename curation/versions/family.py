@@ -40,6 +40,20 @@ class Part:
         return f"{rows} {self.nouns[0] if rows == 1 else self.nouns[1]}"
 
 
+@dataclass(frozen=True, slots=True)
+class SealWarnings:
+    """What a family says on a version's page before and after sealing; it blocks nothing.
+
+    title: of the section. texts: one warning each. note: if there are none. page: the URL name of the project's page
+    that explains them.
+    """
+
+    title: str
+    texts: Sequence[str]
+    note: str
+    page: str
+
+
 class Accumulator(ABC):
     """Accumulates statistics one row at a time, so that a version need not be in memory."""
 
@@ -204,6 +218,10 @@ class Family(RefusesOldNames, ABC):
         """Return the path, within an export, of a file that is common to all families and never published."""
         private = self.folders(version)[1]
         return f"{private}/{name}" if private else name
+
+    def warnings(self, version: DatasetVersion) -> SealWarnings | None:
+        """Return what somebody should know before they seal or use a version; ``None`` if there is nothing to say."""
+        return None
 
     def files(self, version: DatasetVersion, *, regions: bool = False, photos: str = NO_PHOTOS) -> Files:
         """Yield the name and content of each file of a sealed version, without those common to all families.

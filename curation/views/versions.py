@@ -118,6 +118,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "row_templates": family.row_templates,
         "statistics_templates": family.statistics_templates,
         "selection": describe_selection(version),
+        "warnings": family.warnings(version),
         "may_seal": visitor_has_role(request, project, Role.ADMIN),
         "job": job_if_open(job) if is_own_job else None,
         "failed": job if is_own_job and job is not None and job.error else None,

@@ -24,10 +24,11 @@ from curation.families.nleye.rows import (
     plan_rows,
 )
 from curation.families.nleye.stats import NlEyeAccumulator
+from curation.families.nleye.warnings import seal_warnings
 from curation.models import DatasetVersion
 from curation.selectors.triplets.triplets import available_triplets
 from curation.versions.board import HELD, PUBLIC, BoardScoring, BoardTexts
-from curation.versions.family import Accumulator, Family, Files, Part
+from curation.versions.family import Accumulator, Family, Files, Part, SealWarnings
 from curation.versions.photos import NO_PHOTOS
 from curation.versions.plan import Plan
 from curation.versions.selection import ExclusionReason
@@ -103,6 +104,10 @@ class NlEyeFamily(Family):
         return tuple(
             value["file"] for value in row.values() if isinstance(value, Mapping) and "file" in value
         )
+
+    def warnings(self, version: DatasetVersion) -> SealWarnings:
+        """Return the flags of the newest audit: that of a draft's project, or the one that was sealed along."""
+        return seal_warnings(version)
 
     def files(self, version: DatasetVersion, *, regions: bool = False, photos: str = NO_PHOTOS) -> Files:
         """Yield the published layout, with provenance, answers and explanations beside it."""

@@ -116,7 +116,7 @@ def _shown_audit(
     figure = {"value": row["figure"], "low": row["low"], "high": row["high"]}
     worst = [triplets[key] for key in row["worst"][:SHOWN_WORST] if key in triplets]
     return ShownAudit(
-        title=name.label.title,
+        title=name.title,
         about=group_label(name.about),
         is_part=name.family in PARTS,
         meaning=name.label.meaning,

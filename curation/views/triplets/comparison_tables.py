@@ -32,6 +32,13 @@ from curation.views.triplets.evaluation_names import (
 )
 
 OURS = "This project"
+_SOURCE_ORDER = [
+    TripletSource.MODEL.value,
+    TripletSource.FILE.value,
+    TripletSource.BASELINE.value,
+    TripletSource.PEOPLE.value,
+    TripletSource.JUDGE.value,
+]
 PaperReader = Callable[[PaperRow], Sequence[float | None]]
 MAIN_COLUMNS = (
     Column("Choice", "consistency accuracy: gold in both orders"),
@@ -85,9 +92,9 @@ def comparison_tables(rows: Sequence[TripletEvaluation]) -> list[ComparisonTable
 def newest_rows(
     rows: Sequence[TripletEvaluation], setup: str
 ) -> dict[tuple[str, str, str, str], TripletEvaluation]:
-    """Return the newest evaluation in a setup of each model, strategy and settings, people left out."""
+    """Return the newest evaluation in a setup of each model, strategy and settings: models, files, baselines."""
     found: dict[tuple[str, str, str, str], TripletEvaluation] = {}
-    for row in rows:
+    for row in sorted(rows, key=lambda row: _SOURCE_ORDER.index(row.source)):
         if row.setup == setup and row.source != TripletSource.PEOPLE and setup in row.figures:
             found.setdefault(comparison_key(row), row)
     return found
@@ -131,7 +138,8 @@ def _main_table(rows: Sequence[TripletEvaluation]) -> ComparisonTable:
     ours = []
     if people is not None:
         ours.append(_our_row(people, MAIN_COLUMNS, _people_cells(people.figures)))
-    for key in dict.fromkeys(key for found in setups.values() for key in found):
+    keys = dict.fromkeys(key for found in setups.values() for key in found)
+    for key in sorted(keys, key=lambda key: _SOURCE_ORDER.index(key[0])):
         by_setup = {setup: found[key] for setup, found in setups.items() if key in found}
         row = next(iter(by_setup.values()))
         cells = [
