@@ -11,27 +11,23 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from curation.evaluation.nleye_explanations import GradedExplanation, explanation_candidates, judge_figures
+from curation.evaluation.nleye_explanations import GradedExplanation, judge_figures
 from curation.evaluation.nleye_replies import PARSER_VERSION, read_grade
 from curation.generation.chat import STOP
 from curation.generation.errors import CallFailed
-from curation.models import ExplanationGrade, ExplanationSource, TripletEvaluation, TripletSource
+from curation.models import ExplanationGrade, ExplanationSource, TripletEvaluation
 from curation.pipelines.triplets.calls import ProviderRefused, run_parallel
 from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, summarize_calls
 from curation.selectors.triplets.evaluations import (
     EvaluatedTriplet,
-    evaluations,
-    read_choices,
-    triplet_key,
     version_triplets,
 )
 from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations, text_key
 from curation.services.refusals import refuse_invalid_input
-from curation.services.triplets.evaluations import TRIPLET, finish_evaluation
+from curation.services.triplets.evaluations import finish_evaluation
 from curation.services.triplets.explanation_rounds import take_in_crowd_explanations
 from curation.services.triplets.judging import JudgeOptions, store_grades, take_in_model_explanations
 from curation.services.triplets.model_calls import CapReached, lose_calls
-from hits.models import Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
@@ -60,17 +56,6 @@ class _Task:
         return self.explanation.row.pk, self.purpose, self.repeat
 
 
-def take_in_explanations_of_models(project: Project) -> int:
-    """Store the explanations of every model evaluated on triplets of a project; return how many are new."""
-    stored = 0
-    for row in evaluations(project).filter(source=TripletSource.MODEL, setup=TRIPLET).exclude(figures={}):
-        assert row.version is not None
-        key = triplet_key(version_triplets(row.version, row.options.get("split", "")))
-        candidates = explanation_candidates(key, read_choices(row, key.ids))
-        stored += take_in_model_explanations(evaluation=row, candidates=candidates)
-    return stored
-
-
 def judge_explanations(progress: Progress) -> dict[str, Any]:
     """Run a job: collect the missing grades, then compute the judge's figures.
 
@@ -83,7 +68,7 @@ def judge_explanations(progress: Progress) -> dict[str, Any]:
     assert evaluation.run is not None
     options = JudgeOptions(**evaluation.options)
     take_in_crowd_explanations(evaluation.project)
-    take_in_explanations_of_models(evaluation.project)
+    take_in_model_explanations(evaluation.project)
     triplets = {row.id: row for row in version_triplets(evaluation.version)}
     explained = _explanations_by_triplet(evaluation, triplets)
     tasks = list(_tasks(triplets, explained, options.repeats))
@@ -234,7 +219,8 @@ def _figures(
         by_purpose[purpose].append(graded)
         prediction = found.row.prediction
         if purpose == CANDIDATE and prediction is not None:
-            by_model[f"{prediction.evaluation.label}, {prediction.evaluation.strategy}"].append(graded)
+            parts = (prediction.evaluation.label, prediction.evaluation.strategy)
+            by_model[", ".join(filter(None, parts))].append(graded)
     checks = {name: by_purpose[name] for name in (OTHER, PEOPLE)}
     return {
         "judge": judge_figures(by_purpose[CANDIDATE], checks),

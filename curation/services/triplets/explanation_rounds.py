@@ -15,6 +15,7 @@ from curation.selectors.triplets.explanations import (
     writers_by_text,
 )
 from curation.selectors.triplets.triplets import available_triplets, image_ids
+from curation.services.triplets.judging import take_in_model_explanations
 from curation.services.triplets.round_launch import RoundLaunch, Sourced, launch_judging_round
 from hits.models import Assignment, Batch, Job, Project, Worker
 from hits.selectors.records import id_chunks
@@ -81,6 +82,7 @@ def launch_explanations(*, project: Project, launch: RoundLaunch, decoys: bool =
     if earlier is not None:
         return earlier
     take_in_crowd_explanations(project)
+    take_in_model_explanations(project)
     sources = explanation_sources(project, decoys=decoys)
     if not sources:
         raise Refused("explanations: none is left to judge; collect answers, or evaluate a model first")

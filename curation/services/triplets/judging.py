@@ -1,12 +1,14 @@
 """Request that a chat model grades explanations against references (Ventura et al. 2025 §4.2), and store grades."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from curation.evaluation.nleye import TRIPLET
+from curation.evaluation.nleye_explanations import explanation_candidates
 from curation.models import (
     DatasetVersion,
     ExplanationGrade,
@@ -19,16 +21,24 @@ from curation.models import (
     TripletSource,
 )
 from curation.selectors.jobs import JUDGE_EXPLANATIONS
+from curation.selectors.triplets.evaluations import (
+    evaluations,
+    read_choices,
+    triplet_key,
+    version_triplets,
+)
+from curation.selectors.triplets.explanations import text_key
 from curation.services.options import check_at_least
 from curation.services.triplets.chat_options import ChatOptions, check_chat_cap
 from curation.services.triplets.model_calls import RunPlan, create_run
-from hits.models import Job
+from hits.models import Job, Project
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
 
 SETUP = "explanations"
 MAX_REPEATS = 9
 _CHUNK_SIZE = 500
+_WITH_EXPLANATIONS = (TripletSource.MODEL, TripletSource.FILE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +104,27 @@ def request_judge(
     return row.job
 
 
-def take_in_model_explanations(
-    *, evaluation: TripletEvaluation, candidates: Sequence[tuple[str, str]]
-) -> int:
-    """Store the explanations of a model that are judged, one for each triplet that it got right; return the new ones.
+def take_in_model_explanations(project: Project) -> int:
+    """Store the explanations of models that are judged; return how many are new.
 
-    Args:
-        candidates: triplet and presentation, of ``nleye_explanations.explanation_candidates``.
+    Each evaluation gives one for each triplet that it got right (Ventura et al. 2025, table 10). One that a repeated
+    evaluation gives again, word for word, is not stored twice.
     """
+    rows = evaluations(project).filter(source__in=_WITH_EXPLANATIONS, setup=TRIPLET).exclude(figures={})
+    return sum(_take_in(row) for row in rows.order_by("pk"))
+
+
+def _take_in(evaluation: TripletEvaluation) -> int:
+    assert evaluation.version is not None
+    key = triplet_key(version_triplets(evaluation.version, evaluation.options.get("split", "")))
+    candidates = explanation_candidates(key, read_choices(evaluation, key.ids))
     triplets = ImageTriplet.objects.filter(project=evaluation.project).in_bulk(field_name="public_id")
-    predictions: Mapping[tuple[str, str], TripletPrediction] = {
-        (row.instance_id, row.presentation): row
-        for row in TripletPrediction.objects.filter(evaluation=evaluation, stored_explanation=None)
-    }
+    waiting = TripletPrediction.objects.filter(evaluation=evaluation, stored_explanation=None)
+    predictions = {(row.instance_id, row.presentation): row for row in waiting.exclude(explanation="")}
+    alike = TripletExplanation.objects.filter(
+        prediction__evaluation__label=evaluation.label, prediction__evaluation__strategy=evaluation.strategy
+    ).filter(triplet__project=evaluation.project)
+    known = {(key, text_key(text)) for key, text in alike.values_list("triplet__public_id", "text")}
     rows = [
         TripletExplanation(
             triplet=triplets[key],
@@ -118,6 +136,7 @@ def take_in_model_explanations(
         if key in triplets
         and (prediction := predictions.get((key, presentation))) is not None
         and prediction.explanation.strip()
+        and (key, text_key(prediction.explanation)) not in known
     ]
     return len(TripletExplanation.objects.bulk_create(rows, ignore_conflicts=True))
 

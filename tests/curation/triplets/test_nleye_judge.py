@@ -1,0 +1,200 @@
+"""A judge that grades explanations: what it is asked, its repeats, and its agreement with people."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import median_low
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+
+from curation.generation.canned import MadeUpReplies
+from curation.generation.chat import ChatReply, ChatRequest
+from curation.models import (
+    ExplanationGrade,
+    ExplanationSource,
+    ImageTriplet,
+    ModelCall,
+    TripletEvaluation,
+    TripletExplanation,
+)
+from curation.selectors.triplets.explanations import judged_explanations
+from curation.services.triplets.judging import take_in_model_explanations
+from hits.models import Project
+from tests.support.nleye_jobs import VERSION, evaluate, grade, refusal, sealed_triplets
+from tests.support.nleye_stored import judge_explanations
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[ChatRequest]:
+    """Return the requests to the made-up replies in their order."""
+    requests: list[ChatRequest] = []
+    real = MadeUpReplies.reply
+
+    def note(self: MadeUpReplies, request: ChatRequest) -> ChatReply:
+        requests.append(request)
+        return real(self, request)
+
+    monkeypatch.setattr(MadeUpReplies, "reply", note)
+    return requests
+
+
+def prepare(project: Project, by: User, count: int) -> None:
+    """Seal triplets, evaluate the made-up replies, and let three people tick half of the explanations."""
+    sealed_triplets(project, count, by)
+    evaluate(project)
+    judge_explanations(project, by, lambda ids: sorted(ids)[::2])
+
+
+def kappa(pairs: Sequence[tuple[bool, bool]]) -> float | None:
+    """Return Cohen's kappa by its definition."""
+    n = len(pairs)
+    same = sum(one == other for one, other in pairs) / n
+    ours, theirs = sum(one for one, _ in pairs) / n, sum(other for _, other in pairs) / n
+    chance = ours * theirs + (1 - ours) * (1 - theirs)
+    return None if chance == 1 else (same - chance) / (1 - chance)
+
+
+def test_agreement_and_flips_are_those_of_the_stored_grades(project: Project, researcher: User) -> None:
+    prepare(project, researcher, 8)
+    figures = grade(project, repeats=3)["figures"]["judge"]
+    grades: dict[int, list[int | None]] = defaultdict(list)
+    for row in ExplanationGrade.objects.filter(purpose="candidate"):
+        grades[row.explanation_id].append(row.grade)
+    votes = {row.row.pk: row.votes for row in judged_explanations(project)}
+    pairs, flips = [], 0
+    for key, given in grades.items():
+        assert len(given) == 3
+        known = [value for value in given if value is not None]
+        if votes[key].voters:
+            pairs.append((median_low(known) == 2, votes[key].valid > 0))
+        flips += len({value == 2 for value in known}) > 1
+    assert figures["explanations"] == figures["repeated"] == len(grades) > 2
+    assert figures["compared"] == len(pairs) > 2
+    assert figures["agreement"] == pytest.approx(100 * sum(one == other for one, other in pairs) / len(pairs))
+    assert figures["cohen_kappa"] == pytest.approx(kappa(pairs))
+    assert figures["judge_valid_people_not"] == pairs.count((True, False))
+    assert figures["people_valid_judge_not"] == pairs.count((False, True))
+    assert figures["flips"] == flips > 0  # repeats are calls of their own
+
+
+def test_the_judge_sees_texts_only_and_never_its_candidate_among_the_references(
+    project: Project, researcher: User, asked: list[ChatRequest]
+) -> None:
+    prepare(project, researcher, 3)
+    asked.clear()
+    found = grade(project, repeats=2)
+    rows = {row.row.pk: row for row in judged_explanations(project)}
+    assert len(asked) == found["grades"] == ExplanationGrade.objects.count()
+    assert not any(request.images for request in asked)
+    by_key = {(row.purpose, row.repeat, row.explanation_id): row for row in ExplanationGrade.objects.all()}
+    purposes = {purpose for purpose, _, _ in by_key}
+    assert purposes == {"candidate", "other_triplet", "people"}
+    for (purpose, _, key), grade_row in by_key.items():
+        assert grade_row.call is not None
+        said = grade_row.call.request["messages"][1]["parts"][0]
+        candidate = rows[key].row
+        shown = parts(said)
+        own = _references(candidate.triplet)
+        assert shown[2] == candidate.text
+        if purpose == "candidate":
+            assert sorted(shown[1]) == sorted(own)
+        elif purpose == "people":
+            assert sorted(shown[1]) == sorted(set(own) - {candidate.text})
+        else:
+            other = ImageTriplet.objects.get(project=project, scene__premise=shown[0])
+            assert other != candidate.triplet
+            assert candidate.source == ExplanationSource.GOLD
+            assert sorted(shown[1]) == sorted(_references(other))
+
+
+def parts(text: str) -> tuple[str, list[str], str]:
+    """Return premise, references and candidate of a question to the judge."""
+    lines = text.splitlines()
+    references = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
+    start = "Explanation to grade: "
+    premise = next(line for line in lines if line.startswith("premise: ")).removeprefix("premise: ")
+    return premise, references, next(line for line in lines if line.startswith(start)).removeprefix(start)
+
+
+def _references(triplet: ImageTriplet) -> list[str]:
+    """Return the gold explanation and those of people with a vote."""
+    voted = {row.row.pk for row in judged_explanations(triplet.project) if row.votes.valid}
+    rows = TripletExplanation.objects.filter(triplet=triplet)
+    return [
+        row.text
+        for row in rows
+        if row.source == ExplanationSource.GOLD or (row.source == ExplanationSource.CROWD and row.pk in voted)
+    ]
+
+
+def test_repeats_ask_anew_and_a_second_run_makes_no_call(
+    project: Project, researcher: User, asked: list[ChatRequest]
+) -> None:
+    sealed_triplets(project, 2, researcher)
+    evaluate(project)
+    for seed in (0, None):
+        asked.clear()
+        options: dict[str, Any] = {"repeats": 3, "seed": seed}
+        found = grade(project, **options)
+        assert len(asked) == found["calls"] == found["grades"]
+        again = grade(project, **options)
+        assert (again["calls"], again["figures"]) == (0, found["figures"])
+        assert len(asked) == found["grades"]
+        assert {request.seed for request in asked} == ({0, 1, 2} if seed == 0 else {None})
+
+
+def test_only_explanations_of_right_answers_are_candidates_one_for_a_triplet(
+    project: Project, researcher: User
+) -> None:
+    prepare(project, researcher, 6)
+    evaluate(project)  # the same replies again, whose explanations are not judged twice
+    take_in_model_explanations(project)
+    row = TripletEvaluation.objects.earliest("pk")
+    golds = dict(ImageTriplet.objects.values_list("public_id", "gold"))
+    right = defaultdict(list)
+    for prediction in row.predictions.order_by("pk"):
+        first = 1 if prediction.presentation == "as_listed" else 2
+        meant = {"first": first, "second": 3 - first}.get(prediction.choice)
+        if meant == golds[prediction.instance_id]:
+            right[prediction.instance_id].append(prediction)
+    stored = TripletExplanation.objects.filter(source=ExplanationSource.MODEL)
+    expected = {key: (rows[0].presentation, rows[0].explanation) for key, rows in right.items()}
+    assert {
+        found.triplet.public_id: (found.prediction.presentation, found.text)  # type: ignore[union-attr]
+        for found in stored.select_related("triplet", "prediction")
+    } == expected
+    assert 0 < len(expected) <= 6
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("2", 2), ('{"grade": 3}', None), ('{"grade": true}', None), ("Grade two.", None), ('{"grade": 0}', 0)],
+)
+def test_grades_are_read_and_raw_replies_kept(
+    project: Project, researcher: User, monkeypatch: pytest.MonkeyPatch, text: str, value: int | None
+) -> None:
+    sealed_triplets(project, 2, researcher)
+    evaluate(project)
+    reply = ChatReply(text, "stop", "canned", raw={"text": text})
+    monkeypatch.setattr(MadeUpReplies, "reply", lambda *_: reply)
+    found = grade(project, repeats=1)
+    assert set(ExplanationGrade.objects.values_list("grade", flat=True)) == {value}
+    judge = found["figures"]["judge"]
+    assert judge["missing"] == (judge["explanations"] if value is None else 0)
+    assert judge["auto_score"]["value"] == (100.0 if value == 2 else 0.0)
+    assert found["calls"] == found["grades"] * (1 if value is not None else 2)
+    calls = ModelCall.objects.filter(run__purpose="judge")
+    assert {json.dumps(call.reply) for call in calls} == {json.dumps({"text": text})}
+
+
+def test_nothing_to_grade_is_one_line(project: Project, researcher: User) -> None:
+    sealed_triplets(project, 1, researcher)
+    text = refusal("judge_explanations", version_name=VERSION, project=project.slug)
+    assert "explanations: none is there to grade; evaluate a model in the setup triplet first" in text
+    assert "repeats: 10; use at most 9" in refusal(
+        "judge_explanations", version_name=VERSION, project=project.slug, repeats=10
+    )
