@@ -30,6 +30,7 @@ UPLOAD_LIMITS = {
     "results-upload": 60 * MIB,
     "curation-texts-run": 66 * MIB,
     "curation-audits": 4 * MIB,
+    "scene-import": 65 * MIB,  # a file of scenes, at most 64 MB, and its form fields
     "marketplace:payout-import": 10 * MIB,
 }
 LEADERBOARD_PATHS = ("/leaderboards/", "/api/leaderboards/")

@@ -232,7 +232,7 @@ def scene_import(request: HttpRequest, project: Project) -> HttpResponse:
             return redirect("scenes", project.slug)
     context = tab_context(project, TAB, "triplets") | {
         "form": form,
-        "problems": [f"{problem[0].upper()}{problem[1:]}" for problem in problems],
+        "problems": problems,
         "problem_count": count,
         "columns": COLUMNS,
         "imports": Import.objects.filter(project=project, format=FORMAT).select_related("by")[:MAX_IMPORTS],
