@@ -90,13 +90,16 @@ def _scenes_with_picked_premise(missing: list[tuple[PromptSet, dict[str, int]]])
 
 
 def edit_price(image: GeneratedImage, way: str, generator: str = "") -> int | None:
-    """Return the most that one more candidate from an image costs, in micro-dollars; ``None`` if it is unknown."""
-    name = names.parse_generator(generator or image.generator)
+    """Return the most that one more candidate from an image costs, in micro-dollars; ``None`` if it is unknown.
+
+    Raises:
+        Refused: nothing can draw under this name, such as that of a folder whose images were imported.
+    """
     references = {"again": 0, "variation": 1, "region": 2}[way]
     with refuse_invalid_input():
         return image_cost(
             project_prices(image.scene.project),
-            name,
+            names.parse_generator(generator or image.generator),
             prompt=f"{image.prompt}\n{image.negative_prompt}",
             width=image.image.width,
             height=image.image.height,
