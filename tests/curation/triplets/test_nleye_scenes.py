@@ -234,13 +234,9 @@ def test_scenes_decisions_images_and_triplets_never_change(project: Project, by:
             with pytest.raises(TypeError, match="rows are never"):
                 change()
     for table in KEPT_TABLES:
-        for statement in (f"UPDATE {table} SET id = id", f"DELETE FROM {table}"):
-            with (
-                pytest.raises(DatabaseError, match="append-only"),
-                transaction.atomic(),
-                connection.cursor() as cursor,
-            ):
-                cursor.execute(statement)
+        for statement in (f"UPDATE curation_{table} SET id = id", f"DELETE FROM curation_{table}"):
+            with pytest.raises(DatabaseError, match="append-only"), transaction.atomic():
+                connection.cursor().execute(statement)
     assert SceneDecision.objects.get() == decision
 
 
