@@ -93,7 +93,7 @@ def evaluation_context(project: Project, row: TripletEvaluation) -> dict[str, An
         "evaluation": row,
         "label": evaluation_label(row),
         "saw": f"{what_it_saw(row)}, {settings}" if settings else what_it_saw(row),
-        "setup_label": SETUP_LABELS[row.setup],
+        "setup_label": SETUP_LABELS.get(row.setup, row.setup),
     }
 
 
