@@ -6,6 +6,7 @@ from typing import Any
 
 from curation.families.nleye.columns import ColumnMap
 from curation.families.nleye.rows import PROVENANCE, TRIPLET
+from curation.image_triplets.audit_titles import audit_title
 from curation.models import DatasetVersion, VersionRow
 
 CANARY = "Benchmark data: please keep this file and its texts out of training corpora. Canary"
@@ -110,7 +111,7 @@ def _audits(version: DatasetVersion) -> str:
     lines = []
     for audit in version.provenance.get("audits", []):
         flag = "**flagged**" if audit["flagged"] else "not flagged"
-        lines.append(f"- {audit['name']}: {audit['why']} ({flag}, n = {audit['n']:,})")
+        lines.append(f"- {audit_title(audit['name'])}: {audit['why']} ({flag}, n = {audit['n']:,})")
     return "\n".join(lines) or "No audit was run."
 
 

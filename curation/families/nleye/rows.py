@@ -12,11 +12,11 @@ from curation.models import (
     DatasetVersion,
     ExplanationSource,
     GeneratedImage,
-    TripletAudit,
     TripletSettings,
 )
 from curation.records import InvalidInput
 from curation.selectors.triplets.answers import PersonAnswer
+from curation.selectors.triplets.audits import newest_audit
 from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations, text_key
 from curation.selectors.triplets.images import hidden_images
 from curation.selectors.triplets.settings import triplet_settings
@@ -146,7 +146,7 @@ def _counted_answers(facts: TripletFacts, *, is_rehearsal: bool) -> list[PersonA
 
 def _newest_audits(project: Project) -> list[Row]:
     """Return what the newest audits found, for the card."""
-    row = TripletAudit.objects.filter(project=project).exclude(figures={}).first()
+    row = newest_audit(project)
     audits = row.figures["audits"] if row else []
     return [{name: audit[name] for name in ("name", "why", "flagged", "n")} for audit in audits]
 

@@ -4,6 +4,9 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+
 from curation.management.triplet_options import find_triplet_project, read_file
 from curation.services.triplets.settings import SettingsChange, change_settings
 from hits.management.base import DeerstalkerCommand, input_error
@@ -40,6 +43,12 @@ class Command(DeerstalkerCommand):
             choices=SWITCH,
             help="whether versions keep gold and texts back for a leaderboard",
         )
+        add(
+            "--unknown-licence",
+            choices=SWITCH,
+            help="whether real versions take images of unknown licence; on needs --by",
+        )
+        add("--by", default="", metavar="ADMIN", help="the account of the admin who allows unknown licences")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Change what is given, and print everything."""
@@ -61,14 +70,30 @@ class Command(DeerstalkerCommand):
             domains=None if options["domains"] is None else options["domains"].split(","),
             prices=prices,
             licences=licences,
-            holds_answers=None if options["hold_answers"] is None else options["hold_answers"] == SWITCH[0],
+            holds_answers=_switch(options["hold_answers"]),
+            allows_unknown_licence=_switch(options["unknown_licence"]),
         )
-        row = change_settings(project=project, change=change, by=None)
+        row = change_settings(project=project, change=change, by=_account(options["by"]))
         facts = {
             "readers": row.readers,
             "domains": row.domains,
             "licences": row.licences,
             "has_prices": bool(row.prices),
             "holds_answers": row.holds_answers,
+            "unknown_licence": row.unknown_licence_allowed_by_id is not None,
         }
         self.report(options, facts, *(f"{name}: {value}" for name, value in facts.items()))
+
+
+def _switch(value: str | None) -> bool | None:
+    return None if value is None else value == SWITCH[0]
+
+
+def _account(name: str) -> AbstractBaseUser | None:
+    """Return the account of a name; ``None`` without one."""
+    if not name:
+        return None
+    account: AbstractBaseUser | None = get_user_model().objects.filter(username=name).first()
+    if account is None:
+        raise input_error(f"--by {name}: there is no such account; name an admin's")
+    return account

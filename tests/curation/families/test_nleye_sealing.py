@@ -224,8 +224,20 @@ def test_statistics_and_card_equal_a_count_of_the_rows(
         project=project,
         figures={
             "audits": [
-                {"name": "balance", "why": "gold is 1 in 51 %", "flagged": False, "n": 8, "figures": {}},
-                {"name": "pixels", "why": "74 % by brightness", "flagged": True, "n": 1234, "figures": {}},
+                {
+                    "name": "label_balance: social",
+                    "why": "gold is 1 in 51 %",
+                    "flagged": False,
+                    "n": 8,
+                    "figures": {},
+                },
+                {
+                    "name": "single_hypothesis: pixels",
+                    "why": "74 % by brightness",
+                    "flagged": True,
+                    "n": 1234,
+                    "figures": {},
+                },
             ]
         },
     )
@@ -261,8 +273,8 @@ def test_statistics_and_card_equal_a_count_of_the_rows(
     assert "| CC BY 4.0 | 23 |" in card
     assert "| Terms / of use | 1 |" in card
     assert re.search(r"^license: \"other\"$", card, re.MULTILINE)
-    assert "- balance: gold is 1 in 51 % (not flagged, n = 8)" in card
-    assert "- pixels: 74 % by brightness (**flagged**, n = 1,234)" in card
+    assert "- Balance of gold, social: gold is 1 in 51 % (not flagged, n = 8)" in card
+    assert "- Brightness, contrast and colour: 74 % by brightness (**flagged**, n = 1,234)" in card
     assert version.manifest_sha256[:32] in card  # the canary
 
 

@@ -188,10 +188,12 @@ def test_verdicts_of_a_file_are_stored_together_or_not_at_all(
     ]
 
 
-def test_settings_are_shown_changed_and_refused_by_name(project: Project, tmp_path: Path) -> None:
+def test_settings_are_shown_changed_and_refused_by_name(
+    project: Project, researcher: User, admin: User, tmp_path: Path
+) -> None:
     where = ("triplet_settings", "--project", project.slug)
     assert run(*where) == {
-        "readers": 1, "domains": [], "licences": {}, "has_prices": False, "holds_answers": False,
+        "readers": 1, "domains": [], "licences": {}, "has_prices": False, "holds_answers": False, "unknown_licence": False,
     }  # fmt: skip
     assert not AuditEvent.objects.filter(action="triplets.settings").exists()
     prices = tmp_path / "prices.toml"
@@ -206,13 +208,22 @@ def test_settings_are_shown_changed_and_refused_by_name(project: Project, tmp_pa
         "licences": {"drawing": "own", "openai:dall-e-3": "Terms of use"},
         "has_prices": False,
         "holds_answers": True,
+        "unknown_licence": False,
     }
+    assert run(*where, "--unknown-licence", "on", "--by", admin.username) == found | {"unknown_licence": True}
+    assert run(*where, "--unknown-licence", "off") == found
     for arguments, message in (
         (("--readers", 3), "readers: 3; use 1 or 2"),
         (("--domains", "d" * 61), r"domains: use at most \d+ names of at most 60 characters"),
         (("--licence", "drawing"), "--licence 'drawing': write GENERATOR=LICENCE"),
         (("--licence", "drawing="), "licence of drawing: write 1 to 120 characters, or unknown"),
         (("--licence", "painting=own"), "generator"),
+        (("--unknown-licence", "on"), "unknown licences: an admin of the project allows them; ask one"),
+        (
+            ("--unknown-licence", "on", "--by", researcher.username),
+            "unknown licences: an admin of the project",
+        ),
+        (("--unknown-licence", "on", "--by", "nobody"), "--by nobody: there is no such account"),
         (("--prices", tmp_path / "none.toml"), "--prices .*none.toml: cannot be read"),
     ):
         assert re.search(message, text := error(*where, *arguments)), text
