@@ -193,8 +193,13 @@ def test_settings_are_shown_changed_and_refused_by_name(
 ) -> None:
     where = ("triplet_settings", "--project", project.slug)
     assert run(*where) == {
-        "readers": 1, "domains": [], "licences": {}, "has_prices": False, "holds_answers": False, "unknown_licence": False,
-    }  # fmt: skip
+        "readers": 1,
+        "domains": [],
+        "licences": {},
+        "has_prices": False,
+        "holds_answers": False,
+        "unknown_licence": False,
+    }
     assert not AuditEvent.objects.filter(action="triplets.settings").exists()
     prices = tmp_path / "prices.toml"
     prices.write_text('[images."openai:dall-e-3"]\nimage = 0.04\n')
