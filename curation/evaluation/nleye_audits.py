@@ -84,7 +84,7 @@ def audit_hypotheses_only(
     names, groups = np.unique(np.array(ids, dtype=np.str_), return_inverse=True)
     figure = ratio_figure(PERCENT * values, groups, rng=_generator(rng))
     means = np.bincount(groups, weights=values) / np.maximum(1, np.bincount(groups))
-    flagged, why = _judge_share(figure, "are right without the premise")
+    flagged, why = _judge_share(figure, "are right without the premise", len(names))
     worst = _worst(names.tolist(), means - HALF)
     return _share_audit(name, figure, len(names), flagged, why, worst, details={"answers": len(values)})
 
@@ -153,7 +153,7 @@ def audit_direction(
     difference = (values[rows, key.golds - 1] - values[rows, 2 - key.golds])[order]
     higher = np.where(difference == 0, HALF, (difference > 0).astype(np.float64))
     figure = mean_figure(PERCENT * higher, rng=_generator(rng))
-    flagged, why = _judge_share(figure, what, both_directions=True)
+    flagged, why = _judge_share(figure, what, n, both_directions=True)
     leans_high = (figure.value or 0.0) >= CHANCE
     worst = _worst([key.ids[row] for row in order.tolist()], difference if leans_high else -difference)
     ties = int((difference == 0).sum())
@@ -278,18 +278,26 @@ def _balance(name: str, golds: NDArray[np.integer], limit: float) -> Audit:
     return Audit(name, share, None, None, n, CHANCE, p < limit, why, p=p, details={"gold_first": first})
 
 
-def _judge_share(figure: Figure, what: str, *, both_directions: bool = False) -> tuple[bool, str]:
-    """Return whether a share is flagged, and why."""
+def _judge_share(figure: Figure, what: str, n: int, *, both_directions: bool = False) -> tuple[bool, str]:
+    """Return whether a share of n triplets is flagged, and why.
+
+    If all triplets are alike, nothing can be drawn for an interval; then the exact binomial test counts.
+    """
     if figure.value is None:
         return False, "There is nothing to measure."
     value, low, high = figure.value, figure.low, figure.high
+    if low is None and value in {0.0, PERCENT}:
+        p = binomial_p(n, n)
+        note = f" All are alike, so the exact p counts (p = {p:.4f})."
+        low, high = (value, value) if p < MAX_P else (None, None)
+    else:
+        note = "" if low is not None else " There are too few triplets for an interval."
     is_high = value > MAX_SHARE and low is not None and low > CHANCE
     is_low = both_directions and value < 100 - MAX_SHARE and high is not None and high < CHANCE
     subject = "Gold" if both_directions else "Answers"
     limit = f"above {MAX_SHARE:.0f} %"
     if both_directions:
         limit += f" or below {PERCENT - MAX_SHARE:.0f} %"
-    note = "" if low is not None else " There are too few triplets for an interval, or all are alike."
     why = f"{subject} {what} in {value:.1f} %; it is flagged {limit} with an interval beyond {CHANCE:.0f} %.{note}"
     return is_high or is_low, why
 

@@ -202,6 +202,20 @@ def test_hypotheses_only_needs_an_interval() -> None:
     assert audit_hypotheses_only("none", [], []).why == "There is nothing to measure."
 
 
+@pytest.mark.parametrize(("count", "flagged"), [(7, False), (8, True), (200, True)])
+def test_triplets_that_are_all_alike_are_judged_by_an_exact_test(count: int, flagged: bool) -> None:
+    """No interval can be drawn from them; two coins that fall alike 8 times have p = 2/256 < .01."""
+    ids = [str(i) for i in range(count)]
+    crowd = audit_hypotheses_only("crowd", ids, [True] * count)
+    assert (crowd.figure, crowd.low, crowd.flagged) == (100.0, None, flagged)
+    assert f"All are alike, so the exact p counts (p = {2 * 0.5**count:.4f})." in crowd.why
+    assert not audit_hypotheses_only("crowd", ids, [False] * count).flagged
+    key = make_key({"id": name, "gold": 1} for name in ids)
+    values = np.zeros((count, 2))
+    values[:, 1] = 1
+    assert audit_likeness(key, values).flagged == audit_likeness(key, -values).flagged == flagged
+
+
 def test_likeness_is_flagged_in_both_directions() -> None:
     rng = np.random.default_rng(1)
     key = make_balanced_key(200, rng)
