@@ -140,8 +140,16 @@ def _explanations_to_judge(
 def _decoy(
     rows: Sequence[TripletExplanation], triplets: Mapping[int, ImageTriplet], triplet: ImageTriplet
 ) -> ExplanationToShow | None:
-    """Return an explanation of a triplet of another domain, or else of another one, under an id of its own."""
-    others = [row for row in rows if row.triplet_id != triplet.pk and row.triplet_id in triplets]
+    """Return an explanation of a triplet of another domain, or else of another one, under an id of its own.
+
+    A text that somebody wrote about this triplet, too, is no decoy.
+    """
+    own = {text_key(row.text) for row in rows if row.triplet_id == triplet.pk}
+    others = [
+        row
+        for row in rows
+        if row.triplet_id != triplet.pk and row.triplet_id in triplets and text_key(row.text) not in own
+    ]
     distant = [
         row for row in others if triplets[row.triplet_id].scene.domain != triplet.scene.domain
     ] or others

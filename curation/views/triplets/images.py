@@ -163,7 +163,6 @@ def scene_image_page(request: HttpRequest, project: Project, scene_id: int) -> H
         "following": _following(queue, scene),
         "jobs": [run.job for run in runs if job_if_open(run.job)],
         "failed": job_if_failed(runs[0].job) if runs else None,
-        "to_focus": request.GET.get("candidate", ""),
     }
     return render(request, "curation/triplets/images/scene.html", context)
 
@@ -197,5 +196,5 @@ def scene_image_pick(request: HttpRequest, project: Project, scene_id: int) -> H
             scene=scene, role=role, image=image, by=signed_in_user(request), seen=-1 if seen is None else seen
         )
     address = reverse("scene-images", args=[project.slug, scene.pk])
-    query = f"?candidate={number}" if number is not None else ""
-    return redirect(f"{address}{query}#{'role-' + role if role in ROLES else ''}")
+    place = f"role-{role}" if role in ROLES else ""
+    return redirect(f"{address}#{place if number is None else f'candidate-{number}'}")

@@ -3,8 +3,9 @@
 import pytest
 from django.contrib.auth.models import User
 
-from curation.models import ImageTriplet
+from curation.models import ExplanationSource, ImageTriplet, TripletExplanation
 from curation.services.triplets import triplet_rounds
+from curation.services.triplets.explanation_rounds import explanation_sources
 from curation.services.triplets.pick_rounds import pick_sources
 from curation.services.triplets.round_launch import RoundLaunch
 from curation.services.triplets.triplet_rounds import (
@@ -87,6 +88,18 @@ def test_sources_are_what_a_launch_asks(project: Project, researcher: User) -> N
     launch(project, researcher)
     assert plausibility_sources(project, PlausibilityOptions()) == []
     assert Unit.objects.filter(batch__project=project).count() == len(built)
+
+
+def test_a_text_about_the_triplet_itself_is_no_decoy(project: Project, researcher: User) -> None:
+    built = triplets(project, 2, researcher, "Home")
+    same, other = "It fell.", "Somebody threw the ball."
+    for row, texts in zip(built, ((same, other), (same, "The lamp was old.")), strict=True):
+        for text in texts:
+            TripletExplanation.objects.create(triplet=row, text=text, source=ExplanationSource.CROWD.value)
+    for _ in range(10):
+        for page in explanation_sources(project, decoys=True):
+            shown = {row.text for row in page.source.explanations}
+            assert len(shown) == len(page.source.explanations) == 3
 
 
 def test_roles_without_a_pick_are_asked_once_they_have_two_candidates(

@@ -324,39 +324,38 @@ def test_a_region_is_drawn_anew_by_a_job(console: Client, scene: Scene) -> None:
     assert made.mask == [{"left": 4, "top": 4, "width": 20, "height": 30}]
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        ({"way": "region"}, "mark at least one box"),
-        (
-            {"way": "region", "mask": '[{"left": 60, "top": 0, "width": 9, "height": 9}]'},
-            "reaches out of the image",
-        ),
-        (
-            {"way": "region", "mask": "[1]"},
-            "The region cannot be read (a box needs whole pixels); draw it again.",
-        ),
-        ({"way": "region", "mask": "{"}, "The region cannot be read"),
-        ({"way": "sideways"}, "Select a valid choice"),
-        ({"cap_usd": "-1"}, "greater than or equal to 0"),
-        ({"strength": "2", "way": "variation"}, "less than or equal to 1"),
-        (
-            {"way": "variation", "generator": "openai:dall-e-3"},
-            "does not support starting from an image with a strength",
-        ),
-        ({"generator": "openai:dall-e-3"}, "openai:dall-e-3: does not support a given seed"),
-        ({"generator": "painter:1"}, "painter:1&#x27; is not known"),
-        ({"generator": "openai:tiny-2"}, "the price of an image is unknown"),
-        ({"generator": "openai:tiny-1", "cap_usd": "0.01"}, "costs $0.0400, and the cap is $0.01"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_before_it_costs(
-    console: Client, scene: Scene, data: dict[str, str], message: str
-) -> None:
+REFUSED_EDITS: list[tuple[dict[str, str], str]] = [
+    ({"way": "region"}, "mark at least one box"),
+    (
+        {"way": "region", "mask": '[{"left": 60, "top": 0, "width": 9, "height": 9}]'},
+        "reaches out of the image",
+    ),
+    (
+        {"way": "region", "mask": "[1]"},
+        "The region cannot be read (a box needs whole pixels); draw it again.",
+    ),
+    ({"way": "region", "mask": "{"}, "The region cannot be read"),
+    ({"way": "sideways"}, "Select a valid choice"),
+    ({"cap_usd": "-1"}, "greater than or equal to 0"),
+    ({"strength": "2", "way": "variation"}, "less than or equal to 1"),
+    (
+        {"way": "variation", "generator": "openai:dall-e-3"},
+        "does not support starting from an image with a strength",
+    ),
+    ({"generator": "openai:dall-e-3"}, "openai:dall-e-3: does not support a given seed"),
+    ({"generator": "painter:1"}, "painter:1&#x27; is not known"),
+    ({"generator": "openai:tiny-2"}, "the price of an image is unknown"),
+    ({"generator": "openai:tiny-1", "cap_usd": "0.01"}, "costs $0.0400, and the cap is $0.01"),
+]
+
+
+def test_what_cannot_be_drawn_is_refused_before_it_costs(console: Client, scene: Scene) -> None:
     set_prices(scene.project, PRICES)
-    reply = edited(console, drawn_image(scene), **data)
-    assert reply.status_code == 400
-    assert message in squeezed(reply)
+    image = drawn_image(scene)
+    for data, message in REFUSED_EDITS:
+        reply = edited(console, image, **data)
+        assert reply.status_code == 400, data
+        assert message in squeezed(reply), data
     assert not ModelRun.objects.exists()
 
 
@@ -398,30 +397,28 @@ def test_run_shows_its_price_and_draws_after_that(console: Client, scene: Scene)
     assert "test drawing" in text
 
 
-@pytest.mark.parametrize(
-    ("data", "field", "message"),
-    [
-        ({"generator": "painter:1"}, "generator", "is not known"),
-        ({"generator": "import"}, "generator", "Import draws nothing"),
-        ({"candidates": "25"}, "candidates", "less than or equal to 24"),
-        ({"width": "10"}, "width", "greater than or equal to 64"),
-        (
-            {"generator": "openai:dall-e-3", "negative": "text"},
-            "negative",
-            "does not support a negative prompt",
-        ),
-        ({"generator": "openai:other"}, "", "the price of an image is unknown"),
-        ({"cap_usd": "1e400"}, "cap_usd", "Enter a number"),
-    ],
-)
-def test_bad_options_of_a_run_name_their_field(
-    console: Client, scene: Scene, data: dict[str, str], field: str, message: str
-) -> None:
-    reply = console.post(url(scene, "scene-image-run-new"), RUN | data | {"step": "estimate"})
-    assert reply.status_code == 400
-    text = squeezed(reply)
-    assert message in text
-    assert not field or f'id="id_{field}_error"' in text
+BAD_OPTIONS: list[tuple[dict[str, str], str, str]] = [
+    ({"generator": "painter:1"}, "generator", "is not known"),
+    ({"generator": "import"}, "generator", "Import draws nothing"),
+    ({"candidates": "25"}, "candidates", "less than or equal to 24"),
+    ({"width": "10"}, "width", "greater than or equal to 64"),
+    (
+        {"generator": "openai:dall-e-3", "negative": "text"},
+        "negative",
+        "does not support a negative prompt",
+    ),
+    ({"generator": "openai:other"}, "", "the price of an image is unknown"),
+    ({"cap_usd": "1e400"}, "cap_usd", "Enter a number"),
+]
+
+
+def test_bad_options_of_a_run_name_their_field(console: Client, scene: Scene) -> None:
+    for data, field, message in BAD_OPTIONS:
+        reply = console.post(url(scene, "scene-image-run-new"), RUN | data | {"step": "estimate"})
+        assert reply.status_code == 400, data
+        text = squeezed(reply)
+        assert message in text, data
+        assert not field or f'id="id_{field}_error"' in text, data
 
 
 def test_run_without_approved_prompts_leads_to_them(console: Client, project: Project) -> None:

@@ -1,7 +1,7 @@
 /**
  * The candidates of a scene by keys: 1 to 3 go to a role, arrows move between its candidates, P picks the one in focus, U
  * takes the role's pick back, Z or a press shows it large, beside the picked premise. Without this script the page is
- * plain forms.
+ * plain forms. After a pick, the address of the page names the candidate, so that the browser gives it the focus again.
  */
 import { isTyping } from '../../js/boxes/keyboard.js';
 import { Viewer } from '../../js/hit/triplet/viewer.js';
@@ -82,8 +82,3 @@ document.addEventListener('keydown', (event) => {
 
 document.addEventListener('focusin', ({ target }) => { current = target.closest?.('[data-role]') ?? current; });
 for (const role of roles) for (const button of openers(role)) button.addEventListener('click', () => openLarge(button));
-
-// After a pick the page is loaded again: the focus stays where it was.
-const wanted = new URLSearchParams(window.location.search).get('candidate');
-const again = wanted && document.querySelector(`[data-candidate="${CSS.escape(wanted)}"] [data-open]`);
-if (again) again.focus({ preventScroll: false });
