@@ -30,7 +30,9 @@ MAX_OPEN_ATTEMPTS = 10  # a second apart
 JUDGING_PICTURES = {"likert_comparison": "comparison", "localization_match": "matching"}  # picture by kind
 PLAYED_SLUG = "played-loop-1"
 QUESTIONS_SLUG = "played-loop-1-questions"
+TRIPLETS_SLUG = "played-loop-1-triplets"
 WRITING_BATCH = "Played loop 1, questions: questions"
+PLAUSIBILITY_BATCH = "Played loop 1, triplets: plausibility"
 JUDGING_BATCH_NAMES = ("Played loop 1: ratings", "Played loop 1: matching")
 WINDOW_SIZES = ((390, 844), (768, 1024), (1280, 900), (1920, 1080))
 _SIGN_IN_LINE = re.compile(r"(?:admin|researcher|worker)\s+(\w+)\s+(\S+)")
@@ -70,7 +72,7 @@ def main() -> None:
     subprocess.run([*command, "--once"], cwd=ROOT, check=True, capture_output=True)
     with _serve_demo(command) as accounts:
         _answer_open_batch(accounts)
-        addresses = _run_curation_commands() | _run_scorer_commands() | _extend_writing()
+        addresses = _run_curation_commands() | _run_scorer_commands() | _extend_tasks()
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
             _take_worker_pages(browser, accounts)
@@ -172,22 +174,29 @@ def _run_scorer_commands() -> dict[str, str]:
     }
 
 
-def _extend_writing() -> dict[str, str]:
-    """Offer the writing tasks to another worker; return the addresses of the pages about their questions."""
+def _extend_tasks() -> dict[str, str]:
+    """Offer tasks about questions and triplets to another worker; return the addresses of the pages about them."""
     from annotation_site.demo.steps import wait_for_job
-    from curation.models import Question, QuestionSet
+    from curation.models import ImageTriplet, Question, QuestionSet
     from hits.models import Batch
     from hits.services.batches.extensions import extend_batch
 
-    batch = Batch.objects.get(project__slug=QUESTIONS_SLUG, name=WRITING_BATCH)
-    wait_for_job(extend_batch(batch=batch, more_redundancy=1, by=None)[1])
+    for name in (WRITING_BATCH, PLAUSIBILITY_BATCH):
+        batch = Batch.objects.get(name=name)
+        wait_for_job(extend_batch(batch=batch, more_redundancy=1, by=None)[1])
     question_set = QuestionSet.objects.get(project__slug=QUESTIONS_SLUG)
     place = [QUESTIONS_SLUG, question_set.pk]
     questions = Question.objects.filter(question_set=question_set, stage="answer").exclude(choices=[])
+    triplet = ImageTriplet.objects.filter(project__slug=TRIPLETS_SLUG).earliest("pk")
     return {
         "question-set": reverse("question-set", args=place),
         "question": reverse("question", args=[*place, questions.earliest("pk").pk]),
         "choice-rounds": reverse("choice-rounds", args=[QUESTIONS_SLUG]),
+        "scenes": reverse("scenes", args=[TRIPLETS_SLUG]),
+        "scene-images": reverse("scene-images", args=[TRIPLETS_SLUG, triplet.scene_id]),
+        "image-triplet": reverse("image-triplet", args=[TRIPLETS_SLUG, triplet.pk]),
+        "triplet-evaluations": reverse("triplet-evaluations", args=[TRIPLETS_SLUG]),
+        "triplet-audits": reverse("triplet-audits", args=[TRIPLETS_SLUG]),
     }
 
 
@@ -322,7 +331,7 @@ def _take_grading_and_worker_pages(page: Page) -> None:
 
 
 def _take_triplet_pages(browser: Browser, accounts: dict[str, str]) -> None:
-    """Take a task in which a triplet is written."""
+    """Take a task in which a triplet is written, and one in which image triplets are judged."""
     page = _sign_in(browser, "wanda", accounts)
     _open(page, "/work/")
     frame = _accept_task(page, WRITING_BATCH, has_consented=True)
@@ -335,6 +344,12 @@ def _take_triplet_pages(browser: Browser, accounts: dict[str, str]) -> None:
         page.set_viewport_size({"width": width, "height": height})
         frame.locator("html").evaluate("html => html.scrollTo(0, 0)")
         _take_screenshot(page, f"triplet-{width}")
+    _open(page, "/work/")
+    frame = _accept_task(page, PLAUSIBILITY_BATCH)
+    frame.locator("#how").evaluate("how => { how.open = false; }")
+    for width, height in (WINDOW_SIZES[0], WINDOW_SIZES[2]):
+        page.set_viewport_size({"width": width, "height": height})
+        _take_screenshot(page, f"plausibility-{width}")
 
 
 def _sign_in(browser: Browser, name: str, accounts: dict[str, str]) -> Page:

@@ -43,7 +43,7 @@ def play_nleye(demo_users: DemoUsers, out: Path, report_progress: ReportProgress
     """
     users = replace(demo_users, project=triplet_project(demo_users, "triplets"))
     names = [account.username for account in users.accounts if account.role == "worker"]
-    writer, reviewers, judges = names[0], names[1:4], names[4:7]
+    writer, reviewers, judges = names[0], names[1:4], names[5:8]
     report_progress("A scripted worker writes 24 scenes, and three others review them …")
     writing = steps.launch_writing(users)
     _answer(users, [writer], writing, lambda _: answers.scene_answer_function(steps.QUOTA))
