@@ -1,7 +1,7 @@
 """Mark what a rewritten text lost or changed, for prompts that a model augmented (Ventura et al. 2025 §3, §E.1)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hits.domain.answers.content_words import is_function_word
 from hits.domain.answers.word_diff import (
@@ -69,15 +69,14 @@ def mark_rewriting(original: str, rewritten: str) -> list[TextPart]:
     starts = {word.start for word in _missing_words(original, rewritten)}
     parts, at = [], 0
     for hunk in compare_texts(original, rewritten):
-        is_missing = hunk.kind is HunkKind.DELETE and any(
-            at <= start < at + len(hunk.before) for start in starts
-        )
-        parts.append(_part(hunk, hunk.before or hunk.after, is_missing))
+        lost = any(at <= start < at + len(hunk.before) for start in starts)
+        part = _part(hunk, hunk.after or hunk.before, is_marked=hunk.kind is HunkKind.DELETE and lost)
+        parts.append(part if part.gap else replace(part, gap=" "))  # the end of a text is no end here
         at += len(hunk.before)
     return parts
 
 
-def _part(hunk: Hunk, text: str, is_marked: bool | None = None) -> TextPart:
+def _part(hunk: Hunk, text: str, *, is_marked: bool | None = None) -> TextPart:
     shown = text.rstrip()
     marked = hunk.kind is not HunkKind.EQUAL if is_marked is None else is_marked
     return TextPart(hunk.kind, shown, text[len(shown) :], marked)

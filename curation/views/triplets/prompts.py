@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from curation.models import PromptSet, PromptVerdict
+from curation.models import ModelCall, PromptSet, PromptVerdict, Scene
 from curation.selectors.jobs import AUGMENT_PROMPTS, latest_job
 from curation.selectors.triplets.prompt_queue import (
     PromptQueue,
@@ -228,12 +228,20 @@ def prompts_augment(request: HttpRequest, project: Project) -> HttpResponse:
         "job": job_if_open(job),
         "failed": job_if_failed(job),
         "runs": prompt_runs(project),
-        "lost": lost_prompt_calls(project),
+        "lost": _lost_calls(project),
         "missing": counts[PromptQueueState.MISSING],
         "scenes": sum(counts.values()),
     }
     status = 400 if form.errors else 200
     return render(request, "curation/triplets/prompts/augment.html", context, status=status)
+
+
+def _lost_calls(project: Project) -> list[tuple[ModelCall, Scene | None]]:
+    """Return the calls that may have been paid twice, each with the scene that it was about."""
+    calls = list(lost_prompt_calls(project))
+    ids = {call.pk: call.subject.removesuffix(", again").rpartition(" ")[2] for call in calls}
+    scenes = Scene.objects.filter(project=project).in_bulk(list(ids.values()), field_name="public_id")
+    return [(call, scenes.get(ids[call.pk])) for call in calls]
 
 
 @require_safe

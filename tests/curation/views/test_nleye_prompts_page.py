@@ -224,15 +224,15 @@ def test_calls_that_may_have_been_paid_twice_are_listed(
             project=triplets,
             run=run,
             key=str(number),
-            subject=f"prompts of scene {number}",
+            subject=f"prompts of scene {kept[number].public_id}",
             state=state.value,
             reserved_micro=42_100,
         )
     page = squeezed(client.get(address(triplets, "scene-prompts-augment")))
     lost = page[page.index("may have been paid twice") :]
-    assert "prompts of scene 0" in lost
+    assert f">Scene {kept[0].pk}</a>" in lost
     assert "$0.0421" in lost
-    assert "prompts of scene 1" not in lost
+    assert f"Scene {kept[1].pk}" not in lost
     assert "1 may be paid twice" in page
 
 
