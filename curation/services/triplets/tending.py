@@ -33,7 +33,7 @@ _OUTCOME_TEXTS = {
     SceneState.TO_REVISE: "The scene is changed before it is used.",
     SceneState.REPLACED: "The scene is changed before it is used.",
 }
-_TOLD_AS = {SceneState.REPLACED: SceneState.TO_REVISE}  # one message for both
+_NOTIFIED_AS = {SceneState.REPLACED: SceneState.TO_REVISE}  # one message for both
 
 
 def tend_projects() -> None:
@@ -72,7 +72,7 @@ def _plan_notice(scene: Scene, outcome: SceneOutcome) -> bool:
     assert scene.record.submission is not None
     return plan_scene_notice(
         work=scene.record.submission.assignment,
-        key=("scene", scene.pk, _TOLD_AS.get(outcome.state, outcome.state).value),
+        key=("scene", scene.pk, _NOTIFIED_AS.get(outcome.state, outcome.state).value),
         outcome=describe_outcome(outcome),
         quote=scene.premise,
     )

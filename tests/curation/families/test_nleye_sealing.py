@@ -169,7 +169,7 @@ def test_a_project_of_drawings_alone_cannot_be_sealed(
     assert not DatasetVersion.objects.exists()
 
 
-def test_a_rehearsal_takes_drawings_and_says_that_it_is_no_data(
+def test_a_rehearsal_takes_drawings_and_is_marked_as_no_data(
     rehearsal: Project, admin: User, tmp_path: Path
 ) -> None:
     triplet = triplet_of(rehearsal, admin, generator="drawing", licence="unknown")
@@ -358,7 +358,7 @@ def test_texts_of_people_have_no_control_characters(project: Project, researcher
 
 def test_members_of_another_project_allow_nothing_here(project: Project, outsider: User) -> None:
     nleye_project(project)
-    elsewhere = projects.create_project(name="Theirs", by=outsider)
-    projects.set_role(project=elsewhere, user=outsider, role=Role.ADMIN, by=None)
+    their_project = projects.create_project(name="Theirs", by=outsider)
+    projects.set_role(project=their_project, user=outsider, role=Role.ADMIN, by=None)
     with pytest.raises(Refused, match="unknown licences: an admin of the project"):
         change_settings(project=project, change=SettingsChange(allows_unknown_licence=True), by=outsider)

@@ -221,7 +221,7 @@ def _check_labels(version: DatasetVersion, found: Files) -> None:
     assert tried == COUNT * 2 * 5 * 5
 
 
-def test_instances_are_complete_and_their_order_says_nothing(
+def test_instances_are_complete_and_in_a_random_order(
     version: DatasetVersion, board: Leaderboard, tmp_path: Path
 ) -> None:
     out = export(version, tmp_path / "D")
@@ -257,7 +257,7 @@ def test_instances_are_complete_and_their_order_says_nothing(
     assert not any(digest.startswith(stem) for digest in hashes for stem in stems)
 
 
-def test_ids_do_not_tell_which_presentations_belong_together() -> None:
+def test_presentations_of_a_triplet_have_unrelated_ids() -> None:
     rows = [
         (
             f"{number:032x}",
@@ -298,7 +298,7 @@ def test_ids_do_not_tell_which_presentations_belong_together() -> None:
     assert not ids & set(guesses)
 
 
-def test_pages_and_api_of_a_board_tell_nothing_held(
+def test_pages_and_api_of_a_board_have_nothing_held(
     client: Client, version: DatasetVersion, board: Leaderboard, team: LeaderboardTeam
 ) -> None:
     services.set_board_is_public(board=board, is_public=True, by=None)

@@ -104,7 +104,7 @@ def state(scene: Scene) -> SceneState:
     return scene_outcome(scene, 1).state
 
 
-def test_approved_answers_become_scenes_once_and_a_tells_nothing(project: Project, work: Work) -> None:
+def test_approved_answers_become_scenes_once_and_a_is_drawn(project: Project, work: Work) -> None:
     plausible = Counter(draw_hypotheses(TEXTS)["plausible"] for _ in range(1000))
     assert 400 < plausible["a"] < 600  # of fair draws, but once in 10⁹ runs
     found = write(work, "W1", "W2", "W3")
@@ -161,8 +161,8 @@ def test_two_readers_must_agree_and_a_third_breaks_a_tie(
 
 def test_wrong_decisions_name_what_is_wrong(project: Project, by: User, outsider: User) -> None:
     scene, other = store_scenes(project, 2)
-    elsewhere = nleye_project(projects.create_project(name="Elsewhere", by=outsider))
-    (foreign,) = store_scenes(elsewhere, 1)
+    other_project = nleye_project(projects.create_project(name="Elsewhere", by=outsider))
+    (foreign,) = store_scenes(other_project, 1)
     assert find_scene(project, foreign.public_id) is None
     cases: list[tuple[ReaderDecision, str]] = [
         (ReaderDecision(SceneVerdict.DROP), "reasons: choose at least one for the verdict drop"),
