@@ -234,7 +234,9 @@ def test_bad_column_map_is_refused_in_one_line(
     assert re.search(rf"^map.toml: {message}", found := refused(folder, project, "--columns", columns)), found
 
 
-def test_map_entry_keeps_the_values_that_it_leaves_out(folder: Path, project: Project, tmp_path: Path) -> None:
+def test_map_entry_keeps_the_values_that_it_leaves_out(
+    folder: Path, project: Project, tmp_path: Path
+) -> None:
     columns = tmp_path / "map.toml"
     columns.write_text("[explanations]\nname = 'theirs'\n[gold]\nname = 'plausible'\n")
     without("explanations")(folder)  # optional still; and the aliases of gold are still read
