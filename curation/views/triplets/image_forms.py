@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 
-from curation.generation.names import DRAWING
 from curation.models import GeneratedImage, ModelRun, RunPurpose
 from curation.records import InvalidInput
 from curation.services.triplets.generation import (
@@ -42,7 +41,7 @@ def generator_suggestions(project: Project) -> list[str]:
     except Refused:
         priced = []  # the page of settings says what is wrong with the table
     used = ModelRun.objects.filter(project=project, purpose=RunPurpose.IMAGES)
-    names = [*priced, *used.order_by().values_list("generator", flat=True).distinct(), DRAWING]
+    names = [*priced, *used.order_by().values_list("generator", flat=True).distinct(), DEFAULTS.generator]
     return list(dict.fromkeys(names))
 
 

@@ -118,8 +118,8 @@ def _render_run(
 ) -> HttpResponse:
     calls = ModelCall.objects.filter(run=run)
     counts = dict(calls.order_by().values_list("state").annotate(Count("pk")))
-    wanted = request.GET.get("state", "")
-    rows = calls.filter(state=wanted) if wanted in STATE_LABELS else calls
+    chosen = request.GET.get("state", "")
+    rows = calls.filter(state=chosen) if chosen in STATE_LABELS else calls
     page = get_page(
         request, rows.select_related("image__image", "image__scene").order_by("pk"), CALLS_PER_PAGE
     )
@@ -136,7 +136,7 @@ def _render_run(
         "states": [(name, *label, counts.get(name, 0)) for name, label in STATE_LABELS.items()],
         "calls_total": sum(counts.values()),
         "lost": counts.get(CallState.LOST.value, 0),
-        "wanted": wanted,
+        "chosen": chosen,
         "page": page,
         "calls": _call_rows(run.project, list(page)),
     }
@@ -157,8 +157,8 @@ def _option_rows(run: ModelRun) -> list[tuple[str, str]]:
 def _call_rows(project: Project, calls: list[ModelCall]) -> list[dict[str, Any]]:
     """Return the calls with what each one is about."""
     subjects = {call.pk: _parse_subject(call.subject) for call in calls}
-    wanted = {public_id for public_id, _ in subjects.values() if public_id}
-    scenes = Scene.objects.filter(project=project).in_bulk(wanted, field_name="public_id")
+    chosen = {public_id for public_id, _ in subjects.values() if public_id}
+    scenes = Scene.objects.filter(project=project).in_bulk(chosen, field_name="public_id")
     rows = []
     for call in calls:
         public_id, words = subjects[call.pk]

@@ -258,8 +258,8 @@ def triplet_decide(request: HttpRequest, project: Project, triplet_id: int) -> H
 def triplet_queue(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the next triplet whose majority is against gold, and about which nobody decided."""
     waiting = [row for row in triplet_facts(project) if row.needs_decision]
-    wanted = request.GET.get("triplet", "")
-    chosen = next((row for row in waiting if str(row.triplet.pk) == wanted), None)
+    number = request.GET.get("triplet", "")
+    chosen = next((row for row in waiting if str(row.triplet.pk) == number), None)
     return render_queue(request, project, chosen or (waiting[0] if waiting else None), waiting=waiting)
 
 

@@ -58,8 +58,8 @@ def image_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show which scenes wait for images or picks, the runs of generators, and how to get more images."""
     queue = image_queue(kept_scenes(project))
     counts = count_steps(queue)
-    wanted = request.GET.get("step", "")
-    rows = [row for row in queue if not wanted or row.step == wanted]
+    chosen = request.GET.get("step", "")
+    rows = [row for row in queue if not chosen or row.step == chosen]
     rows.sort(key=lambda row: QUEUE_ORDER.index(row.step))
     page = get_page(request, rows, SCENES_PER_PAGE)
     shown = list(page)
@@ -67,7 +67,7 @@ def image_list(request: HttpRequest, project: Project) -> HttpResponse:
     runs = image_runs(project)[:RUNS_SHOWN]
     context = tab_context(project, TAB, "triplets") | {
         "steps": _next_steps(project, counts),
-        "filters": _filters(counts, wanted, len(queue)),
+        "filters": _filters(counts, chosen, len(queue)),
         "page": page,
         "scenes": show_queue(shown, picked_images(shown)),
         "kept": len(queue),
@@ -75,14 +75,13 @@ def image_list(request: HttpRequest, project: Project) -> HttpResponse:
         "runs": runs,
         "jobs": [job for job in jobs if job_if_open(job)],
         "failed_jobs": [job for job in jobs if job_if_failed(job)],
-        "is_filtered": bool(wanted),
     }
     return render(request, "curation/triplets/images/images.html", context)
 
 
-def _filters(counts: Any, wanted: str, total: int) -> list[StepLink]:
-    every = StepLink("", "All", total, is_current=not wanted)
-    found = [StepLink(step.value, STEP_LABELS[step], counts[step], step == wanted) for step in ImageStep]
+def _filters(counts: Any, chosen: str, total: int) -> list[StepLink]:
+    every = StepLink("", "All", total, is_current=not chosen)
+    found = [StepLink(step.value, STEP_LABELS[step], counts[step], step == chosen) for step in ImageStep]
     return [every, *(link for link in found if link.count or link.is_current)]
 
 

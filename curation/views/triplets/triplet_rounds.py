@@ -132,8 +132,8 @@ def explaining_launch(request: HttpRequest, project: Project) -> HttpResponse:
 @triplet_project_page()
 def judging_launch(request: HttpRequest, project: Project) -> HttpResponse:
     """Ask workers which hypothesis is more plausible, in one of four shapes; the address names the shape."""
-    wanted = request.GET.get("shape", "")
-    shape = Shape(wanted) if wanted in set(Shape) else Shape.TRIPLET
+    chosen = request.GET.get("shape", "")
+    shape = Shape(chosen) if chosen in set(Shape) else Shape.TRIPLET
     sources = len(plausibility_sources(project, PlausibilityOptions(shape)))
     form = PlausibilityForm(project, shape, request.POST or None)
     items = "task" if shape is Shape.PAIR else "triplet"

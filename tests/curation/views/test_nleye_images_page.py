@@ -150,8 +150,8 @@ def test_every_address_is_closed_to_others(
     guarded = Client(enforce_csrf_checks=True)
     guarded.force_login(researcher)
     for place, method in found.items():
-        wanted = 200 if method == "get" else 405
-        assert client.get(place).status_code == wanted, place
+        expected = 200 if method == "get" else 405
+        assert client.get(place).status_code == expected, place
         if method == "post":
             assert guarded.post(place).status_code == 403, place
     Project.objects.filter(pk=scene.project_id).update(family="sherlock")
@@ -172,7 +172,7 @@ def test_reading_the_pages_writes_nothing(console: Client, scene: Scene, researc
     assert counts() == before
 
 
-def test_queue_says_what_each_scene_waits_for(console: Client, scene: Scene, researcher: User) -> None:
+def test_queue_shows_what_each_scene_waits_for(console: Client, scene: Scene, researcher: User) -> None:
     bare, *_ = stored.store_scenes(scene.project, 1)
     stored.keep_scenes([bare], researcher)
     text = squeezed(console.get(url(scene, "scene-image-list")))
@@ -310,7 +310,7 @@ def edited(console: Client, image: GeneratedImage, **data: Any) -> Any:
     return console.post(url(image.scene, "scene-image", image.pk), given | data)
 
 
-def test_a_region_is_drawn_anew_by_a_job(console: Client, scene: Scene) -> None:
+def test_a_region_is_drawn_by_a_job(console: Client, scene: Scene) -> None:
     image = drawn_image(scene)
     box = '[{"left": 4, "top": 4, "width": 20, "height": 30}]'
     reply = edited(console, image, way="region", mask=box, prompt="A red ball.")
@@ -483,7 +483,7 @@ def test_queries_of_lists_do_not_grow(
 # Imports and rounds
 
 
-def test_zip_is_handed_to_a_job(console: Client, scene: Scene, settings: LazySettings, tmp_path: Any) -> None:
+def test_zip_is_imported_by_a_job(console: Client, scene: Scene, settings: LazySettings, tmp_path: Any) -> None:
     settings.VAR_DIR = tmp_path
     here = url(scene, "scene-image-import")
     assert "choose a file first" in squeezed(console.post(here, follow=True))

@@ -165,7 +165,7 @@ def test_list_shows_state_votes_and_blocks(console: Client, disputed: list[Image
     assert "No triplet matches" in squeezed(console.get(here, {"state": "dropped"}))
 
 
-def test_draft_says_what_it_lacks_until_it_is_explained_and_checked(
+def test_draft_lists_what_it_lacks_until_it_is_explained_and_checked(
     console: Client, triplet: ImageTriplet
 ) -> None:
     here = url(triplet.project, "image-triplet", triplet.pk)
