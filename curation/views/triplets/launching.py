@@ -14,6 +14,7 @@ from curation.views.fields import integer_field
 from curation.views.pages import tab_context
 from hits.domain.workers.qualification_pools import Pool
 from hits.forms import read_idempotency_key
+from hits.forms.hourly_rate import suggest_reward
 from hits.models import Batch, Project
 from hits.selectors.console import BatchProgress, progress_by_batch
 from hits.views.batches.launch import find_repeated_launch, report_launch
@@ -103,6 +104,7 @@ def launch_in_steps(
     repeated = find_repeated_launch(request, project)
     if repeated is not None:
         return redirect("batch-detail", repeated.pk)
+    suggest_reward(form, project=project, kind=form.kind)
 
     def launch_round() -> str:
         batch = launch(

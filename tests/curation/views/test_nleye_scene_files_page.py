@@ -167,7 +167,7 @@ def test_review_asks_about_the_oldest_open_scenes_once(client: Client, triplets:
     assert "Of 1 open ones without reviews" in page
     refused = client.post(address, data | {"step": "estimate"})
     assert refused.status_code == 400
-    assert "Only 1 scenes are left" in squeezed(refused)
+    assert "Use at most 1: no more open scenes are left." in squeezed(refused)
 
 
 def test_review_without_open_scenes_says_what_is_missing(client: Client, triplets: Project) -> None:
