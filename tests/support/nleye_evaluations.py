@@ -1,22 +1,32 @@
-"""Stored evaluations of image triplets: a model's choices and scores, with the replies that they were read from."""
+"""Stored evaluations of image triplets, with the replies that they were read from, and stored audits."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from curation.evaluation.nleye_key import PRESENTATIONS
+from curation.evaluation.nleye_audits import (
+    Audit,
+    audit_agreement,
+    audit_direction,
+    audit_label_balance,
+    audit_mixed,
+)
+from curation.evaluation.nleye_key import PRESENTATIONS, TripletKey
 from curation.families.nleye.rows import TRIPLET as TRIPLET_PART
 from curation.families.nleye.rows import triplet_row
 from curation.models import (
     CallState,
     DatasetVersion,
+    ImageTriplet,
     ModelCall,
     ModelRun,
     RunPurpose,
+    TripletAudit,
     TripletEvaluation,
     TripletPrediction,
     TripletSource,
@@ -204,3 +214,35 @@ def _finish(row: TripletEvaluation, predictions: Sequence[TripletPrediction]) ->
     figures: dict[str, Any] = measure_evaluation(row, version_triplets(row.version))
     finish_evaluation(evaluation=row, figures=figures, provenance={"parser": "1"})
     return row
+
+
+def _key_of(triplets: Sequence[ImageTriplet]) -> TripletKey:
+    return TripletKey.from_rows(
+        (row.public_id, row.gold, row.scene.category, row.scene.domain, "parallel") for row in triplets
+    )
+
+
+def found_audits(triplets: Sequence[ImageTriplet]) -> list[Audit]:
+    """Return audits of which longer texts of gold are flagged, and nothing else."""
+    key, count = _key_of(triplets), len(triplets)
+    longer = np.zeros((count, 2))
+    longer[np.arange(count), key.golds - 1] = [1.0] * (count - 1) + [-1.0]
+    counts = np.array([[3, 0, 0], [2, 1, 0], [0, 3, 0]] * count)[:count]
+    return [
+        audit_direction("text: length", key, longer, what="has the longer text"),
+        *audit_label_balance(key),
+        audit_mixed("mixed: generators", key, [["a", "a", "a"]] * count, what="generators"),
+        *audit_agreement({"social": (key.ids, counts)}),
+    ]
+
+
+def store_audit(project: Project, audits: Sequence[Audit]) -> TripletAudit:
+    """Store a finished audit."""
+    return TripletAudit.objects.create(
+        project=project,
+        figures={
+            "triplets": max(audit.n for audit in audits),
+            "audits": [audit.as_json() for audit in audits],
+        },
+        provenance={"encoder": "built-in", "swaps": 500},
+    )

@@ -117,7 +117,7 @@ def _shown_audit(
     worst = [triplets[key] for key in row["worst"][:SHOWN_WORST] if key in triplets]
     return ShownAudit(
         title=name.title,
-        about=group_label(name.about),
+        about=group_label(name.about) if name.family in PARTS else name.about,
         is_part=name.family in PARTS,
         meaning=name.label.meaning,
         cell=figure_cell(figure, row["n"], unit=unit),
