@@ -79,21 +79,21 @@ class PromptQueue:
 
     def find(self, state: PromptQueueState | None, text: str = "") -> list[Scene]:
         """Return the scenes in a state, or all; ``text`` is a number, or words of a text or a prompt."""
-        wanted = text.casefold().strip()
+        words = text.casefold().strip()
         return [
             scene
             for scene in self.scenes
             if (state is None or self.state_of(scene) is state)
-            and (not wanted or self._contains(scene, wanted))
+            and (not words or self._contains(scene, words))
         ]
 
-    def _contains(self, scene: Scene, wanted: str) -> bool:
-        if wanted == str(scene.pk):
+    def _contains(self, scene: Scene, words: str) -> bool:
+        if words == str(scene.pk):
             return True
         prompts = self.prompts[scene.pk].prompts
         texts = [scene.premise, scene.hypothesis_a, scene.hypothesis_b]
         texts += [prompts.premise, prompts.a, prompts.b] if prompts else []
-        return any(wanted in value.casefold() for value in texts)
+        return any(words in value.casefold() for value in texts)
 
     def show(self, rows: Iterable[Scene]) -> list[QueuedPrompts]:
         """Return scenes with what their prompts changed; one query for the models that wrote them."""

@@ -124,21 +124,21 @@ class SceneQueue:
         """Return the scenes in a state, oldest first."""
         return [scene for scene in self.scenes if self.state_of(scene) is state]
 
-    def find(self, wanted: QueueFilter) -> list[Scene]:
+    def find(self, selection: QueueFilter) -> list[Scene]:
         """Return the scenes that a filter lists: oldest first; those with twins by their likeness to these."""
-        found = [scene for scene in self.scenes if self._matches(scene, wanted)]
-        if wanted.has_twin:
+        found = [scene for scene in self.scenes if self._matches(scene, selection)]
+        if selection.has_twin:
             found.sort(key=lambda scene: -self._twins[scene.public_id][1])
         return found
 
-    def _matches(self, scene: Scene, wanted: QueueFilter) -> bool:
+    def _matches(self, scene: Scene, selection: QueueFilter) -> bool:
         twin = self.twin_of(scene)
         return (
-            (wanted.state is None or self.state_of(scene) is wanted.state)
-            and wanted.category in {"", scene.category}
-            and wanted.cell in {"", temporal_cell(scene.direction, scene.duration)}
-            and (not wanted.has_twin or (twin is not None and twin.is_near))
-            and (not wanted.text or _contains(scene, wanted.text))
+            (selection.state is None or self.state_of(scene) is selection.state)
+            and selection.category in {"", scene.category}
+            and selection.cell in {"", temporal_cell(scene.direction, scene.duration)}
+            and (not selection.has_twin or (twin is not None and twin.is_near))
+            and (not selection.text or _contains(scene, selection.text))
         )
 
     def twin_of(self, scene: Scene) -> Twin | None:
@@ -174,15 +174,13 @@ class SceneQueue:
         )
 
     def quotas(self) -> QuotaTable:
-        """Return what is wanted, kept and missing, by category and temporal cell."""
+        """Return what is asked for, kept and missing, by category and temporal cell."""
         kept = ((row.category, row.direction, row.duration) for row in self.in_state(QueueState.KEPT))
         return build_quota_table(kept, self.settings.targets)
 
 
 def _contains(scene: Scene, text: str) -> bool:
-    wanted = text.casefold().strip()
-    if wanted.removeprefix("#").isdecimal() and int(wanted.removeprefix("#")) == scene.pk:
+    words = text.casefold().strip()
+    if words.removeprefix("#") == str(scene.pk):
         return True
-    return any(
-        wanted in value.casefold() for value in (scene.premise, scene.hypothesis_a, scene.hypothesis_b)
-    )
+    return any(words in value.casefold() for value in (scene.premise, scene.hypothesis_a, scene.hypothesis_b))

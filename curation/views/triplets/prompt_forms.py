@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 
-from curation.generation.names import CANNED
 from curation.models import PromptSet, PromptWay, Scene
 from curation.selectors.triplets.prompt_queue import PromptQueueState
 from curation.services.triplets.augmentation import AugmentOptions
@@ -21,6 +20,7 @@ from curation.views.fields import checkbox, float_field, integer_field, text_fie
 from hits.forms import PageForm
 
 ALL = "all"
+DEFAULT_MODEL = AugmentOptions().model
 MAX_SEARCH = 100
 MAX_CAP_DOLLARS = 1_000_000
 MAX_CALLS = 10_000_000
@@ -113,7 +113,7 @@ class AugmentationForm(PageForm):
     model = text_field(
         "Chat model",
         "openai:MODEL asks the server that the administrator has set up; canned is made up, for practice.",
-        initial=CANNED,
+        initial=DEFAULT_MODEL,
         max_length=200,
     )
     cap_usd = float_field(
@@ -135,7 +135,7 @@ class AugmentationForm(PageForm):
     def clean_model(self) -> str:
         """Refuse a file of replies: pages read no files of the server."""
         model: str = self.cleaned_data["model"].strip()
-        if model.startswith(f"{CANNED}:"):
+        if model.startswith(f"{DEFAULT_MODEL}:"):
             raise forms.ValidationError("Files of recorded replies can only be named in a command.")
         return model
 

@@ -58,7 +58,7 @@ class SceneFilterForm(PageForm):
         return QueueState(name) if name in set(QueueState) else self.default
 
     @property
-    def wanted(self) -> QueueFilter:
+    def selection(self) -> QueueFilter:
         """What to list."""
         given = self.cleaned_data
         return QueueFilter(

@@ -120,7 +120,7 @@ class Summary:
     quotas: Sequence[QuotaLine]
     cells: Sequence[tuple[str, str]]
     kept: int
-    wanted: int | None
+    target: int | None
     missing: str
     scenes: int
     has_twins: bool
@@ -139,7 +139,7 @@ def summarize_queue(queue: SceneQueue, form: SceneFilterForm, query: QueryDict) 
         quotas=[_quota_line(row) for row in (*table.rows, table.total)],
         cells=[(CELL_LABELS[cell], CELL_INITIALS[cell]) for cell in CELL_LABELS],
         kept=table.total.total.kept,
-        wanted=table.total.total.target,
+        target=table.total.total.target,
         missing=", ".join(f"{count:,} {name}" for name, count in missing.items()),
         scenes=len(queue.scenes),
         has_twins=queue.has_twins,

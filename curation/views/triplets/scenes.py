@@ -38,7 +38,7 @@ def scene_list(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the scenes of one state with quotas, reviews and twins."""
     queue = SceneQueue(project, signed_in_user(request).pk)
     form = SceneFilterForm(queue.count_states(), request.GET)
-    page = get_page(request, queue.find(form.wanted), form.page_size)
+    page = get_page(request, queue.find(form.selection), form.page_size)
     job = latest_job(project, SCENE_TWINS)
     context = tab_context(project, TAB, "triplets") | {
         "form": form,

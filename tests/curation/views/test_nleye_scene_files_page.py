@@ -170,7 +170,7 @@ def test_review_asks_about_the_oldest_open_scenes_once(client: Client, triplets:
     assert "Use at most 1: no more open scenes are left." in squeezed(refused)
 
 
-def test_review_without_open_scenes_says_what_is_missing(client: Client, triplets: Project) -> None:
+def test_review_without_open_scenes_names_what_is_missing(client: Client, triplets: Project) -> None:
     address = reverse("scene-review-launch", args=[triplets.slug])
     assert "No scene to review" in squeezed(client.get(address))
     client.post(address, {"count": 1, "reward": "0.25", "assignments": 3, "pool": "", "step": "launch"})
