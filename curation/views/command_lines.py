@@ -26,6 +26,7 @@ from curation.models import (
     QuestionSet,
     Scorer,
     Source,
+    TripletEvaluation,
 )
 from curation.scorer.config import TrainingConfig
 from curation.scorer.recipes import default_model
@@ -242,6 +243,16 @@ def _interest_options(job: Job) -> Values:
     return given | {"model": f"{FEATURES_PREFIX}{encoder}" if encoder else kind}
 
 
+def _triplet_evaluation_options(job: Job) -> Values:
+    """Return the options of an evaluation of triplets, or of a judge."""
+    row = TripletEvaluation.objects.select_related("version").get(pk=job.args["evaluation"])
+    if row.version is None:
+        raise NoCommandLine
+    return _options(
+        job, version_name=row.version.name, **row.options | {"cap_usd": row.options["cap_usd"] or None}
+    )
+
+
 COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]]] = {
     tasks.DEDUPLICATE: ("deduplicate_photos", lambda job: _rename_option(_options(job), "fraction", "share")),
     tasks.FEATURES: ("make_features", _feature_options),
@@ -269,6 +280,9 @@ COMMANDS: Mapping[str, tuple[str | Callable[[Job], str], Callable[[Job], Values]
     tasks.ABLATIONS: ("ablations", _ablation_options),
     tasks.SHORTCUTS: ("audit_shortcuts", _shortcut_options),
     tasks.ERROR_ANALYSIS: ("analyse_errors", _error_analysis_options),
+    tasks.EVALUATE_TRIPLETS: ("evaluate_triplets", _triplet_evaluation_options),
+    tasks.JUDGE_EXPLANATIONS: ("judge_explanations", _triplet_evaluation_options),
+    tasks.AUDIT_TRIPLETS: ("audit_triplets", _options),
     tasks.TRAIN_INTEREST: ("train_interest", _interest_options),
     tasks.SELECT_INTERESTING: (
         "select_interesting",

@@ -148,8 +148,8 @@ def _result_context(request: HttpRequest, row: TripletEvaluation) -> dict[str, A
     assert row.version is not None
     results = triplet_results(row, version_triplets(row.version, row.options.get("split", "")))
     counts = Counter(result.outcome for result in results)
-    wanted = request.GET.get("outcome", "")
-    shown = [result for result in results if not wanted or result.outcome == wanted]
+    selected = request.GET.get("outcome", "")
+    shown = [result for result in results if not selected or result.outcome == selected]
     page = get_page(request, shown, PER_PAGE)
     return {
         "outcomes": [
@@ -157,7 +157,7 @@ def _result_context(request: HttpRequest, row: TripletEvaluation) -> dict[str, A
             for outcome in Outcome
             if (row.setup, outcome) in OUTCOME_LABELS
         ],
-        "outcome": wanted,
+        "outcome": selected,
         "total": len(results),
         "page": page,
         "results": shown_results(row, page),

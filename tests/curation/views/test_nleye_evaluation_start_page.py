@@ -19,6 +19,7 @@ from curation.models import (
 from curation.selectors.jobs import EVALUATE_TRIPLETS, JUDGE_EXPLANATIONS
 from curation.selectors.triplets.prediction_files import PREDICTIONS_FILE, prediction_files
 from curation.services.triplets.reply_corrections import CHOICES
+from curation.views.command_lines import command_lines
 from curation.views.triplets.evaluation_replies import CHOICE_NAMES
 from hits.models import AuditEvent, Job, Project
 from tests.support.nleye_evaluations import answers_of, quick_version, store_choices, store_scores
@@ -65,6 +66,10 @@ def test_model_people_baseline_and_judge_are_started(
     assert reply["Location"] == reverse("triplet-evaluation", args=[version.project.slug, row.pk])
     assert (row.label, row.setup, row.strategy, row.version) == ("canned", "pairs", "combined", version)
     assert ModelRun.objects.get().cap_calls == 50
+    assert row.job is not None
+    words = f"--project {version.project.slug} --version v1 --setup pairs --strategy combined --cap-calls 50"
+    command = command_lines([row.job])[0].removeprefix("manage.py evaluate_triplets ")
+    assert sorted(command.split()) == sorted(words.split())
     page = squeezed(client.get(reply["Location"]))
     assert f'data-job-url="{reverse("api-job", args=[row.job_id])}"' in page
     assert f'action="{reverse("job-cancel", args=[row.job_id])}"' in page
@@ -100,8 +105,8 @@ def test_model_people_baseline_and_judge_are_started(
 def test_a_bad_field_is_named_and_nothing_is_stored(
     client: Client, researcher: User, version: DatasetVersion, what: str, given: dict[str, str], message: str
 ) -> None:
-    usual = CHAT | {"setup": "triplet", "strategy": "separate", "variant": "answer_first", "repeats": "2"}
-    reply = start(client, researcher, version, what, **usual | given)
+    default = CHAT | {"setup": "triplet", "strategy": "separate", "variant": "answer_first", "repeats": "2"}
+    reply = start(client, researcher, version, what, **default | given)
     assert reply.status_code == 400
     page = squeezed(reply)
     assert page.count('role="alert"') == 1

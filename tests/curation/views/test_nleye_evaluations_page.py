@@ -60,7 +60,7 @@ def numbers_in(figures: Any) -> set[str]:
     return set().union(*map(numbers_in, figures.values())) if isinstance(figures, dict) else set()
 
 
-def test_without_a_sealed_version_pages_say_what_comes_first(
+def test_without_a_sealed_version_pages_link_to_versions(
     client: Client, researcher: User, project: Project
 ) -> None:
     nleye_project(project)
