@@ -26,7 +26,8 @@ from validation.domain.judging.round_material import TripletToJudge
 from validation.domain.judging.triplet_shapes import Shape
 
 SHAPE_REWARD_CENTS: Mapping[Shape, int] = {Shape.PAIR: 13, Shape.HYPOTHESES_ONLY: 13}
-"""Of shapes that take about 30 seconds instead of the kind's 90."""
+"""Of shapes that take ``SHORT_SECONDS`` instead of the kind's 90."""
+SHORT_SECONDS = 30
 MIN_DONORS = 12  # with fewer, one image would stand in many attention checks
 _JUDGED_STATES = (TripletState.ALIGNED, TripletState.VALIDATED)
 

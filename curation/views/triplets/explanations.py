@@ -39,7 +39,6 @@ from curation.views.triplets.launching import (
 from curation.views.triplets.steps import Step, count_words
 from curation.views.triplets.triplet_parts import ShownImage, show_images
 from hits.forms import PageForm
-from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from hits.views.pages import get_page
 from validation.selectors.quality_checks import usable_gold_items
@@ -253,7 +252,6 @@ def selection_launch(request: HttpRequest, project: Project) -> HttpResponse:
     if request.method == "POST":
         take_in_crowd_explanations(project)
     form = SelectionForm(project, request.POST or None)
-    suggest_reward(form, project=project, kind=form.kind)
     has_decoys = request.POST.get("decoys", "") not in ("", "False")
     sources = explanation_sources(project, decoys=has_decoys)
     page = LaunchPage(

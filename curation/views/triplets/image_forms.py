@@ -27,6 +27,9 @@ from hits.services.errors import Refused
 DEFAULTS = GenerationOptions()
 MAX_NAME, MAX_PROMPT, MAX_NEGATIVE, MAX_BOXES = 200, 8000, 1000, 20
 CAP_HELP = "US dollars. A call that could exceed the cap is not sent."
+_PRICE_LABEL = "Draw although the price table has no price"
+# A page has a box to tick where a command has a flag.
+_FLAG = ("say --price-unknown to go on without a cap in dollars", f"tick “{_PRICE_LABEL}”")
 WAY_LABELS = {
     "again": "Again: the same prompt and seed",
     "variation": "From this picture, as far away as the strength says",
@@ -65,7 +68,7 @@ class GenerationForm(PageForm):
     width = integer_field("Width, pixels", low=MIN_SIDE, high=MAX_SIDE, initial=DEFAULTS.width)
     height = integer_field("Height, pixels", low=MIN_SIDE, high=MAX_SIDE, initial=DEFAULTS.height)
     cap_usd = cap_field(initial=f"{DEFAULTS.cap_usd:g}")
-    price_unknown = checkbox("Draw although the price table has no price")
+    price_unknown = checkbox(_PRICE_LABEL)
     negative = text_field(
         "Shall not show",
         "A negative prompt, for generators that take one.",
@@ -130,7 +133,7 @@ class EditForm(PageForm):
         initial=0.5,
     )
     cap_usd = cap_field()
-    price_unknown = checkbox("Draw although the price table has no price")
+    price_unknown = checkbox(_PRICE_LABEL)
     mask = forms.CharField(required=False, max_length=4000, widget=forms.HiddenInput)
 
     def __init__(self, image: GeneratedImage, *args: Any, price: int | None = None, **kwargs: Any) -> None:
@@ -210,4 +213,4 @@ def add_refusal(form: forms.Form, error: Refused, names: Sequence[str] = ()) -> 
     if field in form.fields and field not in names:
         form.add_error(field, f"{reason[:1].upper()}{reason[1:].rstrip('.')}.")
     else:
-        form.add_error(None, f"Not started: {str(error).rstrip('.')}.")
+        form.add_error(None, f"Not started: {str(error).rstrip('.').replace(*_FLAG)}.")

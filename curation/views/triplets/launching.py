@@ -33,7 +33,8 @@ class LaunchPage:
 
     back: the page that it belongs to, as the name of its address and its label. facts: what the round asks. blocked:
     what is missing and how to get it, if nothing can be launched. switches: other rounds of the page, each as the
-    ``shape`` of its address, its label, and whether it is the current one.
+    ``shape`` of its address, its label, and whether it is the current one. seconds: that a task usually takes, if it
+    is not what the kind expects; the form's reward then stands.
     """
 
     tab: str
@@ -44,6 +45,7 @@ class LaunchPage:
     facts: tuple[str, ...] = ()
     blocked: tuple[str, str] | None = None
     switches: tuple[tuple[str, str, bool], ...] = ()
+    seconds: int | None = None
 
 
 class TripletRoundForm(RoundTermsForm):
@@ -104,7 +106,8 @@ def launch_in_steps(
     repeated = find_repeated_launch(request, project)
     if repeated is not None:
         return redirect("batch-detail", repeated.pk)
-    suggest_reward(form, project=project, kind=form.kind)
+    if page.seconds is None:
+        suggest_reward(form, project=project, kind=form.kind)
 
     def launch_round() -> str:
         batch = launch(

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 from curation.selectors.triplets.answers import plausibility_spec
 from curation.services.triplets.triplet_rounds import (
     SHAPE_REWARD_CENTS,
+    SHORT_SECONDS,
     PlausibilityOptions,
     launch_explanation_writing,
     launch_plausibility,
@@ -21,7 +22,6 @@ from curation.views.pages import triplet_project_page
 from curation.views.triplets.launching import LaunchPage, TripletRoundForm, launch_in_steps, percent_field
 from curation.views.triplets.steps import count_words
 from hits import registry
-from hits.forms.hourly_rate import suggest_reward
 from hits.models import Project
 from validation.domain.judging.triplet_shapes import Shape
 from validation.selectors.quality_checks import usable_gold_items
@@ -72,8 +72,6 @@ class PlausibilityForm(TripletRoundForm):
         ].help_text = "Different workers. Nobody who wrote, picked, explained or saw it."
         if shape in SHAPE_REWARD_CENTS:
             self.initial["reward"] = SHAPE_REWARD_CENTS[shape]
-        else:
-            suggest_reward(self, project=project, kind=self.kind)
         if shape is not Shape.TRIPLET:
             del self.fields["attention"]
         if shape is Shape.PAIR:
@@ -100,7 +98,6 @@ def explaining_launch(request: HttpRequest, project: Project) -> HttpResponse:
     kind = registry.kind_that_collects(EXPLANATION)
     form = TripletRoundForm(project, kind.name, "triplet", request.POST or None, who="Who can explain")
     form.fields["assignments"].help_text = "One is enough: the newest explanation is the gold one."
-    suggest_reward(form, project=project, kind=kind)
     page = LaunchPage(
         tab=TAB,
         back=BACK,
@@ -150,6 +147,7 @@ def judging_launch(request: HttpRequest, project: Project) -> HttpResponse:
             "No triplet to judge",
             "A triplet needs a gold explanation, and images that show their texts; each shape asks about it once.",
         ),
+        seconds=SHORT_SECONDS if shape in SHAPE_REWARD_CENTS else None,
         switches=tuple((each.value, label, each is shape) for each, label in SHAPE_LABELS.items()),
     )
     return launch_in_steps(

@@ -72,6 +72,7 @@ export class Viewer {
     setText(byId('viewer-name'), name);
     setText(byId('viewer-count'), words.of(index + 1, this.shown.length));
     [...byId('viewer-strip').children].forEach((thumb, n) => thumb.setAttribute('aria-current', String(n === index)));
+    byId('viewer-strip').children[index].scrollIntoView({ block: 'nearest', inline: 'center' });
     this.#end('viewer-previous', index === 0);
     this.#end('viewer-next', index === this.shown.length - 1);
     this.#draw();
