@@ -31,6 +31,7 @@ from curation.versions.plan import Plan, PlannedRow, image_url, worker_hash
 from curation.versions.selection import ExclusionReason
 from curation.versions.splits import parse_split
 from hits.models import Project, Worker
+from hits.selectors.records import id_chunks
 
 TRIPLET, PROVENANCE, ANSWER, EXPLANATION = (
     "nleye_triplet",
@@ -65,7 +66,8 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
     settings = triplet_settings(project)
     explained = _explanations_by_triplet(project)
     found = triplet_facts(project)
-    hidden = hidden_images(image for facts in found for image in _images(facts))
+    images = [image for facts in found for image in _images(facts)]
+    hidden, sources = hidden_images(images), _edited_hashes(images)
     kept: list[TripletFacts] = []
     for number, facts in enumerate(found):
         report_progress(number)
@@ -73,7 +75,7 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
         if reasons:
             plan.exclude_row(TRIPLET, facts.triplet.public_id, reasons[0], reasons[1:])
             continue
-        _add_triplet(plan, facts, explained[facts.triplet.pk])
+        _add_triplet(plan, facts, explained[facts.triplet.pk], sources)
         kept.append(facts)
     for triplet in image_triplets(project):
         if any(getattr(triplet, role).image.taken_down_at for role in IMAGE_ROLES):
@@ -166,7 +168,18 @@ def _explanations_by_triplet(project: Project) -> dict[int, list[JudgedExplanati
     return found
 
 
-def _add_triplet(plan: Plan, facts: TripletFacts, explained: Sequence[JudgedExplanation]) -> None:
+def _edited_hashes(images: Iterable[GeneratedImage]) -> dict[int, str]:
+    """Return the hash of each image that others were made from, by its key."""
+    keys = sorted({image.parent_id for image in images if image.parent_id is not None})
+    found: dict[int, str] = {}
+    for chunk in id_chunks(keys):
+        found |= dict(GeneratedImage.objects.filter(pk__in=chunk).values_list("pk", "image__sha256"))
+    return found
+
+
+def _add_triplet(
+    plan: Plan, facts: TripletFacts, explained: Sequence[JudgedExplanation], sources: Mapping[int, str]
+) -> None:
     triplet = facts.triplet
     for role in IMAGE_ROLES:
         plan.add_image(getattr(triplet, role).image)
@@ -177,7 +190,7 @@ def _add_triplet(plan: Plan, facts: TripletFacts, explained: Sequence[JudgedExpl
     plan.add_row(
         PlannedRow.from_row(TRIPLET, triplet.public_id, split, triplet_row(facts, explained), workers)
     )
-    row = {PUBLISHED_ROLES[role]: provenance_row(getattr(triplet, role)) for role in IMAGE_ROLES}
+    row = {PUBLISHED_ROLES[role]: provenance_row(getattr(triplet, role), sources) for role in IMAGE_ROLES}
     plan.add_row(
         PlannedRow.from_row(PROVENANCE, triplet.public_id, split, {"triplet": triplet.public_id, **row}, [])
     )
@@ -217,8 +230,8 @@ def reference_texts(explained: Iterable[JudgedExplanation]) -> list[str]:
     return list(texts.values())
 
 
-def provenance_row(image: GeneratedImage) -> Row:
-    """Return everything known of an image's origin; money in micro-dollars."""
+def provenance_row(image: GeneratedImage, sources: Mapping[int, str]) -> Row:
+    """Return everything known of an image's origin; money in micro-dollars. ``sources`` are of ``_edited_hashes``."""
     return {
         "sha256": image.image.sha256,
         "file": image_url(image.image),
@@ -233,7 +246,7 @@ def provenance_row(image: GeneratedImage) -> Row:
         "negative_prompt": image.negative_prompt,
         "seed": image.seed,
         "candidate": image.number,
-        "edited_from": image.parent.image.sha256 if image.parent else None,
+        "edited_from": sources.get(image.parent_id or 0),
         "mask": image.mask,
         "strength": image.strength,
         "parameters": image.parameters,

@@ -370,3 +370,18 @@ def test_both_splits_are_written_and_read(other: Project, tmp_path: Path, capsys
     assert row_hashes(again) == row_hashes(other)
     assert Scene.objects.filter(project=again).count() == 4
     assert Image.objects.filter(project=again, split="train").count() == 6
+
+
+@pytest.mark.nightly
+def test_release_of_the_published_size_goes_there_and_back(
+    other: Project, tmp_path: Path, capsys: Any, django_assert_max_num_queries: Any
+) -> None:
+    folder = write_published(tmp_path / "P", published_rows(350))
+    run_import(folder, other, capsys, "--licence", "CC0")
+    with django_assert_max_num_queries(120):  # whatever the number of triplets
+        out = export(other, tmp_path / "D")
+    again = projects.create_project(name="Third", by=None, family="nleye")
+    assert run_import(out, again, capsys)["new"] == 350
+    export(again, tmp_path / "E")
+    assert row_hashes(again) == row_hashes(other)
+    assert len(row_hashes(again)) == 350

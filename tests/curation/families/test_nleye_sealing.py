@@ -326,6 +326,29 @@ def test_an_image_taken_down_later_leaves_the_files_and_the_next_version(
     assert sealed_ids(later) == [triplets[0].public_id, triplets[2].public_id]
 
 
+def test_provenance_of_an_edit_names_the_picture_that_it_was_made_from(
+    project: Project, researcher: User
+) -> None:
+    (scene,) = store_scenes(nleye_project(project), 1)
+    keep_scenes([scene], researcher)
+    first = store_image(scene, "b")
+    box = [{"left": 1, "top": 2, "width": 30, "height": 20}]
+    edit = store_image(scene, "b", seed=5, parent=first, mask=box, strength=0.5)
+    for own, row in (("premise", store_image(scene, "premise")), ("a", store_image(scene, "a")), ("b", edit)):
+        pick_image(scene=scene, role=own, image=row, by=researcher, origin=PickOrigin.QUEUE)
+    (triplet,) = build_triplets(project=project, by=researcher).triplets
+    explain([triplet], researcher)
+    judge(project, {triplet.public_id: RIGHT}, researcher)
+    row = VersionRow.objects.get(version=seal(project), part="nleye_provenance").row
+    role = "hypothesis1" if triplet.first == "b" else "hypothesis2"
+    assert (row[role]["edited_from"], row[role]["mask"], row[role]["strength"]) == (
+        first.image.sha256,
+        box,
+        0.5,
+    )
+    assert row["premise"]["edited_from"] is None
+
+
 @pytest.mark.parametrize(
     ("facets", "problem"),
     [
