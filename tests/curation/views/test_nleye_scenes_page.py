@@ -13,10 +13,14 @@ from django.urls import reverse
 
 from curation.models import Scene, SceneDecision, SceneReason, SceneTwins, SceneVerdict
 from curation.selectors.triplets.scenes import review_spec
+from curation.services.triplets.round_launch import RoundLaunch
+from curation.services.triplets.scene_rounds import launch_scenes
 from curation.services.triplets.scenes import ReaderDecision, SceneTexts, decide_scene, revise_scene
 from curation.services.triplets.settings import SettingsChange, change_settings
 from hits.domain.states import Role
-from hits.models import Job, Project
+from hits.models import Hit, Job, Project
+from hits.services.launching.terms import LaunchTerms
+from tests.support.judging.work import Work
 from tests.support.nleye_stored import nleye_project, store_scenes
 from validation.models import ImportedJudgment, JudgmentImport
 
@@ -256,6 +260,39 @@ def test_next_steps_name_what_waits(client: Client, triplets: Project, researche
         "2 kept scenes wait for prompts.",
     ):
         assert step in page
+
+
+def test_approved_answers_come_in_by_a_button_and_name_their_writer(
+    client: Client, triplets: Project, researcher: User
+) -> None:
+    work = Work(triplets)
+    terms = RoundLaunch(terms=LaunchTerms())
+    batch, _ = launch_scenes(project=triplets, count=1, quotas={}, launch=terms)
+    work.publish(batch)
+    answer = {
+        "premise": "A dog with muddy paws sits on a doormat.",
+        "plausible": "The dog digs in a flower bed.",
+        "implausible": "The dog digs in a snowdrift.",
+        "category": "physical",
+        "direction": "backward",
+        "duration": "short",
+        "domain": "other",
+        "culture": "",
+        "why": "The paws are muddy.",
+    }
+    submission = work.answered(Hit.objects.get(unit__batch=batch), "AWRITERSENTINEL", answer)
+    assert "1 approved scene will be listed in a few minutes." in squeezed(
+        page_of(client, triplets, researcher)
+    )
+    assert not Scene.objects.exists()  # a page that is read stores nothing
+    reply = client.post(reverse("scenes-take-in", args=[triplets.slug]), follow=True)
+    page = squeezed(reply.content.decode())
+    assert "1 scene came in." in page
+    scene = Scene.objects.get()
+    assert f"by W-{scene.author_id}" in page
+    detail = client.get(reverse("scene", args=[triplets.slug, scene.pk])).content.decode()
+    assert reverse("assignment-detail", args=[submission.assignment.pk]) in detail
+    assert "AWRITERSENTINEL" not in page + detail
 
 
 # Verdicts

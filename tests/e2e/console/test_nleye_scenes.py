@@ -121,11 +121,9 @@ def test_pages_of_scenes_prompts_and_settings_fit_every_window(
     sign_in(page, researcher.username)
     for name, arguments in (
         ("scene", [slug, scene]),
-        ("scene-import", [slug]),
         ("scene-launch", [slug]),
         ("scene-prompts", [slug]),
         ("scene-prompts-augment", [slug]),
-        ("scene-prompts-write", [slug, scene]),
         ("triplet-settings", [slug]),
     ):
         page.goto(reverse(name, args=arguments))
