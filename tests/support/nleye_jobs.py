@@ -4,12 +4,13 @@ import base64
 import hashlib
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from urllib.parse import quote
 
 import pytest
@@ -19,6 +20,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from curation.families.nleye import rows
 from curation.generation.canned import MadeUpReplies
 from curation.generation.drawing import DrawingGenerator
 from curation.models import CallState, DatasetVersion, ModelCall
@@ -29,7 +31,7 @@ from hits.domain.crashpoints import EXIT_STATUS
 from hits.domain.states import OPEN_JOB_STATES
 from hits.models import Job, Project
 from tests.support import children
-from tests.support.nleye_stored import judged_triplets
+from tests.support.nleye_stored import explain, judged_triplets, store_triplets
 
 CRASH_POINTS = ("model.after_intent", "model.after_call", "model.after_result")
 VERSION = "v1"
@@ -140,10 +142,17 @@ class SentCalls:
         return len(self.read())
 
 
-def sealed_triplets(project: Project, count: int, by: User, **options: Any) -> DatasetVersion:
-    """Return a sealed version of explained and judged triplets; see ``nleye_stored.judged_triplets``."""
-    judged_triplets(project, count, by, **options)
-    return create_sealed_version(project=project, name=VERSION, by=by)
+def sealed_triplets(project: Project, count: int, by: User, *, choices: Sequence[str] = ()) -> DatasetVersion:
+    """Return a sealed version of explained triplets, judged by people who make ``choices``.
+
+    Without choices nobody judges them, which takes no second; the version is sealed as if three people had.
+    """
+    if choices:
+        judged_triplets(project, count, by, choices=choices)
+        return create_sealed_version(project=project, name=VERSION, by=by)
+    explain(store_triplets(project, count, by), by)
+    with patch.object(rows, "MIN_ANSWERS", 0):
+        return create_sealed_version(project=project, name=VERSION, by=by)
 
 
 def evaluate(project: Project, **options: Any) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def generate_images(progress: Progress) -> dict[str, Any]:
         Refused: the generator cannot be loaded, or lacks an ability that is asked for.
     """
     run = _run_of(progress)
-    subjobs = list(progress.job.subjobs.all())
+    subjobs = list(progress.job.subjobs.order_by("pk"))
     if subjobs and all(subjob.state == JobState.DONE for subjob in subjobs):
         return _sum_up(run, [subjob.result for subjob in subjobs])
     options = GenerationOptions(**run.parameters)

@@ -102,7 +102,7 @@ def test_brighter_gold_is_flagged_and_even_brightness_is_not(
 def test_a_model_without_the_premise_is_audited(
     project: Project, researcher: User, clip_folder: Path, one_thread: None
 ) -> None:
-    sealed_triplets(project, 3, researcher)
+    sealed_triplets(project, 3, researcher, choices=("right", "right", "wrong"))
     found = evaluate(project, strategy="hypotheses-only")
     audits = audit(project, clip_folder)
     (name,) = [name for name in audits if name.startswith("model_without_premise")]

@@ -44,7 +44,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[ChatRequest]:
 
 def prepare(project: Project, by: User, count: int) -> None:
     """Seal triplets, evaluate the made-up replies, and let three people tick half of the explanations."""
-    sealed_triplets(project, count, by)
+    sealed_triplets(project, count, by, choices=("right", "right", "wrong"))
     evaluate(project)
     judge_explanations(project, by, lambda ids: sorted(ids)[::2])
 
