@@ -44,9 +44,7 @@ REASONS: Mapping[SceneReason, tuple[str, str, str]] = {
 }
 REASON_LABELS: Mapping[str, str] = {reason.value: label for reason, (label, _, _) in REASONS.items()}
 CATEGORY_LABELS: Mapping[str, str] = {name: humanize(name) for name in CATEGORIES}
-CELL_LABELS: Mapping[str, str] = {
-    cell: cell.replace("-", ", ").capitalize() for cell in TEMPORAL_CELLS
-}
+CELL_LABELS: Mapping[str, str] = {cell: cell.replace("-", ", ").capitalize() for cell in TEMPORAL_CELLS}
 CELL_INITIALS: Mapping[str, str] = {
     cell: "P" if cell == PARALLEL else " ".join(part[0] for part in cell.split("-")).capitalize()
     for cell in TEMPORAL_CELLS

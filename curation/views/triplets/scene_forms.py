@@ -95,9 +95,7 @@ class VerdictForm(PageForm):
         choices=[(reason.value, f"{label}: {text}") for reason, (label, _, text) in REASONS.items()],
         widget=forms.CheckboxSelectMultiple,
     )
-    twin = integer_field(
-        "Repeats scene number", "If it is not new.", low=1, high=2**62, required=False
-    )
+    twin = integer_field("Repeats scene number", "If it is not new.", low=1, high=2**62, required=False)
     note = text_field(
         "Note",
         "For the project’s members. Authors do not read it.",
