@@ -169,7 +169,8 @@ def test_comparisons_have_ours_beside_the_published_figures(
 
 
 def test_people_and_next_steps(client: Client, researcher: User, project: Project) -> None:
-    version, slug = sealed_triplets(project, 3, researcher), project.slug
+    choices = ("right", "right", "wrong")
+    version, slug = sealed_triplets(project, 3, researcher, choices=choices), project.slug
     page = page_of(client, researcher, "triplet-evaluations", slug)
     for text in (
         "People are not measured on v1 yet",
