@@ -10,7 +10,14 @@ from django.contrib.auth.models import User
 from PIL import Image as Pillow
 
 from curation.evaluation.nleye_key import ChoiceCode
-from curation.models import CallState, ModelCall, ModelRun, TripletEvaluation, TripletPrediction
+from curation.models import (
+    CallState,
+    ExplanationGrade,
+    ModelCall,
+    ModelRun,
+    TripletEvaluation,
+    TripletPrediction,
+)
 from curation.selectors.triplets.evaluations import read_choices, version_triplets
 from hits.models import Job, Project
 from tests.support.model_server import KEY, Answer, ModelServer, chat_body, error
@@ -39,13 +46,13 @@ tokens_per_image = 100
 """
 FIRST = chat_body('{"choice": 1, "explanation": "It broke."}')
 COST = 21 * 2 + 7 * 10  # micro-dollars of a reply: its usage by the prices
-CALLS = 4  # two triplets in two orders
+CALLS = 2  # one triplet in two orders
 
 
 @pytest.fixture
 def sealed(project: Project, researcher: User) -> Project:
-    """Return a project with a sealed version of two triplets, and the price of the server's model."""
-    sealed_triplets(project, 2, researcher)
+    """Return a project with a sealed version of one triplet, and the price of the server's model."""
+    sealed_triplets(project, 1, researcher)
     set_prices(project, PRICES)
     return project
 
@@ -165,8 +172,8 @@ def test_a_cap_ends_the_run_before_a_call_that_could_exceed_it(sealed: Project, 
     )
     assert server.asked == []
     assert not ModelRun.objects.exists()
-    found = ask(sealed, cap_calls=3)
-    assert found["stopped"].startswith("cap: 3 of 3 calls are made")
+    found = ask(sealed, cap_calls=1)
+    assert found["stopped"].startswith("cap: 1 of 1 calls are made")
     assert found["figures"]["triplet"]["reasons"]["missing"] == 1
     row = TripletEvaluation.objects.get()
     assert row.provenance["stopped"] == found["stopped"]
@@ -178,20 +185,27 @@ def test_a_cap_ends_the_run_before_a_call_that_could_exceed_it(sealed: Project, 
 
 
 def test_refused_content_is_an_answer_and_is_not_sent_again(sealed: Project, server: ModelServer) -> None:
-    filtered = chat_body("I cannot help.", finish="content_filter")
     by_error = Answer(400, error("not this", code="content_filter"))
+    by_finish = Answer(200, chat_body("I cannot help.", finish="content_filter"))
     by_field = Answer(200, chat_body(None, refusal="I will not."))
-    server.answers = [by_error, Answer(200, filtered), by_field, Answer(200, FIRST)]
-    found = ask(sealed)
-    assert len(server.asked) == CALLS  # no refusal is asked for JSON
-    assert found["figures"]["triplet"]["reasons"]["refused"] == 3
-    rows = list(TripletPrediction.objects.order_by("pk").select_related("call"))
-    assert [row.reason for row in rows] == ["refused"] * 3 + [""]
-    assert all(row.call is not None and row.call.reply is not None for row in rows)
-    assert call_states() == states(refused=1, settled=3)
-    again = ask(sealed)
-    assert (again["calls"], len(server.asked)) == (0, CALLS)
-    assert again["figures"] == found["figures"]
+    for answer, calls in (
+        (by_error, states(refused=1, settled=1)),
+        (by_finish, states(settled=2)),
+        (by_field, states(settled=2)),
+    ):
+        server.asked.clear()
+        server.answers = [answer, Answer(200, FIRST)]
+        with undone():
+            found = ask(sealed)
+            assert len(server.asked) == CALLS  # no refusal is asked for JSON
+            assert found["figures"]["triplet"]["reasons"]["refused"] == 1
+            rows = list(TripletPrediction.objects.order_by("pk").select_related("call"))
+            assert [row.reason for row in rows] == ["refused", ""]
+            assert all(row.call is not None and row.call.reply is not None for row in rows)
+            assert call_states() == calls
+            again = ask(sealed)
+            assert (again["calls"], len(server.asked)) == (0, CALLS)
+            assert again["figures"] == found["figures"]
 
 
 UNREADABLE = [
@@ -263,12 +277,12 @@ def test_scores_of_pairs(sealed: Project, server: ModelServer) -> None:
             found = ask(sealed, setup="pairs")
             assert found["calls"] == (CALLS if score else 2 * CALLS), text
             rows = TripletPrediction.objects.order_by("pk").values_list("presentation", "score", "reason")
-            assert list(rows) == [(name, score, reason) for name in ("h1", "h2", "h1", "h2")]
+            assert list(rows) == [(name, score, reason) for name in ("h1", "h2")]
             pairs = found["figures"]["pairs"]
             assert (
                 pairs["order_faithful_accuracy"]["value"] == 0.0
             )  # equal scores are wrong, missing ones, too
-            assert pairs["missing"] == (0 if score else 2), text
+            assert pairs["missing"] == (0 if score else 1), text
 
 
 def test_a_parameter_that_the_server_refuses_is_asked_for_once(sealed: Project, server: ModelServer) -> None:
@@ -357,9 +371,10 @@ def test_refused_grades_are_missing_and_stored(sealed: Project, server: ModelSer
     server.asked.clear()
     by_error = Answer(400, error("not this", code="content_filter"))
     server.answers = [by_error, Answer(200, chat_body('{"grade": 2}'))]
-    found = grade(sealed, model=MODEL, cap_usd=1.0, repeats=1)
-    assert found["calls"] == found["grades"] == len(server.asked)
-    judge = found["figures"]["judge"]
-    missing = judge["missing"] + sum(check["missing"] for check in judge["checks"].values())
-    assert missing >= 1
-    assert call_states(run__purpose="judge") == states(refused=1, settled=found["grades"] - 1)
+    found = grade(sealed, model=MODEL, cap_usd=1.0, repeats=2)
+    assert found["calls"] == found["grades"] == len(server.asked) == 2
+    rows = ExplanationGrade.objects.order_by("repeat").select_related("call")
+    assert [(row.grade, row.call.state) for row in rows if row.call] == [(None, "refused"), (2, "settled")]
+    server.answers = [by_error]
+    missing = grade(sealed, model=MODEL, cap_usd=1.0, repeats=1, fresh="anew")["figures"]["judge"]
+    assert (missing["missing"], missing["auto_score"]["value"]) == (1, 0.0)

@@ -150,7 +150,7 @@ def test_a_correction_counts_and_the_raw_reply_stays(
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("strategy", ["separate", "image-to-text"])
+@pytest.mark.parametrize("strategy", [pytest.param("separate", marks=pytest.mark.nightly), "image-to-text"])
 def test_threads_ask_the_same_questions_once(
     project: Project, researcher: User, sent: SentCalls, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:

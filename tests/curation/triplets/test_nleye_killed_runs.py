@@ -109,7 +109,7 @@ def test_killed_while_drawing(project: Project, researcher: User, sent: SentCall
         assert pixels(again).tobytes() == pixels(read_image(row)).tobytes()
 
 
-@pytest.mark.parametrize("point", [f"{point}:{number}" for point in CRASH_POINTS for number in (1, 2)])
+@pytest.mark.parametrize("point", [f"{point}:2" for point in CRASH_POINTS])
 def test_a_killed_run_never_exceeds_its_cap(
     project: Project, researcher: User, sent: SentCalls, point: str
 ) -> None:
@@ -144,8 +144,10 @@ def test_killed_while_writing_prompts(
         assert [row.premise, row.a, row.b] == [written[role] for role in ("premise", "a", "b")]
 
 
-@pytest.mark.parametrize("point", CRASH_POINTS)
-@pytest.mark.parametrize("setup", ["triplet", "pairs"])
+@pytest.mark.parametrize(
+    ("point", "setup"),
+    [*((point, "triplet") for point in CRASH_POINTS), ("model.after_call", "pairs")],
+)
 def test_killed_while_evaluating(
     project: Project, researcher: User, sent: SentCalls, point: str, setup: str
 ) -> None:

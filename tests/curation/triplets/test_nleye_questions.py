@@ -1,7 +1,7 @@
 """What a chat model is sent in each setup and strategy: which images and texts, in which order, and nothing else."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from curation.selectors.triplets.evaluations import EvaluatedTriplet, version_tr
 from hits.models import Image, Project
 from tests.support.generation import pixels
 from tests.support.nleye_jobs import evaluate, sealed_triplets
+from tests.support.undone import undone
 
 pytestmark = pytest.mark.django_db
 NAMES = ("premise", "hypothesis1", "hypothesis2")
@@ -75,14 +76,14 @@ def expected_orders(rows: Sequence[EvaluatedTriplet]) -> list[tuple[EvaluatedTri
     return [(row, order) for row in rows for order in ORDERS.values()]
 
 
-@pytest.mark.parametrize(("strategy", "premise"), [("separate", ["premise"]), ("hypotheses-only", [])])
-def test_a_choice_between_images(
+def check_choice_between_images(
     project: Project,
     triplets: list[EvaluatedTriplet],
     asked: list[ChatRequest],
     strategy: str,
-    premise: list[str],
 ) -> None:
+    """See that premise and hypotheses are sent in both orders, or the hypotheses alone."""
+    premise = () if strategy == "hypotheses-only" else ("premise",)
     evaluate(project, strategy=strategy)
     expected = [
         [row.row["images"][name] for name in (*premise, *order)] for row, order in expected_orders(triplets)
@@ -94,14 +95,14 @@ def test_a_choice_between_images(
     assert [row.presentation for row in TripletPrediction.objects.order_by("pk")] == [*ORDERS, *ORDERS]
 
 
-@pytest.mark.parametrize(("strategy", "premise"), [("separate", ["premise"]), ("hypotheses-only", [])])
-def test_a_score_of_one_hypothesis(
+def check_score_of_one_hypothesis(
     project: Project,
     triplets: list[EvaluatedTriplet],
     asked: list[ChatRequest],
     strategy: str,
-    premise: list[str],
 ) -> None:
+    """See that premise and one hypothesis are sent, or the hypothesis alone."""
+    premise = () if strategy == "hypotheses-only" else ("premise",)
     evaluate(project, setup="pairs", strategy=strategy)
     expected = [
         [row.row["images"][name] for name in (*premise, side)] for row in triplets for side in NAMES[1:]
@@ -113,10 +114,10 @@ def test_a_score_of_one_hypothesis(
     assert all(("you do not see it" in text(request)) == is_blind for request in asked)
 
 
-@pytest.mark.parametrize("setup", ["triplet", "pairs"])
-def test_one_picture_of_all_shows_them_from_left_to_right(
+def check_one_picture(
     project: Project, triplets: list[EvaluatedTriplet], asked: list[ChatRequest], setup: str
 ) -> None:
+    """See that one picture shows premise and hypotheses from left to right."""
     evaluate(project, setup=setup, strategy="combined")
     check_tells_nothing(asked, triplets, texts=True)
     orders: Any = expected_orders(triplets)
@@ -141,10 +142,10 @@ def _stored_pixels(sha256: str) -> Any:
         return np.asarray(pixels(file.read()), dtype=float)
 
 
-@pytest.mark.parametrize("setup", ["triplet", "pairs"])
-def test_texts_alone(
+def check_texts_alone(
     project: Project, triplets: list[EvaluatedTriplet], asked: list[ChatRequest], setup: str
 ) -> None:
+    """See that the descriptions are sent in their order, and no image."""
     evaluate(project, setup=setup, strategy="text-only")
     check_tells_nothing(asked, triplets, texts=False)
     orders: Any = expected_orders(triplets)
@@ -184,10 +185,10 @@ def test_one_model_describes_each_image_by_itself_and_another_reads_the_texts(
     assert sorted(provenance["prompts"]) == ["again/1", "caption/1", "triplet/1"]
 
 
-@pytest.mark.parametrize("variant", ["answer_first", "explain_first", "steps", "role"])
-def test_each_variant_asks_for_its_fields_in_its_order(
+def check_variant(
     project: Project, triplets: list[EvaluatedTriplet], asked: list[ChatRequest], variant: str
 ) -> None:
+    """See that the reply's fields are asked for in the order of the variant."""
     evaluate(project, variant=variant)
     is_first = variant in {"answer_first", "role"}
     for request in asked:
@@ -195,6 +196,30 @@ def test_each_variant_asks_for_its_fields_in_its_order(
         fields = list(request.schema["properties"])
         assert fields == (["choice", "explanation"] if is_first else ["explanation", "choice"])
     assert len({text(request) for request in asked}) == 1
+
+
+Check = Callable[[Project, list[EvaluatedTriplet], list[ChatRequest], str], None]
+CHECKS: list[tuple[Check, tuple[str, ...]]] = [
+    (check_choice_between_images, ("separate", "hypotheses-only")),
+    (check_score_of_one_hypothesis, ("separate", "hypotheses-only")),
+    (check_one_picture, ("triplet", "pairs")),
+    (check_texts_alone, ("triplet", "pairs")),
+    (check_variant, ("answer_first", "explain_first", "steps", "role")),
+]
+
+
+@pytest.mark.parametrize(("check", "options"), CHECKS)
+def test_each_strategy_sends_what_it_must_and_nothing_else(
+    project: Project,
+    triplets: list[EvaluatedTriplet],
+    asked: list[ChatRequest],
+    check: Check,
+    options: tuple[str, ...],
+) -> None:
+    for option in options:
+        asked.clear()
+        with undone():
+            check(project, triplets, asked, option)
 
 
 def test_a_person_may_write_other_prompts(
