@@ -27,6 +27,7 @@ MAX_SHARE = 60.0
 MAX_P = 0.01
 COMPONENTS = 20
 WORST = 10
+MIN_GROUP = 10  # triplets
 SEED = 0
 
 
@@ -221,7 +222,8 @@ def audit_agreement(
 ) -> list[Audit]:
     """Return agreement by group of triplets or of people: Krippendorff's nominal alpha and the unanimous share.
 
-    A group is flagged if its whole interval is below the alpha of all: its people agree less.
+    A group of at least ``MIN_GROUP`` triplets is flagged if its whole interval is below the alpha of all: its people
+    agree less. Intervals over fewer triplets are too unsure.
 
     Args:
         groups: by label, such as a category or a declared country, the ids of its triplets and how often each of h1,
@@ -256,7 +258,7 @@ def _alpha_audit(
     value, low, high = figure["value"], figure["low"], figure["high"]
     threes = counts[counts.sum(axis=1) == UNANIMITY_ANSWERS]
     unanimous = (threes.max(axis=1, initial=0) == UNANIMITY_ANSWERS).astype(np.float64)
-    flagged = overall is not None and high is not None and high < overall
+    flagged = overall is not None and high is not None and high < overall and len(ids) >= MIN_GROUP
     why = "People's choices are too few or too alike for alpha." if value is None else f"Alpha is {value:.2f}"
     if value is not None:
         why += "." if overall is None else f"; that of all is {overall:.2f}."

@@ -295,6 +295,7 @@ def test_agreement_by_group_flags_the_group_that_agrees_less() -> None:
         "social": ([f"s{i}" for i in range(80)], _counts(80, 1, 0.1)),
         "cultural": ([f"c{i}" for i in range(80)], _counts(80, 2, 0.9)),
         "emotional": ([], np.zeros((0, 3), dtype=np.int64)),
+        "physical": (["p1", "p2"], np.array([[2, 1, 0], [1, 2, 0]])),
     }
     found = audit_agreement(groups, name="agreement by category")
     assert [(audit.name, audit.flagged) for audit in found] == [
@@ -302,9 +303,11 @@ def test_agreement_by_group_flags_the_group_that_agrees_less() -> None:
         ("agreement by category: social", False),
         ("agreement by category: cultural", True),
         ("agreement by category: emotional", False),
+        ("agreement by category: physical", False),  # two triplets tell nothing sure
     ]
-    everything, social, cultural, emotional = map(_json, found)
-    assert everything["n"] == 160
+    everything, social, cultural, emotional, physical = map(_json, found)
+    assert everything["n"] == 162
+    assert physical["high"] < everything["figure"]
     assert cultural["figure"] < everything["figure"] < social["figure"]
     assert emotional["figure"] is None
     assert social["unit"] == "alpha"
