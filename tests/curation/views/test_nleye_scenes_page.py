@@ -211,7 +211,7 @@ def test_quotas_count_kept_scenes_against_targets(
     decide_scene(scene=scenes[0], decision=ReaderDecision(SceneVerdict.KEEP), by=researcher)
     page = squeezed(page_of(client, triplets, researcher))
     assert "1 of 5 kept" in page
-    assert "still wanted: 2 physical, 2 emotional" in page
+    assert "missing: 2 physical, 2 emotional" in page
     row = page[page.index("Physical</th>") : page.index("Functional</th>")]
     cells = re.findall(r'data-label="(.*?)">(.*?)</td>', row)
     assert [(label, re.sub("<.*?>", "", text).strip()) for label, text in cells] == [
