@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from curation.families.nleye import rows
 from curation.generation.canned import MadeUpReplies
+from curation.generation.chat import STOP, ChatReply, ChatRequest
 from curation.generation.drawing import DrawingGenerator
 from curation.models import CallState, DatasetVersion, ModelCall
 from curation.pipelines.triplets import calls, image_drawer
@@ -184,3 +185,15 @@ def find_secret(secret: str, *texts: str) -> list[str]:
         if any(form.encode() in content for form in forms):
             found.append(f"file {path}")
     return found
+
+
+def evaluate_first(project: Project, **options: Any) -> dict[str, Any]:
+    """Evaluate a model that always chooses the first hypothesis: one answer about each triplet is right."""
+
+    def reply(_: MadeUpReplies, request: ChatRequest) -> ChatReply:
+        number = hashlib.sha256(repr(request).encode()).hexdigest()[:8]
+        text = json.dumps({"choice": 1, "explanation": f"It broke, as part {number} shows."})
+        return ChatReply(text, STOP, "canned", raw={"text": text})
+
+    with patch.object(MadeUpReplies, "reply", reply):
+        return evaluate(project, **options)

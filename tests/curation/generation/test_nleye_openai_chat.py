@@ -25,6 +25,7 @@ from curation.generation.errors import (
     ModelUnavailable,
     Permanent,
     Transient,
+    Unusable,
 )
 from curation.generation.openai_chat import OpenAiChat
 from curation.generation.prices import TokenUsage
@@ -140,7 +141,7 @@ FIXES = {
 @pytest.mark.parametrize(("status", "fix"), FIXES.items())
 def test_other_errors_are_final_and_cost_nothing(server: ModelServer, status: int, fix: str) -> None:
     failure = fail(server, Answer(status, error("no")))
-    assert type(failure) is Permanent
+    assert type(failure) is (Permanent if status in {400, 422} else Unusable)
     assert fix in str(failure)
     assert failure.may_cost is False
 

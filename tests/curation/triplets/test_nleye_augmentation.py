@@ -85,8 +85,8 @@ def test_prompts_are_stored_with_their_call_and_wait_for_approval(
         assert row.call is not None
         assert row.call.reply == {"text": row.call.text}
     assert approved_prompts(project) == {}
-    said = [request.messages[1].text for request in replies.asked]
-    for scene, text in zip(scenes, said, strict=True):
+    questions = [request.messages[1].text for request in replies.asked]
+    for scene, text in zip(scenes, questions, strict=True):
         assert all(scene.text(role) in text for role in ("premise", "a", "b"))
         assert scene.why not in text
         assert not any(word in text.lower() for word in ("plausible", "gold"))

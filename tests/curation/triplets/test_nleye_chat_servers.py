@@ -106,7 +106,7 @@ def test_the_first_choice_always_is_never_consistent(sealed: Project, server: Mo
     assert figures["first_position_share"]["value"] == 100.0
 
 
-def test_a_busy_server_is_asked_again_when_it_says(
+def test_a_busy_server_is_asked_again_after_the_time_that_it_names(
     sealed: Project, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy = Answer(429, error("slow down"), headers={"Retry-After": "3"})

@@ -49,7 +49,7 @@ def drawn() -> list[tuple[str, int]]:
     return list(GeneratedImage.objects.order_by("pk").values_list("role", "number"))
 
 
-def test_a_cap_of_ten_cents_makes_two_images_of_four_cents_and_says_so(
+def test_a_cap_of_ten_cents_makes_two_images_of_four_cents_and_is_reported(
     project: Project, scenes: list[Scene]
 ) -> None:
     set_prices(project, IMAGE_PRICES)

@@ -242,7 +242,7 @@ def test_what_is_missing_is_one_line_and_nothing_is_stored_or_sent(
     assert server.asked == []
 
 
-def test_an_unknown_price_is_accepted_if_one_says_so(
+def test_an_unknown_price_is_accepted_by_an_option(
     project: Project, scenes: list[Scene], server: ModelServer
 ) -> None:
     server.answers = [IMAGE]

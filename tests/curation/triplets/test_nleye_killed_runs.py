@@ -42,6 +42,7 @@ from tests.support.nleye_jobs import (
     SentCalls,
     call_states,
     evaluate,
+    evaluate_first,
     grade,
     killed,
     leases_end,
@@ -171,8 +172,7 @@ def test_killed_while_evaluating(
 @pytest.mark.parametrize("point", CRASH_POINTS)
 def test_killed_while_grading(project: Project, researcher: User, sent: SentCalls, point: str) -> None:
     sealed_triplets(project, 3, researcher)
-    evaluate(project)
-    ModelCall.objects.update(cost_micro=0)
+    evaluate_first(project)
     before, earlier = sent.count(), ModelCall.objects.count()
     set_prices(project, CHAT_PRICES)
     options = {"version_name": VERSION, "project": project.slug, "repeats": 2, "cap_usd": 1.0}
@@ -180,7 +180,7 @@ def test_killed_while_grading(project: Project, researcher: User, sent: SentCall
     found = run_json("judge_explanations", resume=newest_job().pk)
     resumed = TripletEvaluation.objects.latest("pk")
     tasks = found["grades"]
-    assert ExplanationGrade.objects.filter(evaluation=resumed).count() == tasks > 4
+    assert ExplanationGrade.objects.filter(evaluation=resumed).count() == tasks == 2 * (3 + 3)
     own = ModelCall.objects.filter(run=resumed.run)
     is_lost = point != "model.after_result"
     assert own.filter(state=CallState.SETTLED).count() == tasks

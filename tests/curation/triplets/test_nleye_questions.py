@@ -55,7 +55,7 @@ def text(request: ChatRequest) -> str:
     )
 
 
-def check_tells_nothing(
+def check_no_secret(
     requests: Sequence[ChatRequest], rows: Sequence[EvaluatedTriplet], *, texts: bool
 ) -> None:
     """See that no request names gold, its reason, a triplet or a scene; with ``texts``, no description either."""
@@ -66,9 +66,11 @@ def check_tells_nothing(
     if texts:
         secret += [row.row[f"{name}_description"] for row in rows for name in NAMES]
     for request in requests:
-        said = text(request)
-        assert not any(part in said for part in secret)
-        assert not any(word in said.lower() for word in ("gold", "as_listed", "swapped", "hypothesis1", "h1"))
+        question = text(request)
+        assert not any(part in question for part in secret)
+        assert not any(
+            word in question.lower() for word in ("gold", "as_listed", "swapped", "hypothesis1", "h1")
+        )
 
 
 def expected_orders(rows: Sequence[EvaluatedTriplet]) -> list[tuple[EvaluatedTriplet, tuple[str, str]]]:
@@ -89,7 +91,7 @@ def check_choice_between_images(
         [row.row["images"][name] for name in (*premise, *order)] for row, order in expected_orders(triplets)
     ]
     assert [shas(request) for request in asked] == expected
-    check_tells_nothing(asked, triplets, texts=True)
+    check_no_secret(asked, triplets, texts=True)
     labels = [part for part in asked[0].messages[1].parts if isinstance(part, str)][:-1]
     assert labels == [*(["Context:"] if premise else []), "Image 1:", "Image 2:"]
     assert [row.presentation for row in TripletPrediction.objects.order_by("pk")] == [*ORDERS, *ORDERS]
@@ -108,7 +110,7 @@ def check_score_of_one_hypothesis(
         [row.row["images"][name] for name in (*premise, side)] for row in triplets for side in NAMES[1:]
     ]
     assert [shas(request) for request in asked] == expected
-    check_tells_nothing(asked, triplets, texts=True)
+    check_no_secret(asked, triplets, texts=True)
     assert {request.schema["properties"]["score"]["maximum"] for request in asked if request.schema} == {10}
     is_blind = not premise
     assert all(("you do not see it" in text(request)) == is_blind for request in asked)
@@ -119,7 +121,7 @@ def check_one_picture(
 ) -> None:
     """See that one picture shows premise and hypotheses from left to right."""
     evaluate(project, setup=setup, strategy="combined")
-    check_tells_nothing(asked, triplets, texts=True)
+    check_no_secret(asked, triplets, texts=True)
     orders: Any = expected_orders(triplets)
     if setup == "pairs":
         orders = [(row, (side,)) for row in triplets for side in NAMES[1:]]
@@ -147,17 +149,17 @@ def check_texts_alone(
 ) -> None:
     """See that the descriptions are sent in their order, and no image."""
     evaluate(project, setup=setup, strategy="text-only")
-    check_tells_nothing(asked, triplets, texts=False)
+    check_no_secret(asked, triplets, texts=False)
     orders: Any = expected_orders(triplets)
     if setup == "pairs":
         orders = [(row, (side,)) for row in triplets for side in NAMES[1:]]
     for request, (row, order) in zip(asked, orders, strict=True):
         assert request.images == ()
-        said = request.messages[1].text
-        places = [said.index(row.row[f"{name}_description"]) for name in ("premise", *order)]
+        question = request.messages[1].text
+        places = [question.index(row.row[f"{name}_description"]) for name in ("premise", *order)]
         assert places == sorted(places)
         others = [name for name in NAMES[1:] if name not in order]
-        assert not any(row.row[f"{name}_description"] in said for name in others)
+        assert not any(row.row[f"{name}_description"] in question for name in others)
 
 
 def test_one_model_describes_each_image_by_itself_and_another_reads_the_texts(
@@ -179,7 +181,7 @@ def test_one_model_describes_each_image_by_itself_and_another_reads_the_texts(
             for label, name in zip(labels, ("premise", *order), strict=True)
         ]
         assert request.messages[1].text.splitlines()[1:4] == lines
-    check_tells_nothing(asked, triplets, texts=True)
+    check_no_secret(asked, triplets, texts=True)
     assert found["calls"] == 10
     provenance = TripletEvaluation.objects.get().provenance
     assert sorted(provenance["prompts"]) == ["again/1", "caption/1", "triplet/1"]
