@@ -75,10 +75,10 @@ def play(batch: Batch, seed: int) -> Ends:
 @pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_each_triplet_is_seen_twice_in_each_order(project: Project, researcher: User) -> None:
-    ends = play(published(project, 20, researcher), 5)
-    assert ends.orders == {(2, 2): 20}
+    ends = play(published(project, 10, researcher), 5)
+    assert ends.orders == {(2, 2): 10}
     assert ends.meetings == 1
-    assert ends.attempts > 85, "some were returned or lapsed"
+    assert ends.attempts > 42, "some were returned or lapsed"
 
 
 @pytest.mark.nightly

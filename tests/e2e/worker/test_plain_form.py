@@ -77,6 +77,10 @@ def test_what_a_form_sends_is_the_answer(
 
 
 def _fill(page: Any, field: str, value: Any) -> None:
+    if isinstance(value, dict):  # such as one answer for each image
+        for key, one in value.items():
+            _fill(page, f"{field}-{key}", one)
+        return
     controls = page.locator(f"#work [name={field}]")
     kind = controls.first.evaluate("control => control.type")
     if isinstance(value, bool):
