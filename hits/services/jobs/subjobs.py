@@ -74,18 +74,27 @@ def store_subjobs_and_set_waiting(job: Job, split: SplitIntoSubjobs) -> list[Job
 
 def finish_or_requeue_parent_if_done(parent_id: int) -> Job | None:
     """End or requeue a waiting job when no subjob is open; return it if it has to be woken."""
-    subjobs = Job.objects.filter(parent=parent_id)
+    if not Job.objects.filter(pk=parent_id, state=JobState.WAITING).exists():
+        return None
+    with transaction.atomic():
+        # Locked before its subjobs are read: another process may be storing them at this moment.
+        parent = Job.objects.select_for_update().get(pk=parent_id)
+        return _finish_or_requeue(parent) if parent.state == JobState.WAITING else None
+
+
+def _finish_or_requeue(parent: Job) -> Job | None:
+    subjobs = Job.objects.filter(parent=parent)
     if subjobs.filter(state__in=OPEN_JOB_STATES).exists():
         return None
-    waiting = Job.objects.filter(pk=parent_id, state=JobState.WAITING)
-    total_done = F("done") + _sum_subjobs_done(parent_id)
+    waiting = Job.objects.filter(pk=parent.pk, state=JobState.WAITING)
+    total_done = F("done") + _sum_subjobs_done(parent.pk)
     failed = subjobs.filter(state=JobState.FAILED).order_by("pk").first()
     if failed is not None or subjobs.filter(state=JobState.CANCELLED).exists():
         state = JobState.CANCELLED if failed is None else JobState.FAILED
         error = "a step was cancelled" if failed is None else f"{failed.title}: {failed.error}"[:1000]
         waiting.update(state=state, error=error, finished_at=timezone.now(), done=total_done)
     elif waiting.update(state=JobState.QUEUED, done=total_done):
-        return Job.objects.get(pk=parent_id)
+        return Job.objects.get(pk=parent.pk)
     return None
 
 

@@ -14,7 +14,7 @@ from hits.domain.states import JobState
 from hits.models import Heartbeat, Job
 from hits.selectors.jobs import job_done_and_total
 from hits.services.errors import Conflict, Refused
-from hits.services.jobs import jobs
+from hits.services.jobs import jobs, subjobs
 from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 from tests.support import wake_ups
 from tests.support.waiting import wait_until
@@ -191,6 +191,34 @@ def halves() -> Iterator[list[str]]:
     yield ran
     for name in ("hits.test_whole", "hits.test_half"):
         current_app.tasks.pop(name, None)
+
+
+def test_a_parent_is_not_called_again_while_its_subjobs_are_being_stored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A second process looks for open subjobs just before the first one stores them."""
+    parent = _job(queue=False)
+    Job.objects.filter(pk=parent.pk).update(state=JobState.RUNNING, lease_owner="first")
+    parent.refresh_from_db()
+    split = SplitIntoSubjobs(task="hits.test_half", subjobs=[PlannedSubjob("The left half", 5)])
+    real, stored = subjobs._sum_subjobs_done, []
+
+    def store_meanwhile(parent_id: int) -> int:
+        if not stored:
+            stored.extend(subjobs.store_subjobs_and_set_waiting(parent, split))
+        return real(parent_id)
+
+    monkeypatch.setattr(subjobs, "_sum_subjobs_done", store_meanwhile)
+    assert subjobs.finish_or_requeue_parent_if_done(parent.pk) is None
+    if not stored:
+        store_meanwhile(parent.pk)
+    parent.refresh_from_db()
+    assert (parent.state, parent.subjobs.get().state) == (JobState.WAITING, JobState.QUEUED)
+    assert subjobs.finish_or_requeue_parent_if_done(parent.pk) is None
+    parent.subjobs.update(state=JobState.DONE)
+    woken = subjobs.finish_or_requeue_parent_if_done(parent.pk)
+    assert woken is not None
+    assert woken.state == JobState.QUEUED
 
 
 def _whole() -> Job:
