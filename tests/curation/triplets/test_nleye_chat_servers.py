@@ -119,22 +119,26 @@ def test_a_busy_server_is_asked_again_after_the_time_that_it_names(
 
 
 FAILING = [
-    (Answer(429, error("too many")), 4, "chat server 127.0.0.1: answers 429 (too many)"),
-    (Answer(503, error("busy")), 4, "answers 503 (busy)"),
+    (Answer(503, error("busy")), 4, "chat server 127.0.0.1: answers 503 (busy)"),
     (Answer(200, b'{"choices": ', cut=100), 4, "the connection was lost"),
     (Answer(400, error("context is too long")), 1, "answers 400 (context is too long); correct the request"),
-    (Answer(401, error("no such key")), 1, "check CHAT_API_KEY, and that it may use the model"),
     (Answer(404, error("no such model")), 1, "check the model's name and CHAT_API_URL"),
+    (Answer(429, error("too many")), 4, "answers 429 (too many)"),
+    (Answer(401, error("no such key")), 1, "check CHAT_API_KEY, and that it may use the model"),
     (Answer(200, b"<html>"), 1, "the reply is cut off or is no JSON"),
     (Answer(200, {"choices": []}), 1, "the reply has no message"),
 ]
 """An answer, how often it is asked for, and what is said about it."""
 
 
+@pytest.mark.parametrize("cases", [FAILING[:5], pytest.param(FAILING[5:], marks=pytest.mark.nightly)])
 def test_a_failing_server_ends_the_run_in_one_line_and_it_resumes(
-    sealed: Project, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    sealed: Project,
+    server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    cases: list[tuple[Answer, int, str]],
 ) -> None:
-    for answer, asked, message in FAILING:
+    for answer, asked, message in cases:
         server.asked.clear()
         server.answers = [Answer(200, FIRST), answer]
         with undone(), no_waits(monkeypatch):

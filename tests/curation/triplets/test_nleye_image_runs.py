@@ -205,7 +205,6 @@ def test_a_resumed_run_gets_a_higher_cap_and_another_commands_job_does_not(
         ({"cap_usd": 0.039}, "cap: one image of drawing costs $0.0400, and the cap is $0.039; raise the cap"),
         ({"generator": "import"}, "generator: import draws nothing; use import_generated FOLDER"),
         ({"generator": "dall-e"}, "generator: 'dall-e' is not known; use drawing"),
-        ({"generator": "diffusers:/nowhere/sd"}, "/nowhere/sd"),
         ({"guidance": float("nan")}, "guidance: nan; use a number from 0 on"),
     ],
 )

@@ -28,6 +28,11 @@ IMAGE = Answer(200, image_body(picture_file()))
 GENERATOR = "openai:tiny-1"
 
 
+def nightly(*case: Any) -> Any:
+    """Return a case that runs at night; the adapter's own tests have it, too."""
+    return pytest.param(*case, marks=pytest.mark.nightly)
+
+
 @pytest.fixture
 def scenes(project: Project, researcher: User) -> list[Scene]:
     """Return five kept scenes with approved prompts, and the price of the server's model."""
@@ -66,11 +71,11 @@ def test_a_server_that_asks_to_wait_is_asked_again_then(
     ("answer", "asked", "cost", "message"),
     [
         (Answer(429, error("too many")), 4, 0, "images server 127.0.0.1: answers 429 (too many)"),
-        (Answer(503, error("busy")), 4, 0, "answers 503 (busy)"),
+        nightly(Answer(503, error("busy")), 4, 0, "answers 503 (busy)"),
         (Answer(500, error("broken")), 4, 4 * PRICE, "answers 500 (broken)"),
-        (Answer(200, b'{"data": ', cut=100), 4, 4 * PRICE, "the connection was lost"),
+        nightly(Answer(200, b'{"data": ', cut=100), 4, 4 * PRICE, "the connection was lost"),
         (Answer(401, error("no such key")), 1, 0, "check IMAGES_API_KEY, and that it may use the model"),
-        (Answer(404, error("no such model")), 1, 0, "check the model's name and IMAGES_API_URL"),
+        nightly(Answer(404, error("no such model")), 1, 0, "check the model's name and IMAGES_API_URL"),
         (Answer(302, headers={"Location": "http://example.org/"}), 1, 0, "a redirect, which is not followed"),
         (
             Answer(429, error("pay", code="insufficient_quota")),
@@ -150,16 +155,18 @@ def test_refused_content_is_stored_as_such_and_the_run_goes_on(
     ("answer", "message"),
     [
         (Answer(200, image_body(b"<html>no image</html>")), "the image"),
-        (Answer(200, {"data": [{"b64_json": "***"}]}), "the image is no base64"),
-        (Answer(200, {"data": []}), "the reply has no image"),
-        (Answer(200, b"<html>"), "the reply is cut off or is no JSON"),
+        nightly(Answer(200, {"data": [{"b64_json": "***"}]}), "the image is no base64"),
+        nightly(Answer(200, {"data": []}), "the reply has no image"),
+        nightly(Answer(200, b"<html>"), "the reply is cut off or is no JSON"),
         (Answer(200, image_body(b"\x89PNG" + bytes(20 * 1024**2))), "the image is larger than 20 MB"),
         (Answer(200, b'{"data": "' + b"x" * 29 * 1024**2 + b'"}'), "MB, and was not read"),
         (
             Answer(200, image_body(url="http://example.org/a.png")),
             "is of another origin, and was not fetched",
         ),
-        (Answer(200, image_body(url="file:///etc/passwd")), "is of another origin, and was not fetched"),
+        nightly(
+            Answer(200, image_body(url="file:///etc/passwd")), "is of another origin, and was not fetched"
+        ),
     ],
 )
 def test_a_reply_without_a_usable_image_is_paid_and_counted_and_the_run_goes_on(
