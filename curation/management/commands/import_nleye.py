@@ -25,7 +25,9 @@ class Command(DeerstalkerCommand):
         parser.add_argument(
             "--columns", type=Path, metavar="MAP", help="a TOML file with the names of the columns"
         )
-        parser.add_argument("--licence", default="", help="of the images, if provenance.jsonl names no licence")
+        parser.add_argument(
+            "--licence", default="", help="of the images, if provenance.jsonl names no licence"
+        )
         parser.add_argument("--citation", default="", help="where the triplets come from")
 
     def handle(self, *args: Any, **options: Any) -> None:
