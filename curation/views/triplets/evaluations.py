@@ -117,7 +117,13 @@ def _list_context(
     return {
         "page": page,
         "rows": [
-            (row, evaluation_label(row), SETUP_LABELS.get(row.setup, row.setup), _saw(row), evaluation_state(row))
+            (
+                row,
+                evaluation_label(row),
+                SETUP_LABELS.get(row.setup, row.setup),
+                _saw(row),
+                evaluation_state(row),
+            )
             for row in page
         ],
         "comparable": [(row, full_name(row)) for row in finished if _is_comparable(row)],

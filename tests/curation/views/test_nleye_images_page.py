@@ -483,7 +483,9 @@ def test_queries_of_lists_do_not_grow(
 # Imports and rounds
 
 
-def test_zip_is_imported_by_a_job(console: Client, scene: Scene, settings: LazySettings, tmp_path: Any) -> None:
+def test_zip_is_imported_by_a_job(
+    console: Client, scene: Scene, settings: LazySettings, tmp_path: Any
+) -> None:
     settings.VAR_DIR = tmp_path
     here = url(scene, "scene-image-import")
     assert "choose a file first" in squeezed(console.post(here, follow=True))
