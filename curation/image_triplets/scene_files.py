@@ -83,8 +83,12 @@ def read_scenes(path: Path, *, domains: Collection[str] | None = None) -> list[W
     return parse_scenes(content, name, domains=domains)
 
 
-def parse_scenes(content: bytes, name: str, *, domains: Collection[str] | None = None) -> list[WrittenScene]:
+def parse_scenes(
+    content: bytes, name: str, *, domains: Collection[str] | None = None, max_rows: int = MAX_ROWS
+) -> list[WrittenScene]:
     """Return the scenes in the content of a file named ``name``, as ``read_scenes`` does.
+
+    ``max_rows`` is a lower limit where somebody waits for the reply.
 
     Raises:
         SceneFileError: as ``read_scenes``.
@@ -95,7 +99,8 @@ def parse_scenes(content: bytes, name: str, *, domains: Collection[str] | None =
         raise SceneFileError(
             [f"{name}: byte {error.start + 1} is not UTF-8; save the file as UTF-8"]
         ) from error
-    rows = list(_json_rows(text, name) if text.lstrip().startswith("{") else _csv_rows(text, name))
+    numbered = _json_rows(text, name) if text.lstrip().startswith("{") else _csv_rows(text, name)
+    rows = list(_limited(numbered, name, max_rows))
     if not rows:
         raise SceneFileError([f"{name}: has no rows; write one scene a row"])
     problems: list[Problem] = []
@@ -118,6 +123,19 @@ def parse_scenes(content: bytes, name: str, *, domains: Collection[str] | None =
 NumberedRow = tuple[int, RawRow | str]
 
 
+def _limited(rows: Iterator[NumberedRow], name: str, max_rows: int) -> Iterator[NumberedRow]:
+    """Yield the rows, and refuse a file that has more of them, or more lines, than allowed."""
+    for count, (number, row) in enumerate(rows, start=1):
+        if count > max_rows or number > MAX_ROWS:
+            further = (
+                "split it into several files"
+                if max_rows == MAX_ROWS
+                else "split it, or use manage.py import_scenes"
+            )
+            raise SceneFileError([f"{name}: has more than {max_rows:,} rows; {further}"])
+        yield number, row
+
+
 def _csv_rows(text: str, name: str) -> Iterator[NumberedRow]:
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
@@ -133,7 +151,6 @@ def _csv_rows(text: str, name: str) -> Iterator[NumberedRow]:
                 yield number, f": {counts}; correct the commas and quotes"
             else:
                 yield number, dict(zip(header, cells, strict=True))
-            _check_number(number, name)
     except csv.Error as error:
         raise SceneFileError(
             [f"{name}, row {reader.line_num}: is not readable CSV ({error}); save the file as CSV"]
@@ -155,24 +172,27 @@ def _check_header(header: Sequence[str], name: str) -> None:
                 f"delete it, or call it one of {', '.join(COLUMNS)}"
             ]
         )
-    repeated = [column for column in header if header.count(column) > 1]
-    if repeated:
-        raise SceneFileError([f"{name}, row 1: the column {repeated[0]} occurs twice; keep one"])
+    repeated = _first_repeated(header)
+    if repeated is not None:
+        raise SceneFileError([f"{name}, row 1: the column {repeated} occurs twice; keep one"])
+
+
+def _first_repeated(names: Sequence[str]) -> str | None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _json_rows(text: str, name: str) -> Iterator[NumberedRow]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            _check_number(number, name)
             try:
                 yield number, _json_row(line)
             except ValueError as error:
                 yield number, str(error)
-
-
-def _check_number(number: int, name: str) -> None:
-    if number > MAX_ROWS:
-        raise SceneFileError([f"{name}: has more than {MAX_ROWS:,} rows; split it into several files"])
 
 
 def _json_row(line: str) -> RawRow:
@@ -191,7 +211,7 @@ def _json_row(line: str) -> RawRow:
         raise ValueError(': is not a JSON object; write {"premise": "…", …}')
     unknown = [key for key in row if key not in COLUMNS]
     if unknown:
-        raise ValueError(f", {unknown[0][:MAX_SHOWN]}: is unknown; delete it, or use {', '.join(COLUMNS)}")
+        raise ValueError(f", {_shown_key(unknown[0])}: is unknown; delete it, or use {', '.join(COLUMNS)}")
     values = {key: value for key, value in row.items() if value is not None}
     wrong = next((key for key, value in values.items() if not isinstance(value, str)), None)
     if wrong is not None:
@@ -204,10 +224,9 @@ def _json_row(line: str) -> RawRow:
 
 
 def _without_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    repeated = _first_repeated([name for name, _ in pairs])
     if repeated is not None:
-        raise ValueError(f", {repeated[:MAX_SHOWN]}: occurs twice; write it once")
+        raise ValueError(f", {_shown_key(repeated)}: occurs twice; write it once")
     return dict(pairs)
 
 
@@ -291,6 +310,11 @@ _READERS: Mapping[str, Callable[[str], str]] = {
 
 def _shown(text: str) -> str:
     return repr(text[:MAX_SHOWN])
+
+
+def _shown_key(name: str) -> str:
+    """Return a key without quotes; what no page can show, such as half of a surrogate pair, is escaped."""
+    return repr(name[:MAX_SHOWN])[1:-1]
 
 
 def _repeated_rows(scenes: Sequence[WrittenScene]) -> list[Problem]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from curation.image_triplets.scene_files import WrittenScene, parse_scenes
+from curation.image_triplets.scene_files import MAX_ROWS, WrittenScene, parse_scenes
 from curation.models import Import, ImportedRow, Scene
 from curation.selectors.triplets.settings import offered_domains, triplet_settings
 from curation.services.refusals import refuse_invalid_input
@@ -26,12 +26,16 @@ _CHUNK_SIZE = 500
 
 @dataclass(frozen=True, slots=True)
 class SceneFile:
-    """A file of scenes, with the licence and the citation that the person who imports it typed."""
+    """A file of scenes, with the licence and the citation that the person who imports it typed.
+
+    ``max_rows`` is a lower limit where somebody waits for the reply.
+    """
 
     name: str
     content: bytes
     licence: str = ""
     citation: str = ""
+    max_rows: int = MAX_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def import_scenes(*, project: Project, file: SceneFile, by: AbstractBaseUser | N
     licence, citation = check_import_terms(file.licence, file.citation)
     sha256 = hashlib.sha256(file.content).hexdigest()
     with refuse_invalid_input():
-        rows = parse_scenes(file.content, file.name, domains=offered_domains(triplet_settings(project)))
+        domains = offered_domains(triplet_settings(project))
+        rows = parse_scenes(file.content, file.name, domains=domains, max_rows=file.max_rows)
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         earlier = Import.objects.filter(project=project, format=FORMAT, sha256=sha256).first()

@@ -20,6 +20,9 @@ from hits.services.errors import Refused
 ALL = "all"
 PAGE_SIZES = (30, 100, 500)
 MAX_SEARCH = 100
+# Of a file that the page reads while the person waits; the command reads larger ones.
+MAX_IMPORTED_ROWS = 5_000
+MAX_IMPORTED_BYTES = 8_000_000
 _VERDICTS = (SceneVerdict.KEEP, SceneVerdict.DROP, SceneVerdict.REVISE)
 
 
@@ -197,7 +200,7 @@ class SceneImportForm(PageForm):
 
     file = forms.FileField(
         label="File",
-        help_text="CSV with a header, or JSON lines, in UTF-8.",
+        help_text=f"CSV with a header, or JSON lines, in UTF-8. At most {MAX_IMPORTED_ROWS:,} rows.",
         allow_empty_file=True,
         max_length=255,
     )
@@ -206,9 +209,20 @@ class SceneImportForm(PageForm):
     )
     citation = text_field("Citation", "Who wrote the scenes.", required=False, max_length=400)
 
+    def clean_file(self) -> Any:
+        """Refuse a file that would keep the page busy."""
+        upload = self.cleaned_data["file"]
+        if upload.size > MAX_IMPORTED_BYTES:
+            raise forms.ValidationError(
+                f"It has {upload.size:,} bytes; this page reads at most {MAX_IMPORTED_BYTES:,}: split it, or use "
+                "manage.py import_scenes."
+            )
+        return upload
+
     @property
     def scene_file(self) -> SceneFile:
         """The file with what was typed; the form must be valid."""
         given = self.cleaned_data
         upload = given["file"]
-        return SceneFile(upload.name, upload.read(), given["licence"], given["citation"])
+        content = upload.read()
+        return SceneFile(upload.name, content, given["licence"], given["citation"], MAX_IMPORTED_ROWS)

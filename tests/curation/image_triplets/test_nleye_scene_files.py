@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,8 @@ def test_unreadable_csv_is_refused_in_one_line(content: bytes, expected: str) ->
         ('{"why": NaN}', "row 2, why: is not a text; put it in quotes"),
         ('{"why": ' + "9" * 5000 + "}", "row 2, why: is not a text; put it in quotes"),
         ('{"why": "a", "why": "b"}', "row 2, why: occurs twice; write it once"),
+        ('{"\\ud800a": "a"}', "row 2, \\ud800a: is unknown; delete it, or use premise,"),
+        ('{"\\ud800": "a", "\\ud800": "b"}', "row 2, \\ud800: occurs twice; write it once"),
         ('{"gold": "a"}', "row 2, gold: is unknown; delete it, or use premise,"),
         ("[" * 100_000, "row 2: is nested too deeply; write one object of texts per line"),
         (json.dumps(OTHER | {"why": "a\0b"}), "row 2, why: contains the control character U+0000: remove it"),
@@ -230,6 +233,16 @@ def test_unreadable_csv_is_refused_in_one_line(content: bytes, expected: str) ->
 def test_unreadable_json_line_is_refused_in_one_line(line: str, expected: str) -> None:
     (found,) = problems(as_jsonl([GOOD]) + line.encode(), "scenes.jsonl")
     assert f"scenes.jsonl, {expected}" in found
+
+
+def test_line_of_very_many_keys_is_refused_at_once() -> None:
+    line = json.dumps({f"key {number}": "" for number in range(60_000)}).encode()
+    header = ",".join(["premise"] * 60_000 + list(GOOD)).encode()
+    started = time.process_time()
+    assert problems(line, "a.jsonl")[0].startswith("a.jsonl, row 1, key 0: is unknown;")
+    assert problems(header, "a.csv") == ["a.csv, row 1: the column premise occurs twice; keep one"]
+    # 60,000 names take a tenth of a second; a comparison of each with each takes minutes.
+    assert time.process_time() - started < 5
 
 
 def test_missing_file_and_folder_are_named(tmp_path: Path) -> None:
@@ -242,4 +255,12 @@ def test_file_with_too_many_rows_is_refused() -> None:
     content = b'{"premise": 1}\n' + b"\n" * MAX_ROWS + b'{"premise": 1}\n'
     assert problems(content, "a.jsonl") == [
         "a.jsonl: has more than 100,000 rows; split it into several files"
+    ]
+
+
+def test_page_may_read_fewer_rows_than_a_command() -> None:
+    rows = [GOOD, OTHER]
+    assert len(parse_scenes(as_csv(rows), "a.csv", max_rows=2)) == 2
+    assert problems(as_csv(rows), "a.csv", max_rows=1) == [
+        "a.csv: has more than 1 rows; split it, or use manage.py import_scenes"
     ]

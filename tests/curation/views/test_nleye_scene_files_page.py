@@ -12,6 +12,7 @@ from django.urls import reverse
 from curation.models import Import, Scene, SceneVerdict
 from curation.services.triplets.scenes import ReaderDecision, decide_scene
 from curation.services.triplets.settings import SettingsChange, change_settings
+from curation.views.triplets.scene_forms import MAX_IMPORTED_BYTES, MAX_IMPORTED_ROWS
 from hits.models import Batch, Project, Unit
 from tests.support.market import fund
 from tests.support.nleye_stored import nleye_project, store_scenes
@@ -86,6 +87,7 @@ def test_import_names_file_row_and_field_of_every_problem(client: Client, triple
         ("premise,plausible\nA,B\n", "row 1: has no column implausible"),
         (HEADER, "has no rows"),
         ('{"premise": 3}\n', "row 1, premise: is not a text"),
+        ('{"\\ud800": "half of a pair"}\n', "row 1, \\ud800: is unknown"),
     ],
 )
 def test_unusable_file_is_refused_in_one_line(
@@ -94,6 +96,16 @@ def test_unusable_file_is_refused_in_one_line(
     reply = upload(client, triplets, content)
     assert reply.status_code == 400
     assert message in squeezed(reply)
+    assert not Import.objects.exists()
+
+
+def test_larger_file_is_for_the_command(client: Client, triplets: Project) -> None:
+    rows = "".join(GOOD.replace("broken", f"in {count} pieces") for count in range(MAX_IMPORTED_ROWS + 1))
+    page = squeezed(upload(client, triplets, HEADER + rows))
+    assert "scenes.csv: has more than 5,000 rows; split it, or use manage.py import_scenes" in page
+    reply = upload(client, triplets, "x" * (MAX_IMPORTED_BYTES + 1))
+    assert reply.status_code == 400
+    assert "It has 8,000,001 bytes; this page reads at most 8,000,000: split it, or" in squeezed(reply)
     assert not Import.objects.exists()
 
 
