@@ -1,14 +1,18 @@
 """What a worker's browser gets about an image triplet, searched whole: page, settings, headers, replies, images."""
 
 import json
+import os
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
+from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
 from hits.models import Hit, Image, Project
+from hits.selectors.images.images import image_url
 from hits.services.collecting import submit
 from hits.services.images.import_image import ImageDescription, import_image
 from tests.support import market, nleye_units
@@ -85,6 +89,29 @@ def test_nothing_that_a_judge_gets_reveals_the_gold(
     assert len(set(re.findall(r"/media/[^\"?\\]+\.\w+", sent))) == 3 - len(hidden)
     for role in hidden:
         assert str(Image.objects.get(pk=images[role]).file) not in sent, f"the {role} is not there at all"
+
+
+def test_images_of_a_task_tell_no_order_of_generation(
+    client: Client, project: Project, images: dict[str, int]
+) -> None:
+    replies = []
+    for hour, key in enumerate(images.values()):
+        file = Image.objects.get(pk=key).file
+        os.utime(file.path, (1_700_000_000 + 3600 * hour,) * 2)
+        url = urlsplit(image_url(Image.objects.get(pk=key))).path
+        host = urlsplit(settings.HIT_ORIGIN).netloc
+        reply = client.get(url, HTTP_HOST=host)
+        assert b"".join(reply.streaming_content) == file.open("rb").read()
+        # A time between those of two files separates nothing either.
+        asked = client.get(url, HTTP_HOST=host, HTTP_IF_MODIFIED_SINCE="Tue, 14 Nov 2023 23:00:00 GMT")
+        assert (asked.status_code, asked.headers) == (200, reply.headers)
+        again = client.get(url, HTTP_HOST=host, HTTP_IF_NONE_MATCH=reply["ETag"])
+        assert (again.status_code, again["Cache-Control"]) == (304, reply["Cache-Control"])
+        own = {"ETag", "Content-Length", "Content-Disposition"}  # by the hash and the pixels alone
+        replies.append({name: value for name, value in reply.headers.items() if name not in own})
+        assert reply["ETag"] == f'"{file.name[10:74]}"'
+    assert replies[0] == replies[1] == replies[2]
+    assert "Last-Modified" not in replies[0]
 
 
 @pytest.mark.parametrize("kind", [PLAUSIBILITY, "explanation_selection", "image_pick"])
