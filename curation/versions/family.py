@@ -27,13 +27,17 @@ class Part:
     """A table of a version: its name in checksum lists, the nouns for its rows, and the authors of rows.
 
     ``record_type``: the records it is made of, one per row; ``None`` if rows are combined from several. ``authors``:
-    keys for the workers of a row in the annotators file, in order.
+    keys for the workers of a row in the annotators file, in alphabetical order, which canonical JSON keeps.
     """
 
     name: str
     nouns: tuple[str, str]
     record_type: str | None = None
     authors: tuple[str, ...] = ("worker",)
+
+    def __post_init__(self) -> None:
+        if list(self.authors) != sorted(self.authors):
+            raise ValueError(f"{self.name}: name its authors {self.authors} in alphabetical order")
 
     def describe_count(self, rows: int) -> str:
         """Return a number of rows with its noun: ``1 pair``, ``12 pairs``."""

@@ -116,9 +116,9 @@ def pick_images(scenes: Sequence[Scene], by: User) -> None:
             pick_image(scene=scene, role=role, image=store_image(scene, role), by=by, origin=PickOrigin.QUEUE)
 
 
-def store_triplets(project: Project, count: int, by: User) -> list[ImageTriplet]:
-    """Build triplets of new kept scenes; they are drafts."""
-    scenes = store_scenes(nleye_project(project), count)
+def store_triplets(project: Project, count: int, by: User, **more: Any) -> list[ImageTriplet]:
+    """Build triplets of new kept scenes; they are drafts. ``more`` are fields of the scenes."""
+    scenes = store_scenes(nleye_project(project), count, **more)
     keep_scenes(scenes, by)
     pick_images(scenes, by)
     return build_triplets(project=project, by=by).triplets

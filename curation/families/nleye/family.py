@@ -40,7 +40,7 @@ class NlEyeFamily(Family):
     name: ClassVar[str] = "nleye"
     title: ClassVar[str] = "NL-Eye"
     parts: ClassVar[tuple[Part, ...]] = (
-        Part(TRIPLET, ("triplet", "triplets"), authors=("writer", "explainer")),
+        Part(TRIPLET, ("triplet", "triplets"), authors=("explainer", "writer")),
         Part(PROVENANCE, ("origin of images", "origins of images"), authors=()),
         Part(ANSWER, ("answer", "answers"), authors=()),
         Part(EXPLANATION, ("explanation", "explanations"), authors=()),

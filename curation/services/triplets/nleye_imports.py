@@ -29,6 +29,7 @@ from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.images import ImageOrigin, Provenance, store_generated_image
 from curation.services.triplets.import_terms import check_import_terms
 from curation.services.triplets.scenes import SceneTexts, draw_hypotheses
+from curation.versions.export import REHEARSAL
 from curation.versions.splits import UnknownSplit, parse_split
 from hits.domain.answers.scene_facets import PARALLEL
 from hits.domain.answers.storable_json import find_unstorable
@@ -94,6 +95,7 @@ def import_nleye(
             f"project {project.slug}: its family is {project.family}; use a project of family {FORMAT}"
         )
     licence, citation = check_import_terms(folder.licence, folder.citation)
+    _check_rehearsal(project, folder.path)
     with refuse_invalid_input():
         table = read_table(folder.path, folder.columns)
         origins = read_provenance(folder.path)
@@ -135,6 +137,13 @@ def import_nleye(
             triplets=len(table.triplets),
         )
     return ImportedTriplets(source, len(table.triplets), table.unread)
+
+
+def _check_rehearsal(project: Project, folder: Path) -> None:
+    if not project.is_rehearsal and (folder / REHEARSAL).exists():
+        raise Refused(
+            f"{folder}: has {REHEARSAL}, so it is an export of a rehearsal and no data; import it into a rehearsal"
+        )
 
 
 def _find_earlier(project: Project, sha256: str) -> Import | None:
