@@ -186,7 +186,7 @@ def _add_triplet(
     split = str(parse_split(triplet.premise.image.split)) or DEFAULT_SPLIT
     author, explanation = triplet.scene.author, facts.gold_explanation
     explainer = explanation.worker if explanation else None
-    workers = [worker_hash(worker) if worker else "" for worker in (author, explainer)]
+    workers = [worker_hash(worker) if worker else "" for worker in (explainer, author)]
     plan.add_row(
         PlannedRow.from_row(TRIPLET, triplet.public_id, split, triplet_row(facts, explained), workers)
     )
