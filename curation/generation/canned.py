@@ -110,10 +110,10 @@ class RecordedReplies:
         )
 
 
-def recorded_line(request: ChatRequest, reply: ChatReply) -> str:
-    """Return the line of a recording, without its end."""
+def recorded_line(key: str, reply: ChatReply) -> str:
+    """Return the line of a recording, without its end. ``key`` is the hash of the request (``request_sha256``)."""
     content = {
-        "request": request_sha256(request),
+        "request": key,
         "model": reply.model,
         "finish": reply.finish,
         "usage": dict(reply.usage),

@@ -153,16 +153,15 @@ def check_chat_request(request: ChatRequest) -> None:
 
 def request_sha256(request: ChatRequest) -> str:
     """Return the hash of a request, whichever model it goes to. Images count by the hashes of their files."""
-    messages = [[message.role, [_part_key(part) for part in message.parts]] for message in request.messages]
-    content = {
-        "messages": messages,
-        "image_rule": IMAGE_RULE,
-        "schema": request.schema,
-        "seed": request.seed,
-        "temperature": request.temperature,
-        "max_tokens": request.max_tokens,
-    }
-    return hashlib.sha256(_canonical(content).encode("utf-8", "surrogatepass")).hexdigest()
+    return described_sha256(describe_request(request))
+
+
+def described_sha256(described: Mapping[str, Any]) -> str:
+    """Return the hash of a request from its record (``describe_request``)."""
+    messages = [[message["role"], message["parts"]] for message in described["messages"]]
+    names = ("image_rule", "schema", "seed", "temperature", "max_tokens")
+    content = _canonical({"messages": messages} | {name: described[name] for name in names})
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def cache_key(kind: str, model: str, request: ChatRequest) -> str:

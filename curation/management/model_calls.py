@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from curation.models import ModelRun
+from curation.pipelines.triplets.recordings import write_recording
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.model_calls import cap_in_micro, raise_cap
 from hits.management.base import input_error
@@ -36,8 +37,15 @@ class ModelCallCommand(JobCommand):
         super().handle(*args, **{**options, "cap_usd": options["cap_usd"] or 0.0})
 
     def report_result(self, job: Job, options: dict[str, Any]) -> None:
-        """Print the result, and why the run stopped before its end."""
+        """Print the result, and why the run stopped before its end; write the replies if asked."""
         self.report_figures(job, options)
+        if options.get("record"):
+            try:
+                write_recording(job.project, job.model_run.generator, options["record"])
+            except OSError as error:
+                raise input_error(
+                    f"--record {options['record']}: {error.strerror}; name another file"
+                ) from error
         if job.result.get("stopped") and not options["json"]:
             self.stderr.write(f"stopped: {job.result['stopped']}")
 

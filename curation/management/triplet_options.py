@@ -89,6 +89,12 @@ def add_chat_options(parser: ArgumentParser, *, defaults: Any) -> None:
         default="",
         help="a TOML file with other prompts than the built-in ones",
     )
+    add(
+        "--record",
+        type=Path,
+        metavar="FILE.jsonl",
+        help="also write the replies of the model, which canned:FILE.jsonl repeats",
+    )
     add("--seed", type=int, default=defaults.seed, help="sent if the server takes one; default: 0")
     add("--fresh", default="", metavar="NAME", help="do not use replies that were stored under another name")
 
@@ -97,5 +103,6 @@ def read_file(path: Path, flag: str) -> bytes:
     """Return a file's bytes. Raises CommandError if it cannot be read."""
     try:
         return path.read_bytes()
-    except OSError as error:
-        raise input_error(f"{flag} {path}: cannot be read: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        why = getattr(error, "strerror", None) or error
+        raise input_error(f"{flag} {path}: cannot be read: {why}") from error

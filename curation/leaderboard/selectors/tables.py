@@ -88,9 +88,14 @@ def round_public_figures(value: Any) -> Any:
     """Return an entry's figures with one decimal, as in tables, and without those for the private photos.
 
     With all digits, a figure could reveal which pairs were ordered correctly, if scores were chosen for that purpose.
+    The p of a test on the entry's own choices reveals nothing; it has two significant digits.
     """
     if isinstance(value, Mapping):
-        return {name: round_public_figures(item) for name, item in value.items() if name != PRIVATE_FIGURES}
+        return {
+            name: float(f"{item:.2g}") if name == "position_p" and item else round_public_figures(item)
+            for name, item in value.items()
+            if name != PRIVATE_FIGURES
+        }
     return round(value, 1) + 0.0 if isinstance(value, float) else value
 
 

@@ -67,10 +67,18 @@ class Command(ModelCallCommand):
 
     def create_run(self, *, queue: bool, **options: Any) -> Job:
         """Create the evaluation and its job."""
+        given = EvaluationOptions(**option_fields(EvaluationOptions, options))
+        if options["out"] and given.source is TripletSource.PEOPLE:
+            raise input_error(
+                "--out: people see one order each, so they make no predictions; nleye_answer.jsonl of an export "
+                "has their answers"
+            )
+        if options["record"] and given.source is not TripletSource.MODEL:
+            raise input_error("--record: only chat models have replies; leave it out")
         project = find_project(options["project"]) if options["project"] else None
         return request_evaluation(
             version=get_version(options["version_name"], project),
-            options=EvaluationOptions(**option_fields(EvaluationOptions, options)),
+            options=given,
             by=None,
             queue=queue,
         )

@@ -183,7 +183,10 @@ def test_recorded_replies_repeat_bit_for_bit(tmp_path: Path) -> None:
     requests = [triplet(number) for number in range(5)]
     replies = [ChatReply(f'{{"choice": {n}}} ü', "stop", "big-1", {"prompt_tokens": n}) for n in range(5)]
     path = tmp_path / "run.jsonl"
-    path.write_text("\n".join(recorded_line(a, b) for a, b in zip(requests, replies, strict=True)) + "\n\n")
+    path.write_text(
+        "\n".join(recorded_line(request_sha256(a), b) for a, b in zip(requests, replies, strict=True))
+        + "\n\n"
+    )
     model = get_chat_model(f"canned:{path}")
     for request, reply in zip(requests, replies, strict=True):
         found = model.reply(request)
