@@ -8,10 +8,13 @@ from django.db import transaction
 from curation.models import ModelRun
 from curation.pipelines.triplets.recordings import write_recording
 from curation.services.refusals import refuse_invalid_input
-from curation.services.triplets.model_calls import cap_in_micro, raise_cap
+from curation.services.triplets.model_calls import MICRO_DOLLARS, cap_in_micro, raise_cap
 from hits.management.base import input_error
-from hits.management.jobs import JobCommand
+from hits.management.jobs import JobCommand, job_facts
 from hits.models import Job
+
+COUNTS = ("images", "prompts", "refused", "failed", "unreadable", "bad_replies", "calls")
+"""Numbers of a job's result that are worth a word."""
 
 
 class ModelCallCommand(JobCommand):
@@ -41,7 +44,7 @@ class ModelCallCommand(JobCommand):
         self.report_figures(job, options)
         if options.get("record"):
             try:
-                write_recording(job.project, job.model_run.generator, options["record"])
+                write_recording(job.model_run, options["record"])
             except OSError as error:
                 raise input_error(
                     f"--record {options['record']}: {error.strerror}; name another file"
@@ -51,7 +54,16 @@ class ModelCallCommand(JobCommand):
 
     def report_figures(self, job: Job, options: dict[str, Any]) -> None:
         """Print the result of a job that ran here."""
-        super().report_result(job, options)
+        cost = job.result.get("committed_micro_usd", 0) / MICRO_DOLLARS
+        counts = [
+            f"{value} {name.replace('_', ' ')}"
+            for name, value in job.result.items()
+            if type(value) is int and value and name in COUNTS
+        ]
+        if lost := job.result.get("maybe_paid_twice"):
+            counts.append(f"{len(lost)} calls may have been paid twice")
+        text = ", ".join(counts) or "nothing was missing"
+        self.report(options, job_facts(job), f"{job.title}: {text}; ${cost:.2f}")
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:
         """Load the model if this process runs the job, so that nothing is stored if it cannot; create the job."""

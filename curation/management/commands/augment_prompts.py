@@ -57,7 +57,10 @@ class Command(ModelCallCommand):
             self._write(find_triplet_project(options["project"]), options)
         elif options["way"] == PromptWay.PLAIN and options["resume"] is None:
             written = store_plain_prompts(project=find_triplet_project(options["project"]), by=None)
-            self.report(options, {"prompts": written}, f"{written} scenes have their own texts as prompts")
+            why = "" if written else "; keep scenes first, or every kept scene has prompts already"
+            self.report(
+                options, {"prompts": written}, f"{written} scenes have their own texts as prompts{why}"
+            )
         else:
             super().handle(*args, **options)
 

@@ -10,6 +10,7 @@ from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import add_chat_options
 from curation.models import TripletEvaluation, TripletSource
+from curation.pipelines.triplets.baselines import check_baseline
 from curation.pipelines.triplets.export_predictions import export_predictions
 from curation.selectors.jobs import EVALUATE_TRIPLETS
 from curation.services.triplets.evaluations import (
@@ -60,6 +61,7 @@ class Command(ModelCallCommand):
         """Load the chat models."""
         given = EvaluationOptions(**option_fields(EvaluationOptions, options))
         if given.source is not TripletSource.MODEL:
+            check_baseline(given.model)
             return
         get_chat_model(given.model)
         if given.strategy == IMAGE_TO_TEXT and given.describer:

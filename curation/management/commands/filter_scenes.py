@@ -53,6 +53,7 @@ class Command(DeerstalkerCommand):
         rows = list(scenes(project))
         counts = Counter(outcomes[row.pk].state.value for row in rows)
         if not options["decisions"] and not options["json"]:
+            self.stdout.write(f"{'scene':32} {'state':10} agree premise")
             for row in rows:
                 tally = tallies.get(row.public_id)
                 agree = f"{tally.agree}/{tally.reviews}" if tally else "–"

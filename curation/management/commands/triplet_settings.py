@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from curation.management.triplet_options import find_triplet_project, read_file
 from curation.services.triplets.settings import SettingsChange, change_settings
+from hits.domain.answers.scene_facets import DOMAINS
 from hits.management.base import DeerstalkerCommand, input_error
 
 SWITCH = ("on", "off")
@@ -82,7 +83,17 @@ class Command(DeerstalkerCommand):
             "holds_answers": row.holds_answers,
             "unknown_licence": row.unknown_licence_allowed_by_id is not None,
         }
-        self.report(options, facts, *(f"{name}: {value}" for name, value in facts.items()))
+        stored = ", ".join(f"{name} = {licence}" for name, licence in row.licences.items())
+        self.report(
+            options,
+            facts,
+            f"readers: {row.readers}",
+            f"domains: {', '.join(row.domains or DOMAINS)}",
+            f"licences: {stored or 'none'}",
+            f"price table: {'stored' if row.prices else 'none'}",
+            f"answers of versions: {'held back' if row.holds_answers else 'public'}",
+            f"unknown licences: {'allowed' if facts['unknown_licence'] else 'not allowed'}",
+        )
 
 
 def _switch(value: str | None) -> bool | None:

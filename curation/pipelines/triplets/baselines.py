@@ -114,10 +114,21 @@ def image_vectors(
     return _unit(np.concatenate(found))
 
 
+def check_baseline(model: str) -> None:
+    """Check that the folder of ``baseline:nli:FOLDER`` is there, before an evaluation is stored.
+
+    Raises:
+        Refused: it is not.
+    """
+    folder = Path(model.removeprefix(BASELINE_PREFIX + NLI_PREFIX))
+    if model.startswith(BASELINE_PREFIX + NLI_PREFIX) and not (folder / "config.json").is_file():
+        raise Refused(f"model: {folder} has no config.json; name a folder with a model of inference")
+
+
 def _entailment(folder: Path, triplets: Sequence[EvaluatedTriplet]) -> NDArray[np.float64]:
     """Return (n, 2) probabilities that the premise's text entails each hypothesis' text."""
     try:
-        model = SentencePairClassifier(folder, "NLI_MODEL")
+        model = SentencePairClassifier(folder, "model nli")
         label = model.label_index("entailment", "entail")
     except EncoderUnavailable as error:
         raise Refused(str(error)) from error

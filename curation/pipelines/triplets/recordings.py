@@ -5,19 +5,20 @@ from pathlib import Path
 from curation.files import write_text
 from curation.generation.canned import recorded_line
 from curation.generation.chat import ChatReply, described_sha256
-from curation.models import CallState, ModelCall, RunPurpose
-from hits.models import Project
+from curation.models import CallState, ModelCall, ModelRun, RunPurpose
 
 
-def write_recording(project: Project, model: str, path: Path) -> int:
-    """Write every stored reply of a model in a project, one line for each request; return their number.
+def write_recording(run: ModelRun, path: Path) -> int:
+    """Write every stored reply of a run's model in its project, one line for each request; return their number.
 
     Of equal requests, the first reply counts.
 
     Raises:
         OSError: the file cannot be written.
     """
-    calls = ModelCall.objects.filter(project=project, run__generator=model, state=CallState.SETTLED.value)
+    calls = ModelCall.objects.filter(
+        project=run.project_id, run__generator=run.generator, state=CallState.SETTLED.value
+    )
     lines: dict[str, str] = {}
     for call in calls.exclude(run__purpose=RunPurpose.IMAGES.value).order_by("pk").iterator(chunk_size=500):
         key = described_sha256(call.request)
