@@ -51,13 +51,17 @@ class WrittenScene:
 
 
 class SceneFileError(InvalidInput):
-    """A file that cannot be used; ``problems`` are one line each, the first ones of the file."""
+    """A file that cannot be used; ``problems`` are one line each, the first ones of the file.
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    ``rows``: how many rows are wrong; the message names the first problem and counts the other rows.
+    """
+
+    def __init__(self, problems: Sequence[str], rows: int = 1) -> None:
         self.problems = list(problems[:MAX_PROBLEMS])
         self.count = len(problems)
-        more = self.count - 1
-        super().__init__(problems[0] + (f" (and {more:,} more)" if more else ""))
+        more = rows - 1
+        further = f"; {more:,} more row{' is' if more == 1 else 's are'} wrong" if more else ""
+        super().__init__(problems[0] + further)
 
 
 def read_scenes(path: Path, *, domains: Collection[str] | None = None) -> list[WrittenScene]:
@@ -115,7 +119,8 @@ def parse_scenes(
     problems += _repeated_rows(scenes)
     if problems:
         ordered = sorted(problems, key=lambda problem: problem[0])
-        raise SceneFileError([f"{name}, row {number}{message}" for number, message in ordered])
+        lines = [f"{name}, row {number}{message}" for number, message in ordered]
+        raise SceneFileError(lines, len({number for number, _ in ordered}))
     return scenes
 
 

@@ -17,6 +17,8 @@ from curation.views.triplets.labels import REASONS
 from curation.views.triplets.scene_forms import ALL, SceneFilterForm, VerdictForm, add_refusal
 from curation.views.triplets.scene_pages import find_project_scene, render_scene
 from curation.views.triplets.scene_parts import show_rows, summarize_queue
+from curation.views.triplets.steps import count_words
+from hits.domain.answers.text import parse_digits
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.pages import action_messages, get_page, job_if_failed, job_if_open
@@ -93,8 +95,8 @@ def _store_verdict(request: HttpRequest, scene: Scene, form: VerdictForm, verdic
     """Store what the form says, and return a message. Raises Refused and Conflict."""
     by = signed_in_user(request)
     if verdict == SceneVerdict.UNDONE:
-        seen = request.POST.get("seen", "")
-        undo_decision(scene=scene, by=by, seen=int(seen) if seen.isdecimal() else -1)
+        seen = parse_digits(request.POST.get("seen", ""))
+        undo_decision(scene=scene, by=by, seen=-1 if seen is None else seen)
         return f"Scene {scene.pk} is {DONE[SceneVerdict.UNDONE]}."
     if not form.is_valid():
         name, errors = next(iter(form.errors.items()))
@@ -125,6 +127,7 @@ def _changed_parts(request: HttpRequest, scene: Scene, message: str, status: int
         {
             "card": card,
             "summary": summary,
+            "count": count_words(len(queue.find(form.selection)), "scene"),
             "message": message,
             "waits": row.scene.state is QueueState.WAITING,
         },

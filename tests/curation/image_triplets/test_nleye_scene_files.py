@@ -164,10 +164,21 @@ def test_all_problems_are_listed_in_the_order_of_rows_and_no_scene_is_taken() ->
 def test_many_problems_are_counted() -> None:
     rows = [GOOD | {"category": f"c{n}", "premise": f"A cat {n}"} for n in range(30)]
     with pytest.raises(
-        SceneFileError, match=r"row 2, category: 'c0' is unknown; .* \(and 29 more\)$"
+        SceneFileError, match=r"row 2, category: 'c0' is unknown; .*; 29 more rows are wrong$"
     ) as caught:
         parse_scenes(as_csv(rows), "scenes.csv")
     assert (len(caught.value.problems), caught.value.count) == (20, 30)
+
+
+def test_two_problems_of_one_row_are_no_further_row() -> None:
+    rows = [GOOD | {"category": "x", "direction": "y"}]
+    with pytest.raises(SceneFileError) as caught:
+        parse_scenes(as_csv(rows), "scenes.csv")
+    assert caught.value.count == 2
+    assert "more row" not in str(caught.value)
+    rows.append(OTHER | {"category": "x"})
+    with pytest.raises(SceneFileError, match="; 1 more row is wrong$"):
+        parse_scenes(as_csv(rows), "scenes.csv")
 
 
 @pytest.mark.parametrize("swapped", [False, True])

@@ -67,6 +67,21 @@ def as_lines(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
+def test_each_wrong_row_of_a_file_has_a_line(project: Project, tmp_path: Path) -> None:
+    rows = [GOOD | {"premise": f"A cat {number}.", "category": f"c{number}"} for number in range(25)]
+    table = as_csv(tmp_path / "scenes.csv", rows)
+    with pytest.raises(CommandError) as caught:
+        call_command("import_scenes", str(table), "--project", project.slug)
+    assert caught.value.returncode == 2
+    first, *further = str(caught.value).splitlines()
+    assert first.startswith("scenes.csv, row 2, category: 'c0' is unknown")
+    assert first.endswith("; 24 more rows are wrong")
+    assert [line.partition(" is unknown")[0] for line in further] == [
+        f"scenes.csv, row {number + 2}, category: 'c{number}'" for number in range(1, 20)
+    ]
+    assert not Scene.objects.exists()
+
+
 def test_scenes_of_both_formats_are_imported_once(project: Project, tmp_path: Path) -> None:
     table = as_csv(tmp_path / "scenes.csv", [GOOD, OTHER], mark=b"\xef\xbb\xbf")
     where = ("--project", project.slug, "--licence", "CC BY 4.0", "--citation", "Us 2026")

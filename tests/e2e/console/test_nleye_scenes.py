@@ -33,7 +33,10 @@ def test_queue_is_worked_through_by_keys_alone(
 ) -> None:
     scenes = store_scenes(nleye_project(project), 4)
     first, second, third, fourth = (scene.pk for scene in scenes)
-    twins = {scenes[1].public_id: [scenes[2].public_id, 0.91]}
+    twins = {
+        scenes[1].public_id: [scenes[2].public_id, 0.91],
+        scenes[2].public_id: [scenes[0].public_id, 0.31],
+    }
     SceneTwins.objects.create(project=project, encoder="made up", twins=twins)
     page = open_page()
     sign_in(page, researcher.username)
@@ -48,6 +51,7 @@ def test_queue_is_worked_through_by_keys_alone(
     expect(page.locator(f"#scene-{first} [data-state]")).to_have_text("Kept")
     expect(focused).to_have_attribute("data-scene", str(second))
     expect(page.locator(".quotas summary")).to_contain_text("1 kept")
+    expect(page.locator("[data-scene-count]")).to_have_text("3 scenes")
     expect(page.locator(".next-steps")).to_contain_text("1 kept scene waits for prompts")
 
     keys.press("t")
@@ -72,6 +76,18 @@ def test_queue_is_worked_through_by_keys_alone(
     expect(page.locator(f"#scene-{second} [data-state]")).to_have_text("Waiting for you")
     expect(focused).to_have_attribute("data-scene", str(second))
 
+    keys.press("r")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+    keys.press("r")
+    keys.press("c")
+    dialog.get_by_role("textbox", name="Note").fill("Which of the two?")
+    keys.press("Enter")  # stores from the note, too
+    expect(page.locator(f"#scene-{second} [data-state]")).to_have_text("To revise")
+    focused.press("t")  # a scene that is not close is compared, too
+    expect(page.locator(f"#scene-{third} details")).to_have_attribute("open", "")
+
     page.get_by_role("button", name="Turn keys off").click()
     page.locator(f"#scene-{fourth}").focus()
     keys.press("k")
@@ -79,7 +95,9 @@ def test_queue_is_worked_through_by_keys_alone(
         (first, "keep", [], None),
         (second, "drop", ["uniqueness", "unclear"], third),
         (second, "undone", [], None),
+        (second, "revise", ["unclear"], None),
     ]
+    assert SceneDecision.objects.latest("pk").note == "Which of the two?"
 
 
 def test_click_on_a_stale_page_shows_what_is_stored(

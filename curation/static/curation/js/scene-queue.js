@@ -2,7 +2,7 @@
  * The filter queue of scenes. Without this script every verdict is a form that loads the page anew, and the reasons are
  * asked on the scene's own page. With it:
  * - J and the arrow keys move between scenes; K keeps, D drops, R revises, U takes back, T opens the similar scene;
- * - a dialog asks for the reasons, each with a letter; Enter stores;
+ * - a dialog asks for the reasons, each with a letter; Enter stores, also in the note;
  * - the server's reply replaces the scene's card and the summary, and the next scene that waits gets the focus.
  * A verdict on a card that somebody has changed since is refused; the card then shows the newest state.
  */
@@ -41,13 +41,14 @@ function parse(html) {
 }
 
 /** Replaces the parts that changed. */
-function show(number, { card, summary }) {
+function show(number, { card, summary, count }) {
   const fresh = document.adoptNode(parse(card));
   cardOf(number).replaceWith(fresh);
   const old = document.querySelector('#scene-summary');
   const newer = document.adoptNode(parse(summary));
   newer.querySelector('.quotas').open = old.querySelector('.quotas').open;
   old.replaceWith(newer);
+  document.querySelector('[data-scene-count]').textContent = count;
   return fresh;
 }
 
@@ -119,7 +120,6 @@ function ask(card, verdict) {
 
 /** Sends the verdict that the dialog asked about, or shows what is missing. */
 function answer(event) {
-  if (event.submitter?.value === 'cancel') return;
   const chosen = [...reasons.querySelectorAll('[name="reasons"]:checked')].map((box) => ['reasons', box.value]);
   if (!chosen.length) {
     event.preventDefault();
@@ -200,4 +200,6 @@ if (queue) {
   document.addEventListener('keydown', onKey);
   reasons.addEventListener('submit', answer);
   reasons.addEventListener('keydown', onReasonKey);
+  // no submit button, so that Enter in the note stores the verdict
+  dialog.querySelector('[data-reasons-cancel]').addEventListener('click', () => dialog.close());
 }
