@@ -157,7 +157,7 @@ class EditForm(PageForm):
         text = self.cleaned_data["mask"]
         try:
             boxes = _read_boxes(json.loads(text or "[]"), self.image.image.width, self.image.image.height)
-        except (ValueError, InvalidInput) as error:
+        except (ValueError, RecursionError, InvalidInput) as error:
             raise forms.ValidationError(f"The region cannot be read ({error}); draw it again.") from None
         return boxes
 

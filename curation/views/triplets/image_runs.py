@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from curation.models import CallState, ModelCall, ModelRun, RunPurpose, Scene
 from curation.selectors.jobs import EDIT_IMAGE, GENERATE_IMAGES, latest_job
+from curation.selectors.triplets.model_calls import with_shown_state
 from curation.selectors.triplets.prompts import approved_prompts
 from curation.services.triplets.generation import (
     generator_licence,
@@ -23,6 +24,7 @@ from curation.views.pages import tab_context, triplet_project_page
 from curation.views.triplets.image_forms import WAY_LABELS, CapForm, GenerationForm, add_refusal
 from curation.views.triplets.image_parts import ROLE_LABELS
 from curation.views.triplets.images import TAB
+from hits.domain.answers.text import parse_digits
 from hits.models import Job, Project
 from hits.selectors.images.images import image_facts
 from hits.selectors.jobs import can_resume
@@ -96,7 +98,8 @@ def image_run_new(request: HttpRequest, project: Project) -> HttpResponse:
 def _initial_of_run(project: Project, text: str) -> dict[str, Any]:
     """Return the options of an earlier run, whose number the address has."""
     rows = ModelRun.objects.filter(project=project, purpose=RunPurpose.IMAGES, job__task=GENERATE_IMAGES)
-    run = rows.filter(pk=text).first() if text.isdecimal() else None
+    number = parse_digits(text)
+    run = None if number is None else rows.filter(pk=number).first()
     names = set(GenerationForm.base_fields)
     return {name: value for name, value in run.parameters.items() if name in names} if run else {}
 
@@ -116,10 +119,10 @@ def image_run(request: HttpRequest, project: Project, run_id: int) -> HttpRespon
 def _render_run(
     request: HttpRequest, run: ModelRun, *, form: CapForm | None = None, status: int = 200
 ) -> HttpResponse:
-    calls = ModelCall.objects.filter(run=run)
-    counts = dict(calls.order_by().values_list("state").annotate(Count("pk")))
+    calls = with_shown_state(ModelCall.objects.filter(run=run))
+    counts = dict(calls.order_by().values_list("shown_state").annotate(Count("pk")))
     chosen = request.GET.get("state", "")
-    rows = calls.filter(state=chosen) if chosen in STATE_LABELS else calls
+    rows = calls.filter(shown_state=chosen) if chosen in STATE_LABELS else calls
     page = get_page(
         request, rows.select_related("image__image", "image__scene").order_by("pk"), CALLS_PER_PAGE
     )
@@ -164,7 +167,7 @@ def _call_rows(project: Project, calls: list[ModelCall]) -> list[dict[str, Any]]
         public_id, words = subjects[call.pk]
         image = getattr(call, "image", None)
         scene = scenes.get(public_id) or (image.scene if image else None)
-        label, badge, icon = STATE_LABELS[call.state]
+        label, badge, icon = STATE_LABELS[call.shown_state]  # type: ignore[attr-defined] # an annotation
         rows.append(
             {
                 "call": call,

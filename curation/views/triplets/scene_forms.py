@@ -106,12 +106,18 @@ class VerdictForm(PageForm):
         max_length=MAX_NOTE,
         widget=forms.Textarea({"rows": 2}),
     )
-    seen = forms.IntegerField(widget=forms.HiddenInput)
+    seen = forms.IntegerField(
+        min_value=0,
+        max_value=2**62,
+        widget=forms.HiddenInput,
+        error_messages=dict.fromkeys(
+            ("required", "invalid", "min_value", "max_value"), "The page is out of date: reload it."
+        ),
+    )
 
     def __init__(self, scene: Scene, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="verdict_%s", **kwargs)
         self.scene = scene
-        self.fields["seen"].error_messages = {"required": "The page is out of date: reload it."}
 
     def clean_twin(self) -> Scene | None:
         """Return the scene of that number."""

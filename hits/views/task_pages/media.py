@@ -31,14 +31,15 @@ def image_file(request: HttpRequest, path: str) -> HttpResponseBase:
         return HttpResponse(
             "This photo was taken down.", status=HTTP_GONE, content_type="text/plain; charset=utf-8"
         )
+    etag = f'"{Path(path).stem}"'
+    response = get_conditional_response(request, etag=etag) or _send(path)
+    response.headers["ETag"] = etag
+    patch_cache_control(response, private=True, max_age=CACHE_SECONDS)
+    return response
+
+
+def _send(path: str) -> FileResponse:
     try:
-        file = (Path(settings.MEDIA_ROOT) / path).open("rb")
+        return FileResponse((Path(settings.MEDIA_ROOT) / path).open("rb"))
     except FileNotFoundError as error:
         raise Http404("There is no such photo.") from error
-    etag = f'"{Path(path).stem}"'
-    response = FileResponse(file, headers={"ETag": etag})
-    patch_cache_control(response, private=True, max_age=CACHE_SECONDS)
-    found = get_conditional_response(request, etag=etag, response=response)
-    if found is not response:
-        file.close()
-    return found
