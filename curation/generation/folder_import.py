@@ -19,6 +19,8 @@ from pathlib import Path, PurePosixPath
 from curation.generation.images import MAX_SEED, UNKNOWN_LICENCE
 from curation.generation.pictures import MAX_FILE_BYTES, MAX_PIXELS, Png, encode_png
 from curation.records import InvalidInput
+from hits.domain.answers.storable_json import find_unstorable
+from hits.domain.files.csv_download import unescape_formula
 from hits.domain.files.zip_entries import MAX_FILES, UnusableZip, is_system_file, list_entries, read_entry
 from hits.domain.images.decoding import SUFFIXES, UnusableImage, decode_image
 
@@ -170,12 +172,10 @@ def _find_images(names: tuple[str, ...]) -> dict[tuple[str, str], str]:
 
 
 def _list_folder(path: Path) -> _Files:
-    root = path.resolve()
     names = []
     for file in sorted(path.rglob("*")):
         name = file.relative_to(path).as_posix()
-        if not file.resolve().is_relative_to(root):
-            raise InvalidInput(f"{name}: leads out of {path.name}; put the file itself there")
+        _check_inside(path, file, name)
         if file.is_dir() or _is_ignored(name):
             continue
         if not file.is_file():
@@ -197,11 +197,24 @@ def _list_folder(path: Path) -> _Files:
     return _Files(tuple(names), read)
 
 
+def _check_inside(folder: Path, file: Path, name: str) -> None:
+    try:
+        is_inside = file.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
+        raise InvalidInput(f"{name}: leads nowhere; put the file itself there") from error
+    if not is_inside:
+        raise InvalidInput(f"{name}: leads out of {folder.name}; put the file itself there")
+
+
 def _list_zip(path: Path, called: str) -> _Files:
     try:
-        entries = {entry.filename: entry for entry in list_entries(path, called)}
+        listed = list_entries(path, called)
     except UnusableZip as error:
         raise InvalidInput(str(error)) from error
+    entries: dict[str, zipfile.ZipInfo] = {}
+    for entry in listed:
+        if entries.setdefault(entry.filename, entry) is not entry:
+            raise InvalidInput(f"{called}: {entry.filename} is in it twice; keep one of the two")
     # A zip of a folder has that folder around everything.
     manifests = [name for name in entries if PurePosixPath(name).name == MANIFEST]
     root = str(PurePosixPath(manifests[0]).parent) if len(manifests) == 1 else "."
@@ -242,6 +255,8 @@ def _read_manifest(data: bytes) -> dict[tuple[str, str], Origin]:
         scene = row.get("scene_id", "")
         role = row.get("image", "").lower()
         where = f"{MANIFEST}, line {line}"
+        for column, problem in find_unstorable(row):
+            raise InvalidInput(f"{where}, column {column}: {problem}")
         if not scene:
             raise InvalidInput(f"{where}, column scene_id: is empty; name the scene's folder")
         if role and role not in ROLES:
@@ -301,9 +316,8 @@ def _read_origin(row: Mapping[str, str], where: str, line: int) -> Origin:
     for name in ("model", "licence", "prompt"):
         if len(row.get(name, "")) > (MAX_TEXT_LENGTH if name == "prompt" else _MAX_NAME_LENGTHS[name]):
             raise InvalidInput(f"{where}, column {name}: is too long; shorten it")
-    return Origin(
-        row["model"], row["licence"], row.get("prompt", ""), _read_seed(row.get("seed", ""), where), line
-    )
+    prompt = unescape_formula(row.get("prompt", ""))  # a table of prompts from here marks formulas
+    return Origin(row["model"], row["licence"], prompt, _read_seed(row.get("seed", ""), where), line)
 
 
 _MAX_NAME_LENGTHS = {"model": 200, "licence": 120}  # the database holds no longer ones
@@ -312,7 +326,8 @@ _MAX_NAME_LENGTHS = {"model": 200, "licence": 120}  # the database holds no long
 def _read_seed(text: str, where: str) -> int | None:
     if not text or text.lower() == UNKNOWN:
         return None
-    if text.isascii() and text.isdecimal() and int(text) <= MAX_SEED:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(MAX_SEED))
+    if is_number and int(text) <= MAX_SEED:
         return int(text)
     raise InvalidInput(
         f"{where}, column seed: {text[:30]!r}; write a whole number up to {MAX_SEED}, or leave it empty"

@@ -69,7 +69,7 @@ def read_prompts(path: Path) -> ChatPrompts:
     """
     try:
         raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{path.name}: is no readable TOML file ({str(error)[:120]}); copy chat_prompts.toml"
         ) from error

@@ -77,8 +77,10 @@ def read_columns(path: Path) -> ColumnMap:
     """
     try:
         raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidInput(f"{path.name}: is no readable TOML file ({error}); copy columns.toml") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{path.name}: is no readable TOML file ({str(error)[:120]}); copy columns.toml"
+        ) from error
     known = {column.field: column for column in default_columns().columns} if path != DEFAULT_FILE else {}
     if known and (unknown := sorted(set(raw) - set(known))):
         raise InvalidInput(f"{path.name}: [{unknown[0]}] is no field; use {', '.join(known)}")

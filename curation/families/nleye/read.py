@@ -18,6 +18,7 @@ from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, DURATIONS, 
 
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
 MAX_TABLE_BYTES = 256 * 1024 * 1024
+MAX_NUMBER_DIGITS = 9  # of a sample
 _HELD_NAMES = ("seal.jsonl", "annotators.jsonl", PROVENANCE_FILE)
 
 
@@ -82,7 +83,7 @@ def _check_table(folder: Path, rows: Path) -> None:
             if found is None:
                 raise InvalidInput(f"{table.name}: ends before line {number}; export the version again")
             sample = found[1][0]
-            if not sample.isdecimal() or found[1] != sample_line(row, int(sample), default_columns()):
+            if not _is_number(sample) or found[1] != sample_line(row, int(sample), default_columns()):
                 raise InvalidInput(f"{table.name}: line {number} differs from what was sealed")
             _check_pictures(folder, sample, row["images"])
     if next(lines, None) is not None:
@@ -188,7 +189,7 @@ def _published_triplet(
     folder: Path, location: str, values: Mapping[str, str], extra: Mapping[str, str]
 ) -> PublishedTriplet:
     sample = values["sample_id"].strip()
-    if not sample.isdecimal() or not 0 < int(sample) < 10**9:
+    if not _is_number(sample) or not int(sample):
         raise InvalidInput(f"{location}, sample_id: {sample[:40]!r} is no number from 1; correct it")
     _check_facets(location, values)
     gold = values["gold"].strip().removesuffix(".0")
@@ -206,6 +207,11 @@ def _published_triplet(
         images={name: _image_path(folder, sample, name, location) for name in IMAGES},
         extra=extra,
     )
+
+
+def _is_number(text: str) -> bool:
+    """Return whether a text is a number of at most nine plain digits."""
+    return text.isascii() and text.isdecimal() and len(text) <= MAX_NUMBER_DIGITS
 
 
 def _check_facets(location: str, values: Mapping[str, str]) -> None:
@@ -231,7 +237,7 @@ def _explanations(location: str, cell: str) -> tuple[str, ...]:
         return (cell,)
     try:
         found = json.loads(cell)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f'{location}, explanations: is no JSON list; write ["…", "…"]') from error
     if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
         raise InvalidInput(f'{location}, explanations: is no list of texts; write ["…", "…"]')
@@ -250,5 +256,9 @@ def _image_path(folder: Path, sample: str, name: str, location: str) -> Path:
 
 def check_inside(folder: Path, path: Path, shown: str) -> None:
     """Check that no link leads out of the folder: what lies elsewhere was not meant to be imported."""
-    if folder.resolve() not in path.resolve().parents:
+    try:
+        is_inside = folder.resolve() in path.resolve().parents
+    except (OSError, RuntimeError) as error:  # RuntimeError: a link that leads to itself
+        raise InvalidInput(f"{shown} leads nowhere; put the file itself there") from error
+    if not is_inside:
         raise InvalidInput(f"{shown} leaves the folder; copy the file into it")

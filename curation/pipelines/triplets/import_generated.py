@@ -76,14 +76,16 @@ def import_generated(
     sha256 = content_sha256(
         sorted([row.scene_id, row.role, hashes[row.location], row.origin.model] for row in folder.images)
     )
-    earlier = Import.objects.filter(project=project, format=FORMAT, sha256=sha256).first()
-    if earlier is not None:
+    if (earlier := _find_earlier(project, sha256)) is not None:
         return ImportedImages(earlier, 0, folder.missing)
     for row in folder.images:
         data = row.to_png().data
         stored[row.location] = store_image_file(project=project, data=data, licence=row.origin.licence)
         report(len(hashes) + len(stored), 2 * len(folder.images))
     with transaction.atomic():
+        Project.objects.select_for_update().get(pk=project.pk)
+        if (earlier := _find_earlier(project, sha256)) is not None:  # by another process, at this moment
+            return ImportedImages(earlier, 0, folder.missing)
         source = Import.objects.create(
             project=project,
             format=FORMAT,
@@ -99,6 +101,10 @@ def import_generated(
             project=project, actor=by, action="images.import", subject=source.pk, images=len(folder.images)
         )
     return ImportedImages(source, len(folder.images), folder.missing)
+
+
+def _find_earlier(project: Project, sha256: str) -> Import | None:
+    return Import.objects.filter(project=project, format=FORMAT, sha256=sha256).first()
 
 
 def _scenes(project: Project, folder: ImportedFolder) -> dict[str, Scene]:

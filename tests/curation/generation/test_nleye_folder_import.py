@@ -112,6 +112,11 @@ WRONG: dict[str, tuple[Files, str]] = {
     "empty scene": (rows(",,m,p,1,x"), "line 2, column scene_id: is empty"),
     "wrong role": (rows("7,context,m,p,1,x"), "column image: 'context' is not known"),
     "wrong seed": (rows("7,,m,p,1.5,x"), "column seed: '1.5'; write a whole number"),
+    "long seed": (rows(f"7,,m,p,{'9' * 5000},x"), "column seed: '999999999999999999999999999999'; write"),
+    "NUL in a prompt": (
+        rows("7,,m,a\0b,1,x"),
+        "line 2, column prompt: contains the control character U+0000: remove it",
+    ),
     "long model": (rows(f"7,,{'m' * 201},p,1,x"), "column model: is too long"),
     "scene twice": (rows(LINE, "8,,m,p,1,x", LINE), "line 4: scene 7 is in line 2 already"),
     "cells": (rows("7,m,x"), "line 2: has 3 cells, but the header has 6"),
@@ -166,6 +171,21 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     assert "7/premise.png: is no ordinary file" in refuse(folder)
 
 
+def test_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "7").symlink_to("7")
+    assert refuse(tmp_path) == "7: leads nowhere; put the file itself there"
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_twice_in_a_zip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.csv", HEADER + "7,,m,,,x\n")
+        archive.writestr("7/premise.png", picture_file(seed=1))
+        archive.writestr("7/premise.png", picture_file(seed=2))
+    assert refuse(path) == "a.zip: 7/premise.png is in it twice; keep one of the two"
+
+
 @pytest.mark.parametrize(
     "name", ["../7/premise.png", "/etc/premise.png", "7/../../premise.png", "C:/premise.png", "..\\a.png"]
 )
@@ -203,5 +223,6 @@ def test_files_beside_the_folder_of_a_zip_are_refused(tmp_path: Path) -> None:
 
 def test_what_is_neither_folder_nor_zip_is_refused(tmp_path: Path) -> None:
     assert "is neither a folder nor a zip" in refuse(tmp_path / "none")
+    assert "is neither a folder nor a zip" in refuse(tmp_path / "a\0b")
     (tmp_path / "a.txt").write_text("x")
     assert "is not a complete zip" in refuse(tmp_path / "a.txt")

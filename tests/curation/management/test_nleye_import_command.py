@@ -162,6 +162,13 @@ BAD: dict[str, tuple[Spoil, str]] = {
     "id that leaves": (change(2, sample_id="../1"), r"line 4, sample_id: '../1' is no number from 1"),
     "absolute id": (change(2, sample_id="/etc"), r"line 4, sample_id: '/etc' is no number from 1"),
     "huge id": (change(2, sample_id="9" * 400), r"line 4, sample_id: '9{40}' is no number"),
+    "very long id": (change(2, sample_id="9" * 5000), r"line 4, sample_id: '9{40}' is no number"),
+    "id in other digits": (change(2, sample_id="٢"), r"line 4, sample_id: '٢' is no number from 1"),
+    "deep list": (change(1, explanations="[" * 100_000), r"line 2, explanations: is no JSON list"),
+    "table that links to itself": (
+        lambda folder: (folder / "train_set.csv").symlink_to("train_set.csv"),
+        r"^train_set.csv leads nowhere; put the file itself there",
+    ),
     "linked image": (link_out("images/1/premise.png"), r"line 2: images/1/premise.png leaves the folder; copy"),
     "linked folder": (link_out("images/2"), r"line 4: images/2/premise.png leaves the folder; copy"),
     "linked images": (link_out("images"), r"line 2: images/1/premise.png leaves the folder; copy"),
@@ -205,6 +212,8 @@ def test_bad_folder_is_refused_in_one_line(folder: Path, project: Project, name:
 
 def test_bad_folder_and_project_are_refused(folder: Path, project: Project, admin: User) -> None:
     assert "has no table" in refused(folder / "none", project)
+    assert "has no table" in refused(folder / "a\0b", project)
+    assert "is no readable TOML file" in refused(folder, project, "--columns", folder / "a\0b")
     other = projects.create_project(name="Street scenes", by=admin)
     assert "its family is sherlock; use a project of family nleye" in refused(folder, other)
     assert refused(folder, project, "--licence", "l" * 121).startswith("licence: has 121 characters: use 120")
@@ -215,6 +224,8 @@ def test_bad_folder_and_project_are_refused(folder: Path, project: Project, admi
     ("text", "message"),
     [
         ("[gold", "is no readable TOML file"),
+        ("gold = " + "[" * 5000, "is no readable TOML file"),
+        ("gold = " + "9" * 5000, "is no readable TOML file"),
         ("gold = 1", r"\[gold\]: is no table"),
         ("[label]\nname = 'x'", r"\[label\] is no field; use sample_id,"),
         ("[gold]\nnames = 'x'", r"\[gold\]: names is not known; use aliases, name, required, verified"),

@@ -2,12 +2,14 @@
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 
 from curation.models import GeneratedImage, Import, ImportedRow, Scene, SceneVerdict
 from curation.models.scenes import SceneReason
+from curation.pipelines.triplets import import_generated as pipeline
 from curation.pipelines.triplets.image_drawer import read_image
 from curation.services.triplets.scenes import ReaderDecision, decide_scene
 from hits.models import Image, Project
@@ -81,6 +83,25 @@ def test_a_folder_or_its_zip_becomes_candidates_once(
         "new": 0,
     }
     assert (Import.objects.count(), ImportedRow.objects.count()) == (1, 6)
+
+
+def test_a_folder_that_another_process_imports_meanwhile_is_stored_once(
+    project: Project, scenes: list[Scene], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_folder(tmp_path / "made", scenes)
+    real, others = pipeline.store_image_file, []
+
+    def store_later(**given: Any) -> Image:
+        if not others:
+            others.append(None)
+            others.append(pipeline.import_generated(project=project, path=folder, by=None))
+        return real(**given)
+
+    monkeypatch.setattr(pipeline, "store_image_file", store_later)
+    found = pipeline.import_generated(project=project, path=folder, by=None)
+    assert others[1] is not None
+    assert (others[1].new, found.new, found.source) == (6, 0, others[1].source)
+    assert (Import.objects.count(), GeneratedImage.objects.count()) == (1, 6)
 
 
 def test_a_bad_folder_is_one_line_and_leaves_nothing(
