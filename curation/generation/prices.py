@@ -23,6 +23,7 @@ has at most ``max_tokens`` tokens. Sums are rounded up to a whole micro-dollar.
 """
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ _MILLION = 1_000_000
 _INPUT, _OUTPUT = "usd_per_million_input_tokens", "usd_per_million_output_tokens"
 _IMAGE_KEYS = ("usd_per_image", _INPUT, "tokens_per_image", "licence", "sizes")
 _CHAT_KEYS = (_INPUT, _OUTPUT, "tokens_per_image")
+# Without leading zeros, so that a size has one spelling.
+_SIZE_PATTERN = re.compile(r"([1-9][0-9]{0,4})x([1-9][0-9]{0,4})")
 Price = TypeVar("Price")
 
 
@@ -93,7 +96,7 @@ def parse_prices(text: str, *, where: str = "prices.toml") -> PriceTable:
     """
     try:
         content = tomllib.loads(text, parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, InvalidOperation, RecursionError) as error:
+    except (ValueError, InvalidOperation, RecursionError) as error:  # ValueError: TOML, or a very long number
         raise InvalidInput(f"{where}: is not valid TOML ({str(error)[:120]}); correct it") from error
     _check_keys(content, ("images", "chat"), where)
     images = _read_section(content, "images", where, parse_generator, _read_image_price)
@@ -278,10 +281,10 @@ def _tokens_per_image(entry: Mapping[str, Any], location: str) -> int | None:
 
 
 def _size(key: str, location: str) -> tuple[int, int]:
-    width, _, height = key.partition("x")
-    if width.isdecimal() and height.isdecimal() and int(width) and int(height):
-        return int(width), int(height)
-    raise InvalidInput(f"{location}.sizes: {key!r} is no size; write it as 1024x1024")
+    found = _SIZE_PATTERN.fullmatch(key)
+    if found is None:
+        raise InvalidInput(f"{location}.sizes: {key[:40]!r} is no size; write it as 1024x1024")
+    return int(found[1]), int(found[2])
 
 
 def _table(value: Any, location: str) -> Mapping[str, Any]:
