@@ -13,19 +13,21 @@ from curation.models import (
     ExplanationSource,
     GeneratedImage,
     TripletSettings,
+    TripletVerdict,
 )
 from curation.records import InvalidInput
 from curation.selectors.triplets.answers import PersonAnswer
 from curation.selectors.triplets.audits import newest_audit
 from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations, text_key
 from curation.selectors.triplets.images import hidden_images
+from curation.selectors.triplets.scenes import SceneState
 from curation.selectors.triplets.settings import triplet_settings
 from curation.selectors.triplets.triplets import (
     IMAGE_ROLES,
     TripletFacts,
-    TripletState,
     image_triplets,
     triplet_facts,
+    triplets_with_images,
 )
 from curation.versions.plan import Plan, PlannedRow, image_url, worker_hash
 from curation.versions.selection import ExclusionReason
@@ -44,10 +46,19 @@ DEFAULT_SPLIT = "test"  # the only one of the published release
 TEST_DRAWING, UNKNOWN_LICENCE = "test_drawing", "unknown_licence"
 NO_EXPLANATION, NOT_ALIGNED, TOO_FEW_ANSWERS = "no_gold_explanation", "not_aligned", "too_few_answers"
 DROPPED, TO_REVISE, AGAINST_GOLD = "triplet_dropped", "triplet_to_revise", "against_gold_undecided"
+SCENE_NOT_KEPT = "scene_not_kept"
+SCENE_REASONS: Mapping[SceneState, str] = {
+    SceneState.DROPPED: "scene_dropped",
+    SceneState.TO_REVISE: "scene_to_revise",
+    SceneState.REPLACED: "scene_replaced",
+    SceneState.OPEN: SCENE_NOT_KEPT,
+    SceneState.DISAGREED: SCENE_NOT_KEPT,
+}
 HIDDEN_IMAGE = "hidden_image"
 MIN_ANSWERS = 3
 DRAWING = "drawing"  # the generator of test drawings
 UNKNOWN = "unknown"
+_VERDICT_REASONS = {TripletVerdict.DROP: DROPPED, TripletVerdict.REVISE: TO_REVISE}
 Row = dict[str, Any]
 
 
@@ -65,7 +76,7 @@ def plan_rows(version: DatasetVersion, plan: Plan, report_progress: Callable[[in
     project = version.project
     settings = triplet_settings(project)
     explained = _explanations_by_triplet(project)
-    found = triplet_facts(project)
+    found = triplet_facts(project, triplets_with_images(project))
     images = [image for facts in found for image in _images(facts)]
     hidden, sources = hidden_images(images), _edited_hashes(images)
     kept: list[TripletFacts] = []
@@ -101,11 +112,9 @@ def exclusion_reasons(
         hidden: the keys of images that a safety checker flagged and nobody released.
     """
     images = _images(facts)
-    reasons: list[str] = []
-    if facts.state is TripletState.DROPPED:
-        reasons.append(DROPPED)
-    if facts.state is TripletState.TO_REVISE:
-        reasons.append(TO_REVISE)
+    reasons = [SCENE_REASONS[facts.scene_state]] if facts.scene_state in SCENE_REASONS else []
+    verdict = facts.decision.verdict if facts.decision else ""
+    reasons += [reason for decided, reason in _VERDICT_REASONS.items() if verdict == decided]
     if any(image.pk in hidden for image in images):
         reasons.append(HIDDEN_IMAGE)
     if not is_rehearsal:
@@ -134,7 +143,7 @@ def _reasons_against_release(
     if any(row.generator == DRAWING for row in images):
         reasons.append(TEST_DRAWING)
     is_allowed = settings.unknown_licence_allowed_by_id is not None
-    if not is_allowed and any((row.licence or UNKNOWN).lower() == UNKNOWN for row in images):
+    if not is_allowed and any((row.licence.strip() or UNKNOWN).lower() == UNKNOWN for row in images):
         reasons.append(UNKNOWN_LICENCE)
     explanation = facts.gold_explanation
     if facts.triplet.scene.simulated or (explanation is not None and explanation.simulated):

@@ -223,7 +223,7 @@ def _store_images(
             project=project,
             name=f"{secrets.token_hex(16)}.png",
             data=_read_png(row, path),
-            description=ImageDescription(licence=origin.licence or licence, split=split),
+            description=ImageDescription(licence=origin.licence.strip() or licence, split=split),
         )
         found[name] = StoredImage(image, origin)
     return found
@@ -298,7 +298,7 @@ def _store_candidate(
     known = asdict(stored.origin)
     known["generator"] = known["generator"] or GENERATOR
     known["model"] = known["model"] or UNKNOWN
-    known["licence"] = known["licence"] or source.licence or UNKNOWN
+    known["licence"] = known["licence"].strip() or source.licence or UNKNOWN
     return store_generated_image(
         scene=scene,
         role=role,

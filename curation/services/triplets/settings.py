@@ -94,12 +94,13 @@ def _prices(text: str) -> str:
 
 
 def _licences(given: Mapping[str, str]) -> dict[str, str]:
-    for name, licence in given.items():
+    found = {name: licence.strip() for name, licence in given.items()}
+    for name, licence in found.items():
         with refuse_invalid_input():
             parse_generator(name)
         if not licence or len(licence) > MAX_LICENCE:
             raise Refused(f"licence of {name}: write 1 to {MAX_LICENCE} characters, or unknown")
-    return dict(given)
+    return found
 
 
 def _domains(given: Sequence[str]) -> list[str]:

@@ -131,6 +131,8 @@ def test_licences_are_added_and_changed(client: Client, triplets: Project) -> No
     post(client, triplets, "licences", generator="openai:m", licence="own terms")
     post(client, triplets, "licences", licence_0="CC BY 4.0", generator="drawing", licence="CC0")
     assert TripletSettings.objects.get().licences == {"openai:m": "CC BY 4.0", "drawing": "CC0"}
+    spaced = SettingsChange(licences={"openai:m": " unknown\n"})  # as a command may give it
+    assert change_settings(project=triplets, change=spaced, by=None).licences["openai:m"] == "unknown"
     refused = post(client, triplets, "licences", licence_0="CC0", licence_1="")
     assert refused.status_code == 400  # a licence that is stored with images does not vanish
 
