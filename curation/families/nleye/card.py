@@ -1,6 +1,8 @@
 """The card of an exported version: what it holds, how it was made, and what the audits found."""
 
+import html
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +13,7 @@ from curation.models import DatasetVersion, VersionRow
 
 CANARY = "Benchmark data: please keep this file and its texts out of training corpora. Canary"
 _CHUNK_SIZE = 1000
+_MARKDOWN_PATTERN = re.compile(r"([\\`*_\[\]#~!])")
 
 
 def card(version: DatasetVersion, columns: ColumnMap) -> str:
@@ -22,18 +25,18 @@ def card(version: DatasetVersion, columns: ColumnMap) -> str:
         .values_list("split", flat=True)
         .distinct()
     )
-    licence = next(iter(facts["licences"])) if len(facts["licences"]) == 1 else "other"
+    licence = _flat(next(iter(facts["licences"]))) if len(facts["licences"]) == 1 else "other"
     head = [
         "---",
         f"license: {json.dumps(licence)}",
         "language:",
-        *(f"- {language}" for language in version.provenance.get("languages") or ["en"]),
+        *(f"- {json.dumps(language)}" for language in version.provenance.get("languages") or ["en"]),
         "task_categories:",
         "- visual-question-answering",
         "tags:",
         "- visual abductive reasoning",
         "- image triplets",
-        f"pretty_name: {json.dumps(f'{version.project.name} {version.name}')}",
+        f"pretty_name: {json.dumps(_flat(f'{version.project.name} {version.name}'))}",
         "configs:",
         "- config_name: default",
         "  data_files:",
@@ -41,14 +44,14 @@ def card(version: DatasetVersion, columns: ColumnMap) -> str:
         "---",
     ]
     body = [
-        f"# {version.project.name}, version {version.name}",
+        f"# {_plain(version.project.name)}, version {_plain(version.name)}",
         _summary(version),
         "## Files",
         "`<split>_set.csv` is the table, `images/<sample_id>/` has its pictures. `sample_id` numbers this version "
         "only. `provenance.jsonl` has the origin of each picture, `nleye_answer.jsonl` people's answers with hashed "
         "workers, `nleye_explanation.jsonl` all explanations with their votes.",
         "Column names that could not be read in the published release, and are ours: "
-        f"{', '.join(columns.unverified) or 'none'}.",
+        f"{', '.join(map(_plain, columns.unverified)) or 'none'}.",
         "## Pictures",
         _table(("generator", "pictures"), facts["generators"]),
         _table(("licence of the pictures", "pictures"), facts["licences"]),
@@ -65,7 +68,7 @@ def card(version: DatasetVersion, columns: ColumnMap) -> str:
 def public_card(version: DatasetVersion, instances: int) -> str:
     """Return the card of a version whose answers are held back: it tells nothing of gold."""
     return (
-        f"# {version.project.name}, version {version.name}\n\n"
+        f"# {_plain(version.project.name)}, version {_plain(version.name)}\n\n"
         f"{instances:,} instances without answers: `instances.jsonl` names the pictures of each. Answers are held "
         "back for a leaderboard. Equal pictures show which instances belong together.\n"
     )
@@ -111,10 +114,23 @@ def _audits(version: DatasetVersion) -> str:
     lines = []
     for audit in version.provenance.get("audits", []):
         flag = "**flagged**" if audit["flagged"] else "not flagged"
-        lines.append(f"- {audit_title(audit['name'])}: {audit['why']} ({flag}, n = {audit['n']:,})")
+        lines.append(
+            f"- {_plain(audit_title(audit['name']))}: {_plain(audit['why'])} ({flag}, n = {audit['n']:,})"
+        )
     return "\n".join(lines) or "No audit was run."
 
 
 def _table(header: tuple[str, str], rows: Mapping[str, int]) -> str:
     lines = [f"| {header[0]} | {header[1]} |", "|---|---|"]
-    return "\n".join([*lines, *(f"| {name.replace('|', '/')} | {count:,} |" for name, count in rows.items())])
+    return "\n".join(
+        [*lines, *(f"| {_plain(name).replace('|', '/')} | {count:,} |" for name, count in rows.items())]
+    )
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _plain(text: str) -> str:
+    """Return a typed text in one line, of which a page of Markdown shows each character as it is."""
+    return _MARKDOWN_PATTERN.sub(r"\\\1", html.escape(_flat(text), quote=False))

@@ -99,7 +99,7 @@ def test_each_reason_is_counted_once_for_a_triplet(
 ) -> None:
     good = judged_triplets(project, 2, researcher)
     drawn = triplet_of(project, researcher, generator="drawing")
-    unknown = triplet_of(project, researcher, role="premise", licence="Unknown")
+    unknown = triplet_of(project, researcher, role="premise", licence=" Unknown ")
     both = triplet_of(project, researcher, generator="drawing", licence="")
     flagged = triplet_of(project, researcher, role="a", flags=["violence"])
     dropped, revised, gone = (triplet_of(project, researcher) for _ in range(3))
@@ -289,7 +289,7 @@ def test_card_names_the_language_of_scenes_and_a_single_licence(
     judge(project, {row.public_id: RIGHT for row in triplets}, researcher)
     export_version(seal(project), tmp_path / "D")
     head = (tmp_path / "D" / "README.md").read_text("utf-8").split("---")[1]
-    assert 'license: "CC BY 4.0"\nlanguage:\n- de\ntask_categories:' in head
+    assert 'license: "CC BY 4.0"\nlanguage:\n- "de"\ntask_categories:' in head
     assert "  - split: test\n    path: test_set.csv" in head
 
 
