@@ -9,6 +9,7 @@ from curation.image_triplets.word_diff import Hunk, MarkedWord, compare_texts, l
 from curation.image_triplets.word_diff import changed_content_words as changed_words
 from curation.models import ImageRole, PromptDecision, PromptSet, PromptVerdict, Scene
 from curation.selectors.triplets.scenes import kept_scenes
+from hits.domain.files.csv_download import escape_formula
 from hits.models import Project
 
 
@@ -84,12 +85,15 @@ def differences(prompts: PromptSet) -> list[RoleDifference]:
 
 
 def prompt_table(project: Project) -> str:
-    """Return the approved prompts as CSV: scene, image as ``import_generated`` names it, and prompt."""
+    """Return the approved prompts as CSV: scene, image as ``import_generated`` names it, and prompt.
+
+    Prompts that a spreadsheet would run as formulas are marked; ``import_generated`` removes the mark.
+    """
     names = {"premise": "premise", "a": "hypothesis1", "b": "hypothesis2"}
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer)
     writer.writerow(["scene_id", "image", "prompt"])
     for prompts in approved_prompts(project).values():
         for role, name in names.items():
-            writer.writerow([prompts.scene.public_id, name, prompts.prompt(role)])
+            writer.writerow([prompts.scene.public_id, name, escape_formula(prompts.prompt(role))])
     return buffer.getvalue()

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from curation.generation.folder_import import read_folder
 from curation.models import CallState, ModelCall, ModelRun, PromptDecision, PromptSet, PromptWay, Scene
 from curation.services.triplets.prompts import WrittenPrompts, plain_prompts, store_prompts
 from curation.templatetags.curation_numbers import micro_usd
@@ -257,6 +259,25 @@ def test_approved_prompts_are_downloaded(
         [kept[0].public_id, "hypothesis1", kept[0].hypothesis_a],
         [kept[0].public_id, "hypothesis2", kept[0].hypothesis_b],
     ]
+
+
+def test_downloaded_prompts_run_no_formula_and_are_imported_as_written(
+    client: Client, triplets: Project, researcher: User, tmp_path: Path
+) -> None:
+    texts = {"premise": '=HYPERLINK("https://a.example")', "hypothesis_a": "+1+1", "hypothesis_b": "@SUM(A1)"}
+    scenes = store_scenes(triplets, 1, **texts)
+    keep_scenes(scenes, researcher)
+    approve_prompts(scenes, researcher)
+    reply = client.get(address(triplets, "scene-prompts-csv"))
+    _, *rows = csv.reader(io.StringIO(reply.content.decode()))
+    assert [row[2] for row in rows] == [f"'{text}" for text in texts.values()]
+    lines = [["scene_id", "image", "prompt", "model", "licence"], *([*row, "m", "CC0"] for row in rows)]
+    with (tmp_path / "manifest.csv").open("w", newline="") as manifest:
+        csv.writer(manifest).writerows(lines)
+    (tmp_path / scenes[0].public_id).mkdir()
+    for name in ("premise", "hypothesis1", "hypothesis2"):
+        (tmp_path / scenes[0].public_id / f"{name}.png").write_bytes(b"read later")
+    assert [image.origin.prompt for image in read_folder(tmp_path).images] == list(texts.values())
 
 
 def test_queries_do_not_grow_with_scenes(client: Client, triplets: Project, researcher: User) -> None:
