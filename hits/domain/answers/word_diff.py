@@ -1,6 +1,7 @@
 """Compare two texts word by word, as ``static/js/hit/word-diff.js`` does on task pages; a test compares both."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -10,6 +11,8 @@ from itertools import pairwise
 from hits.domain.answers.content_words import is_function_word
 
 _WORD_PATTERN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+# Of one word of each text; two texts of 400 characters, the most that task pages compare, cannot have more.
+MAX_EQUAL_PAIRS = 40_000
 MAX_LINKING_WORDS = 1  # equal function words between two changes that make one difference
 
 
@@ -71,9 +74,7 @@ def compare_texts(first: str, second: str) -> list[Hunk]:
     parts_a, parts_b = _parts(first, words_a), _parts(second, words_b)
     keys_a, keys_b = [word.key for word in words_a], [word.key for word in words_b]
     hunks = []
-    for tag, a_start, a_end, b_start, b_end in SequenceMatcher(
-        a=keys_a, b=keys_b, autojunk=False
-    ).get_opcodes():
+    for tag, a_start, a_end, b_start, b_end in _opcodes(keys_a, keys_b):
         before, after = "".join(parts_a[a_start:a_end]), "".join(parts_b[b_start:b_end])
         if tag == "equal":
             hunks.append(Hunk(HunkKind.EQUAL, before, after, tuple(keys_a[a_start:a_end])))
@@ -83,6 +84,27 @@ def compare_texts(first: str, second: str) -> list[Hunk]:
         if b_end > b_start:
             hunks.append(Hunk(HunkKind.INSERT, "", after, tuple(keys_b[b_start:b_end])))
     return hunks
+
+
+def _opcodes(first: Sequence[str], second: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return the edits as ``difflib`` has them; between texts of few repeated words, one for all that is inside.
+
+    Each search of difflib visits every pair of equal words. Where there are too many pairs, what stands between the
+    equal words at the start and those at the end is deleted and inserted as a whole.
+    """
+    counts = Counter(second)
+    if sum(counts[word] for word in first) <= MAX_EQUAL_PAIRS:
+        return SequenceMatcher(a=first, b=second, autojunk=False).get_opcodes()
+    shorter = min(len(first), len(second))
+    start = next((n for n in range(shorter) if first[n] != second[n]), shorter)
+    end = next((n for n in range(shorter - start) if first[-1 - n] != second[-1 - n]), shorter - start)
+    a_end, b_end = len(first) - end, len(second) - end
+    edits = [
+        ("equal", 0, start, 0, start),
+        ("replace", start, a_end, start, b_end),
+        ("equal", a_end, len(first), b_end, len(second)),
+    ]
+    return [edit for edit in edits if edit[2] > edit[1] or edit[4] > edit[3]]
 
 
 def _parts(text: str, words: Sequence[Word]) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import random
 import shutil
 import subprocess
+import time
 from typing import Any
 
 import pytest
@@ -101,3 +102,24 @@ def test_page_and_server_find_the_same_hunks() -> None:
         found = [[row.before, row.after] for row in find_differences(first, second)]
         assert differences == found, (first, second)
     assert sum(bool(differences) for _, differences in json.loads(done.stdout)) > PAIRS // 3
+
+
+def test_texts_of_few_repeated_words_are_compared_at_once() -> None:
+    first, second = "x a " * 100, "x a " * 30 + "y a " * 940 + "x a " * 30  # 400 and 4,000 characters
+    started = time.process_time()
+    hunks = compare_texts(first, second)
+    # Half a second at most, while a search of every pair of equal words took more than three.
+    assert time.process_time() - started < 1.5
+    words = [(hunk.kind, len(hunk.words)) for hunk in hunks]
+    assert words == [("equal", 60), ("delete", 79), ("insert", 1879), ("equal", 61)]
+    assert "".join(hunk.before for hunk in hunks) == first
+    assert "".join(hunk.after for hunk in hunks) == second
+    same = compare_texts(second, second)
+    assert [(hunk.kind, len(hunk.words)) for hunk in same] == [("equal", 2000)]
+    cut = compare_texts(second, "x a " * 100)
+    assert [(hunk.kind, len(hunk.words)) for hunk in cut] == [
+        ("equal", 60),
+        ("delete", 1879),
+        ("insert", 79),
+        ("equal", 61),
+    ]
