@@ -251,6 +251,8 @@ MTURK_INPROCESS_TRANSPORT = "hits.marketplace.transport.attach_transport"
 # The two apps call each other by name, since neither imports the other.
 ATTEMPT_PROOF = "hits.marketplace.proof.is_valid_secret"
 KNOWN_COUNTRY = "hits.marketplace.proof.find_declared_country"
+ACCOUNT_OF_WORKER = "hits.marketplace.proof.find_account"
+WORKER_OF_ACCOUNT = "hits.marketplace.proof.find_worker_id"
 MARKETPLACE_ACCEPT_CHECK = "hits.selectors.eligibility.acceptance.acceptance_refusals"
 MTURK_KEYS_SECRET = env_secret("MTURK_KEYS_SECRET", fallback_file=VAR_DIR / "secrets" / "mturk-keys")
 PUBLISH_PER_SECOND = env_int("PUBLISH_PER_SECOND", 0, minimum=0)  # 0: no limit here, 3 on Amazon's

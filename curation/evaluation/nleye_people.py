@@ -59,8 +59,8 @@ class JudgedTriplet:
 
     @property
     def is_against_gold(self) -> bool:
-        """Whether most people chose the other hypothesis."""
-        return self.majority == LABELS[2 - self.gold]
+        """Whether gold has no majority: most people chose otherwise, or there is a tie."""
+        return self.majority != self.gold_label
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -73,8 +73,8 @@ class JudgedTriplet:
 class PeopleMeasures:
     """Shares from 0 to 1, None if there is nothing to measure, and counts.
 
-    judged: triplets with an answer. ties: of them without a majority. against_gold: where the majority chose the
-    other hypothesis. unanimous, unanimous_right: of the ``three_answers`` triplets with exactly three answers.
+    judged: triplets with an answer. ties: of them without a majority. against_gold: where gold has no
+    majority, ties included. unanimous, unanimous_right: of the ``three_answers`` triplets with exactly three answers.
     """
 
     judged: int
@@ -170,7 +170,7 @@ def people_figures(
 
 
 def against_gold(triplets: Iterable[JudgedTriplet]) -> list[str]:
-    """Return the ids of the triplets whose majority chose the other hypothesis, sorted."""
+    """Return the ids of the judged triplets in which gold has no majority, sorted."""
     return [triplet.id for triplet in _judged(triplets) if triplet.is_against_gold]
 
 

@@ -24,3 +24,13 @@ def is_valid_secret(secret: str, *, hit_id: str, assignment_id: str, worker_id: 
 def find_declared_country(worker_id: str) -> str:
     """Return the ISO 3166-1 code of the worker's declared country, or an empty string."""
     return Worker.objects.filter(worker_id=worker_id).values_list("country", flat=True).first() or ""
+
+
+def find_account(worker_id: str) -> int | None:
+    """Return the key of the user behind a worker."""
+    return Worker.objects.filter(worker_id=worker_id).values_list("user", flat=True).first()
+
+
+def find_worker_id(user: int) -> str:
+    """Return the id of the worker that a user is, or an empty string."""
+    return Worker.objects.filter(user=user).values_list("worker_id", flat=True).first() or ""

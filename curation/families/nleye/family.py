@@ -16,6 +16,8 @@ from curation.families.nleye.rows import (
     NO_EXPLANATION,
     NOT_ALIGNED,
     PROVENANCE,
+    SCENE_NOT_KEPT,
+    SCENE_REASONS,
     TEST_DRAWING,
     TO_REVISE,
     TOO_FEW_ANSWERS,
@@ -26,7 +28,8 @@ from curation.families.nleye.rows import (
 from curation.families.nleye.stats import NlEyeAccumulator
 from curation.families.nleye.warnings import seal_warnings
 from curation.models import DatasetVersion
-from curation.selectors.triplets.triplets import available_triplets
+from curation.selectors.triplets.scenes import SceneState
+from curation.selectors.triplets.triplets import triplets_with_images
 from curation.versions.board import HELD, PUBLIC, BoardScoring, BoardTexts
 from curation.versions.family import Accumulator, Family, Files, Part, SealWarnings
 from curation.versions.photos import NO_PHOTOS
@@ -50,6 +53,10 @@ class NlEyeFamily(Family):
     exclusion_labels: ClassVar[Mapping[str, str]] = {
         ExclusionReason.SIMULATED: "simulated scenes or explanations",
         ExclusionReason.IMAGE_TAKEN_DOWN: "triplets with an image that was taken down",
+        SCENE_REASONS[SceneState.DROPPED]: "triplets of dropped scenes",
+        SCENE_REASONS[SceneState.TO_REVISE]: "triplets of scenes to revise",
+        SCENE_REASONS[SceneState.REPLACED]: "triplets of scenes that a revision replaced",
+        SCENE_NOT_KEPT: "triplets of scenes whose readers have not agreed to keep them",
         DROPPED: "dropped triplets",
         TO_REVISE: "triplets to revise",
         AGAINST_GOLD: "triplets whose majority is against gold, and that nobody decided about",
@@ -88,7 +95,7 @@ class NlEyeFamily(Family):
 
     def count_candidates(self, version: DatasetVersion) -> int:
         """Return the number of triplets whose images are all available."""
-        return available_triplets(version.project).order_by().count()
+        return triplets_with_images(version.project).order_by().count()
 
     def statistics(self) -> Accumulator:
         """Return a new accumulator of the statistics that Ventura et al. 2025 report."""

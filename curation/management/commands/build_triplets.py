@@ -29,8 +29,14 @@ class Command(DeerstalkerCommand):
         facts = {
             "triplets": len(built.triplets),
             "replaced": built.replaced,
+            "restored": built.restored,
+            "dropped": built.dropped,
             "gold": dict(sorted(golds.items())),
         }
-        self.report(
-            options, facts, f"{len(built.triplets)} new triplets, {built.replaced} older ones replaced"
-        )
+        found = [
+            f"{len(built.triplets)} new triplets, {built.replaced} older ones replaced, "
+            f"{built.restored} earlier ones back in use"
+        ]
+        if built.dropped:
+            found.append(f"{built.dropped} dropped by a person stay dropped: pick other images, or keep them")
+        self.report(options, facts, "; ".join(found))

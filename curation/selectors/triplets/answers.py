@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from curation.image_triplets.judged_items import JudgedItem, parse_item
 from hits.models import Assignment, Project
@@ -35,7 +36,8 @@ class PersonAnswer:
     """One person's answer about a triplet in one shape.
 
     ``choice`` is h1, h2 or equal, empty in the shape ``pair``; ``ratings`` map hypotheses to 1 to 5. ``assignment``
-    and ``worker`` are keys, ``None`` for imported judgments. ``first_shown`` is the hypothesis that stood first.
+    and ``worker`` are keys, ``None`` for imported judgments. ``first_shown`` is the hypothesis that stood first;
+    ``at`` is when it came in here.
     """
 
     item: JudgedItem
@@ -48,6 +50,7 @@ class PersonAnswer:
     seconds: float | None
     simulated: bool
     first_shown: str = ""
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +71,29 @@ def people_answers(
     chosen = {Shape.TRIPLET} if shapes is None else set(shapes)
     found: dict[str, list[PersonAnswer]] = defaultdict(list)
     kind = plausibility_spec().name
-    first = _first_shown(project, kind)
+    pages = _submitted_pages(project, kind)
     for row in read_judgments(project=project, kind=kind):
-        answer = _person_answer(row, first.get(row.assignment or 0, ""))
+        answer = _person_answer(row, *pages.get(row.assignment or 0, ("", row.at)))
         if answer.item.shape in chosen:
             found[answer.item.triplet].append(answer)
     return dict(found)
 
 
-def _first_shown(project: Project, kind: str) -> dict[int, str]:
-    """Return the hypothesis that stood first on each submitted page, by the key of its assignment; one query."""
+def _submitted_pages(project: Project, kind: str) -> dict[int, tuple[str, datetime | None]]:
+    """Return which hypothesis stood first on each submitted page, and when it came in, by its assignment; one query.
+
+    The time is of our own clock, as that of decisions is.
+    """
     rows = Assignment.objects.filter(
-        hit__unit__batch__project=project, hit__unit__batch__kind=kind, submission__shown__isnull=False
+        hit__unit__batch__project=project, hit__unit__batch__kind=kind, submission__isnull=False
     )
-    shown = rows.values_list("pk", "submission__shown")
-    return {pk: ((given or {}).get("order") or [""])[0] for pk, given in shown.iterator(chunk_size=2000)}
+    shown = rows.values_list("pk", "submission__shown", "submission__received_at")
+    return {
+        pk: (((given or {}).get("order") or [""])[0], at) for pk, given, at in shown.iterator(chunk_size=2000)
+    }
 
 
-def _person_answer(row: JudgmentRow, first_shown: str) -> PersonAnswer:
+def _person_answer(row: JudgmentRow, first_shown: str, at: datetime | None) -> PersonAnswer:
     answer = row.answer
     return PersonAnswer(
         item=parse_item(row.item),
@@ -98,6 +106,7 @@ def _person_answer(row: JudgmentRow, first_shown: str) -> PersonAnswer:
         seconds=row.seconds,
         simulated=bool(row.simulated),
         first_shown=first_shown,
+        at=at,
     )
 
 

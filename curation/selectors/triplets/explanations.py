@@ -8,7 +8,8 @@ from django.db.models import QuerySet
 
 from curation.models import ExplanationSource, TripletExplanation
 from curation.selectors.triplets.answers import Votes, explanation_votes, selection_spec
-from hits.models import Project, Unit
+from curation.selectors.triplets.launched import launched_units
+from hits.models import Project
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def writers_by_text(rows: Iterable[TripletExplanation]) -> dict[tuple[int, str],
 
 
 def _launched_ids(project: Project) -> set[str]:
-    units = Unit.objects.filter(batch__project=project, batch__kind=selection_spec().name)
+    units = launched_units(project, selection_spec().name)
     return {
         row["id"] for payload in units.values_list("payload", flat=True) for row in payload["explanations"]
     }

@@ -5,9 +5,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from django.db.models import Count
+from django.db.models import Count, OuterRef, Subquery
 
-from curation.models import GeneratedImage, ImagePick, ImageTriplet, ModelRun, PromptSet, RunPurpose, Scene
+from curation.models import (
+    GeneratedImage,
+    ImagePick,
+    ImageTriplet,
+    ModelRun,
+    PromptSet,
+    RunPurpose,
+    Scene,
+    TripletDecision,
+    TripletVerdict,
+)
 from curation.selectors.jobs import EDIT_IMAGE
 from curation.selectors.triplets.images import ROLES, hidden_images
 from curation.selectors.triplets.prompts import PromptState, approved_prompts, prompt_states
@@ -79,8 +89,7 @@ def image_queue(scenes: Sequence[Scene]) -> list[QueuedScene]:
     keys = [scene.pk for scene in scenes]
     progress = _read_progress(keys)
     prompts = prompt_states(scenes)
-    triplets = ImageTriplet.objects.filter(scene__in=keys).values_list("premise", "a", "b")
-    built = {tuple(row) for row in triplets}
+    built = _built(keys)
     return [
         QueuedScene(
             scene,
@@ -94,13 +103,27 @@ def image_queue(scenes: Sequence[Scene]) -> list[QueuedScene]:
     ]
 
 
+def _built(scenes: Sequence[int]) -> set[tuple[int, int, int]]:
+    """Return the images of each triplet; those that a build dropped for other images can be built again."""
+    newest = TripletDecision.objects.filter(triplet=OuterRef("pk")).order_by("-pk")
+    rows = ImageTriplet.objects.filter(scene__in=scenes).annotate(
+        verdict=Subquery(newest.values("verdict")[:1]), decided_by=Subquery(newest.values("by")[:1])
+    )
+    return {
+        (premise, a, b)
+        for premise, a, b, verdict, by in rows.values_list("premise", "a", "b", "verdict", "decided_by")
+        if by is not None or verdict != TripletVerdict.DROP
+    }
+
+
 def _read_progress(scenes: Sequence[int]) -> _Progress:
     found = _Progress()
     images = GeneratedImage.objects.filter(scene__in=scenes, image__taken_down_at=None)
     for scene, role, count in images.order_by().values_list("scene", "role").annotate(Count("pk")):
         found.candidates[scene][role] = count
     flagged = {row.pk: row for row in images.exclude(flags=[]).only("pk", "scene", "role", "flags")}
-    for key in hidden_images(flagged.values()):
+    hidden = hidden_images(flagged.values())
+    for key in hidden:
         row = flagged[key]
         found.candidates[row.scene_id][row.role] -= 1
         found.hidden[row.scene_id] += 1
@@ -109,7 +132,8 @@ def _read_progress(scenes: Sequence[int]) -> _Progress:
     for pick in rows:
         newest[pick.scene_id, pick.role] = pick
     for (scene, role), pick in newest.items():
-        if pick.image is not None and pick.image.image.taken_down_at is None:
+        is_shown = pick.image_id not in hidden
+        if pick.image is not None and is_shown and pick.image.image.taken_down_at is None:
             found.picks[scene][role] = pick.image.pk
     return found
 

@@ -3,11 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from curation.models import (
-    CallState,
     GeneratedImage,
     ImagePick,
     ImageRole,
@@ -26,11 +27,13 @@ ROLES = tuple(role.value for role in ImageRole)
 class SceneImages:
     """The candidates of a scene by role, and the picked one of each role.
 
+    ``newest`` are the newest picks by role, also those that take a pick back or whose image is taken down or hidden.
     ``seen`` is the newest pick of the scene, or 0. ``hidden`` are the keys of flagged images that nobody released.
     """
 
     candidates: Mapping[str, Sequence[GeneratedImage]] = field(default_factory=dict)
     picks: Mapping[str, GeneratedImage] = field(default_factory=dict)
+    newest: Mapping[str, ImagePick] = field(default_factory=dict)
     origins: Mapping[str, str] = field(default_factory=dict)
     seen: int = 0
     hidden: frozenset[int] = frozenset()
@@ -46,7 +49,10 @@ class SceneImages:
 
 
 def scene_images(scenes: Iterable[Scene]) -> dict[int, SceneImages]:
-    """Return candidates and picks of scenes by the scene's key; three queries. Images taken down are left out."""
+    """Return candidates and picks of scenes by the scene's key; three queries.
+
+    Images taken down are left out. A hidden image is a candidate, but no pick.
+    """
     keys = [scene.pk for scene in scenes]
     candidates: dict[int, dict[str, list[GeneratedImage]]] = defaultdict(lambda: defaultdict(list))
     rows = GeneratedImage.objects.filter(scene__in=keys, image__taken_down_at=None)
@@ -61,15 +67,28 @@ def scene_images(scenes: Iterable[Scene]) -> dict[int, SceneImages]:
     found = {}
     for key in keys:
         picks = newest.get(key, {})
-        current = {role: by_key[pick.image_id] for role, pick in picks.items() if pick.image_id in by_key}
+        current = {
+            role: by_key[pick.image_id]
+            for role, pick in picks.items()
+            if pick.image_id in by_key and pick.image_id not in hidden
+        }
         found[key] = SceneImages(
             candidates={role: tuple(given) for role, given in candidates.get(key, {}).items()},
             picks=current,
+            newest=dict(picks),
             origins={role: picks[role].origin for role in current},
             seen=max((pick.pk for pick in picks.values()), default=0),
             hidden=frozenset(row.pk for given in candidates.get(key, {}).values() for row in given) & hidden,
         )
     return found
+
+
+def hidden_in_project(project: Project) -> "QuerySet[Any, Any]":
+    """Return the keys of a project's flagged images that nobody released, as a subquery."""
+    newest = SafetyRelease.objects.filter(image=OuterRef("pk")).order_by("-pk").values("is_safe")[:1]
+    flagged = GeneratedImage.objects.filter(scene__project=project).exclude(flags=[])
+    shown = Coalesce(Subquery(newest), False)
+    return flagged.alias(shown=shown).filter(shown=False).order_by().values("pk")
 
 
 def hidden_images(images: Iterable[GeneratedImage]) -> frozenset[int]:
@@ -91,8 +110,3 @@ def image_runs(project: Project) -> "QuerySet[ModelRun]":
 def spent_micro(run: ModelRun) -> int:
     """Return the micro-dollars that a run's calls cost; calls that were lost count at their full price."""
     return ModelCall.objects.filter(run=run).aggregate(total=Sum("cost_micro"))["total"] or 0
-
-
-def lost_calls(run: ModelRun) -> "QuerySet[ModelCall]":
-    """Return the calls that may have been paid without a reply."""
-    return ModelCall.objects.filter(run=run, state=CallState.LOST).order_by("pk")

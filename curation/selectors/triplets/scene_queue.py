@@ -13,7 +13,7 @@ from curation.selectors.triplets.scenes import (
     SceneOutcome,
     SceneState,
     SceneTally,
-    is_own_revision,
+    is_own_scene,
     nearest_twins,
     scene_outcomes,
     scene_tallies,
@@ -22,6 +22,7 @@ from curation.selectors.triplets.scenes import (
 from curation.selectors.triplets.settings import triplet_settings
 from hits.domain.answers.scene_facets import temporal_cell
 from hits.models import Project
+from hits.selectors.eligibility.accounts import find_own_worker
 
 NEAR_TWIN = 0.8  # cosine from which two scenes are worth comparing; a guess, as no paper gives one
 
@@ -97,6 +98,7 @@ class SceneQueue:
 
     def __init__(self, project: Project, reader: int | None) -> None:
         self.project, self.reader = project, reader
+        self._worker = find_own_worker(reader)
         self.settings: TripletSettings = triplet_settings(project)
         self.scenes: list[Scene] = list(scenes(project).select_related("author"))
         self.outcomes: Mapping[int, SceneOutcome] = scene_outcomes(project, self.settings)
@@ -108,8 +110,11 @@ class SceneQueue:
         outcome = self.outcomes[scene.pk]
         if outcome.state is not SceneState.OPEN:
             return QueueState(outcome.state.value)
-        is_done = outcome.verdict_of(self.reader) is not None or is_own_revision(scene, self.reader)
+        is_done = outcome.verdict_of(self.reader) is not None or self._is_own(scene)
         return QueueState.OTHERS if is_done else QueueState.WAITING
+
+    def _is_own(self, scene: Scene) -> bool:
+        return is_own_scene(scene, self.reader, self._worker)
 
     def count_states(self) -> Counter[QueueState]:
         """Return the number of scenes in each state."""
@@ -161,7 +166,7 @@ class SceneQueue:
             scene=scene,
             state=self.state_of(scene),
             is_blind=is_blind,
-            may_decide=outcome.state is not SceneState.REPLACED and not is_own_revision(scene, self.reader),
+            may_decide=outcome.state is not SceneState.REPLACED and not self._is_own(scene),
             seen=outcome.seen_by(self.reader, readers),
             own=outcome.verdict_of(self.reader),
             others=()

@@ -161,8 +161,25 @@ def _state(verdicts: Sequence[str], readers: int) -> SceneState:
     return STATE_OF_VERDICT[verdict] if is_majority else SceneState.DISAGREED
 
 
-def is_own_revision(scene: Scene, reader: int | None) -> bool:
-    """Whether a person wrote this revision, and so does not decide about it. Who imports a file writes nothing."""
+def first_scene_ids(project: Project) -> dict[int, str]:
+    """Return the public id of the first scene of each scene's chain of revisions, by the scene's key; one query.
+
+    Units of all kinds carry it, so that whoever saw an older text gets nothing of its revision.
+    """
+    rows = Scene.objects.filter(project=project).order_by("pk").values_list("pk", "public_id", "replaces")
+    found: dict[int, str] = {}
+    for pk, public_id, replaces in rows:  # a revision is younger than what it replaces
+        found[pk] = found.get(replaces, public_id) if replaces is not None else public_id
+    return found
+
+
+def is_own_scene(scene: Scene, reader: int | None, worker: int | None) -> bool:
+    """Whether a person wrote this scene or revision, and so does not decide about it.
+
+    ``worker`` is the key of the reader's own worker. Who imports a file writes nothing.
+    """
+    if worker is not None and scene.author_id == worker:
+        return True
     return scene.created_by_id is not None and scene.created_by_id == reader and scene.imported_row_id is None
 
 

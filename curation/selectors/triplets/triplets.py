@@ -17,6 +17,8 @@ from curation.models import (
     TripletVerdict,
 )
 from curation.selectors.triplets.answers import PAPER_ANSWERS, PersonAnswer, majority, people_answers
+from curation.selectors.triplets.images import hidden_in_project
+from curation.selectors.triplets.scenes import SceneState, scene_outcomes
 from hits.domain.answers.scene_facets import temporal_cell
 from hits.models import Project
 
@@ -60,8 +62,30 @@ class TripletFacts:
     triplet: ImageTriplet
     check: TripletCheck | None = None
     gold_explanation: TripletExplanation | None = None
-    decision: TripletDecision | None = None
+    decisions: Sequence[TripletDecision] = ()
     answers: Sequence[PersonAnswer] = ()
+    scene_state: SceneState = SceneState.KEPT
+
+    @property
+    def decision(self) -> TripletDecision | None:
+        """The decision that counts, the newest one; a build that takes the triplet back undoes a build's drop alone."""
+        standing = by_person = None
+        for row in self.decisions:
+            is_taken_back = row.by_id is None and row.verdict == TripletVerdict.KEEP
+            standing = by_person if is_taken_back else row
+            by_person = by_person if row.by_id is None else row
+        return standing
+
+    @property
+    def is_dropped_by_build(self) -> bool:
+        """Whether a build dropped it for other images of its scene, and nobody has decided since."""
+        newest = self.decisions[-1] if self.decisions else None
+        return newest is not None and newest.by_id is None and newest.verdict == TripletVerdict.DROP
+
+    @property
+    def seen(self) -> int:
+        """The newest decision, which a page shows, or 0."""
+        return max((row.pk for row in self.decisions), default=0)
 
     @property
     def facets(self) -> Facets:
@@ -88,16 +112,16 @@ class TripletFacts:
 
     @property
     def is_against_gold(self) -> bool:
-        """Whether enough people judged it and their majority is not gold."""
+        """Whether enough people judged it and gold has no majority; a tie is none."""
         return len(self.answers) >= PAPER_ANSWERS and self.majority != self.triplet.gold_label
 
     @property
     def state(self) -> TripletState:
         """Where it stands."""
         verdict = self.decision.verdict if self.decision else ""
-        if verdict == TripletVerdict.DROP:
+        if verdict == TripletVerdict.DROP or self.scene_state in {SceneState.DROPPED, SceneState.REPLACED}:
             return TripletState.DROPPED
-        if verdict == TripletVerdict.REVISE:
+        if verdict == TripletVerdict.REVISE or self.scene_state is SceneState.TO_REVISE:
             return TripletState.TO_REVISE
         if self.is_imported:
             return TripletState.VALIDATED
@@ -110,11 +134,18 @@ class TripletFacts:
     def needs_decision(self) -> bool:
         """Whether a person has to decide: the majority is against gold, and nobody said why the triplet stays.
 
-        Whoever kept it before people judged it gave no note.
+        Whoever kept it before enough people judged it, or with another majority, knew nothing of this one.
         """
         decision = self.decision
-        is_decided = decision is not None and (decision.verdict != TripletVerdict.KEEP or bool(decision.note))
-        return self.is_against_gold and not is_decided
+        if decision is None or decision.verdict == TripletVerdict.KEEP:
+            return self.is_against_gold and not self._is_kept_knowingly(decision)
+        return False
+
+    def _is_kept_knowingly(self, decision: TripletDecision | None) -> bool:
+        if decision is None or not decision.note:
+            return False
+        known = [row.choice for row in self.answers if row.at is None or row.at <= decision.at]
+        return len(known) >= PAPER_ANSWERS and majority(known) == self.majority
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +163,19 @@ def image_triplets(project: Project) -> "QuerySet[ImageTriplet]":
     return rows.select_related("scene__author", "premise__image", "a__image", "b__image").order_by("pk")
 
 
-def available_triplets(project: Project) -> "QuerySet[ImageTriplet]":
-    """Return the triplets whose images are all available."""
+def triplets_with_images(project: Project) -> "QuerySet[ImageTriplet]":
+    """Return the triplets of whose images none was taken down; one may be hidden."""
     rows = image_triplets(project)
     return rows.filter(
         premise__image__taken_down_at=None, a__image__taken_down_at=None, b__image__taken_down_at=None
     )
+
+
+def available_triplets(project: Project) -> "QuerySet[ImageTriplet]":
+    """Return the triplets whose images are all available: none was taken down, and none is hidden."""
+    hidden = hidden_in_project(project)
+    rows = triplets_with_images(project)
+    return rows.exclude(premise__in=hidden).exclude(a__in=hidden).exclude(b__in=hidden)
 
 
 def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) -> list[TripletFacts]:
@@ -146,9 +184,10 @@ def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) 
     keys = [row.pk for row in triplets]
     answers = people_answers(project)
     checks = {row.triplet_id: row for row in TripletCheck.objects.filter(triplet__in=keys).order_by("pk")}
-    decisions = {
-        row.triplet_id: row for row in TripletDecision.objects.filter(triplet__in=keys).order_by("pk")
-    }
+    decisions: dict[int, list[TripletDecision]] = defaultdict(list)
+    for decision in TripletDecision.objects.filter(triplet__in=keys).order_by("pk"):
+        decisions[decision.triplet_id].append(decision)
+    outcomes = scene_outcomes(project)
     gold = TripletExplanation.objects.filter(triplet__in=keys, source=ExplanationSource.GOLD)
     explanations = {row.triplet_id: row for row in gold.order_by("pk")}
     return [
@@ -156,8 +195,10 @@ def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) 
             row,
             checks.get(row.pk),
             explanations.get(row.pk),
-            decisions.get(row.pk),
+            tuple(decisions.get(row.pk, ())),
             tuple(answers.get(row.public_id, ())),
+            # Nobody here decides about imported texts.
+            SceneState.KEPT if row.imported_row_id is not None else outcomes[row.scene_id].state,
         )
         for row in triplets
     ]
@@ -166,6 +207,11 @@ def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) 
 def image_ids(triplet: ImageTriplet) -> dict[str, int]:
     """Return the ids of a triplet's images by premise, h1 and h2."""
     return {role: getattr(triplet, role).image_id for role in IMAGE_ROLES}
+
+
+def shows_three_images(triplet: ImageTriplet) -> bool:
+    """Whether no picture shows two of its roles; no task can be made of others."""
+    return len(set(image_ids(triplet).values())) == len(IMAGE_ROLES)
 
 
 def find_triplet(project: Project, name: str) -> ImageTriplet | None:
@@ -185,9 +231,8 @@ def count_states(facts: Iterable[TripletFacts]) -> TripletCounts:
 
 
 def gold_counts(facts: Iterable[TripletFacts]) -> dict[str, GoldCounts]:
-    """Return how many triplets that are not dropped have gold 1 and gold 2, by the category of their scene."""
+    """Return how many triplets have gold 1 and gold 2, by the category of their scene."""
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for row in facts:
-        if row.state is not TripletState.DROPPED:
-            counts[row.triplet.scene.category][row.triplet.gold - 1] += 1
+        counts[row.triplet.scene.category][row.triplet.gold - 1] += 1
     return {category: GoldCounts(first, second) for category, (first, second) in counts.items()}

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from random import SystemRandom
 from uuid import UUID
 
+from django.db import transaction
+
 from curation.models import ExplanationSource, ImageTriplet, TripletExplanation
 from curation.selectors.triplets.answers import PersonAnswer, people_answers, selection_spec
 from curation.selectors.triplets.explanations import (
@@ -14,9 +16,16 @@ from curation.selectors.triplets.explanations import (
     unlaunched_explanations,
     writers_by_text,
 )
-from curation.selectors.triplets.triplets import available_triplets, image_ids
+from curation.selectors.triplets.scenes import first_scene_ids
+from curation.selectors.triplets.triplets import available_triplets, image_ids, shows_three_images
 from curation.services.triplets.judging import take_in_model_explanations
-from curation.services.triplets.round_launch import RoundLaunch, Sourced, launch_judging_round
+from curation.services.triplets.round_launch import (
+    RoundLaunch,
+    Sourced,
+    launch_judging_round,
+    one_launch_at_a_time,
+)
+from curation.services.triplets.triplets import lock_settings
 from hits.models import Assignment, Batch, Job, Project, Worker
 from hits.selectors.records import id_chunks
 from hits.services.errors import Refused
@@ -26,11 +35,13 @@ MAX_ON_PAGE = 10
 DECOY_ID_BYTES = 10
 
 
+@transaction.atomic
 def take_in_crowd_explanations(project: Project) -> int:
     """Store the explanations of people who chose the more plausible hypothesis; return how many are new.
 
     Explanations of wrong choices are not judged (Ventura et al. 2025 §4.2).
     """
+    lock_settings(project)  # whoever comes second finds them stored
     triplets = {row.public_id: row for row in available_triplets(project)}
     stored = set(
         TripletExplanation.objects.filter(triplet__project=project, submission__isnull=False).values_list(
@@ -57,7 +68,7 @@ def take_in_crowd_explanations(project: Project) -> int:
         for triplet, answer in new
         if answer.assignment in submissions
     ]
-    return len(TripletExplanation.objects.bulk_create(rows, ignore_conflicts=True))
+    return len(TripletExplanation.objects.bulk_create(rows))
 
 
 def _submissions(answers: Sequence[PersonAnswer]) -> dict[int | None, UUID]:
@@ -81,19 +92,20 @@ def launch_explanations(*, project: Project, launch: RoundLaunch, decoys: bool =
     earlier = launch.find_earlier(project)
     if earlier is not None:
         return earlier
-    take_in_crowd_explanations(project)
-    take_in_model_explanations(project)
-    sources = explanation_sources(project, decoys=decoys)
-    if not sources:
-        raise Refused("explanations: none is left to judge; collect answers, or evaluate a model first")
-    return launch_judging_round(
-        project=project,
-        spec=selection_spec(),
-        sources=sources,
-        launch=launch,
-        name=f"Explanations of {len({row.source.triplet_id for row in sources})} triplets",
-        provenance={"pages": len(sources), "explanations": count_explanations(sources)},
-    )
+    with one_launch_at_a_time(project):
+        take_in_crowd_explanations(project)
+        take_in_model_explanations(project)
+        sources = explanation_sources(project, decoys=decoys)
+        if not sources:
+            raise Refused("explanations: none is left to judge; collect answers, or evaluate a model first")
+        return launch_judging_round(
+            project=project,
+            spec=selection_spec(),
+            sources=sources,
+            launch=launch,
+            name=f"Explanations of {len({row.source.triplet_id for row in sources})} triplets",
+            provenance={"pages": len(sources), "explanations": count_explanations(sources)},
+        )
 
 
 def count_explanations(sources: Sequence[Sourced]) -> int:
@@ -103,28 +115,31 @@ def count_explanations(sources: Sequence[Sourced]) -> int:
 
 def explanation_sources(project: Project, *, decoys: bool = False) -> list[Sourced]:
     """Return what a round asks: pages of explanations of people and models that no page has shown."""
-    triplets = {row.pk: row for row in available_triplets(project)}
+    triplets = {row.pk: row for row in available_triplets(project) if shows_three_images(row)}
     waiting = unlaunched_explanations(project)
     everything = list(explanations(project))
-    writers = writers_by_text(everything)
+    writers, first = writers_by_text(everything), first_scene_ids(project)
     workers = Worker.objects.in_bulk({key for keys in writers.values() for key in keys})
     sources = []
     for key, rows in waiting.items():
         if key not in triplets:
             continue
-        for number, page in enumerate(split_into_pages(rows, MAX_ON_PAGE - 1 if decoys else MAX_ON_PAGE)):
+        for page in split_into_pages(rows, MAX_ON_PAGE - 1 if decoys else MAX_ON_PAGE):
             excluded = [
                 workers[worker] for row in page for worker in writers.get((key, text_key(row.text)), ())
             ]
             extra = _decoy(everything, triplets, triplets[key]) if decoys or len(page) == 1 else None
-            source = _explanations_to_judge(triplets[key], page, number, extra)
+            source = _explanations_to_judge(triplets[key], first[triplets[key].scene_id], page, extra)
             if len(source.explanations) > 1:
                 sources.append(Sourced(source, excluded))
     return sources
 
 
 def _explanations_to_judge(
-    triplet: ImageTriplet, page: Sequence[TripletExplanation], number: int, decoy: ExplanationToShow | None
+    triplet: ImageTriplet,
+    first_scene: str,
+    page: Sequence[TripletExplanation],
+    decoy: ExplanationToShow | None,
 ) -> ExplanationsToJudge:
     shown = [ExplanationToShow(row.public_id, row.text) for row in page]
     return ExplanationsToJudge(
@@ -134,6 +149,7 @@ def _explanations_to_judge(
         right=triplet.gold_label,
         explanations=[*shown, *([decoy] if decoy else [])],
         decoys=[decoy.id] if decoy else [],
+        scene_id=first_scene,
     )
 
 

@@ -123,7 +123,7 @@ def pick_image(
     ``seen`` is the newest pick that the person's page showed.
 
     Raises:
-        Refused: the image belongs to another role or scene, was taken down, or is hidden.
+        Refused: the image belongs to another role or scene, was taken down, is hidden, or shows another role, too.
         Conflict: somebody picked after the page was opened.
     """
     if role not in ROLES:
@@ -139,7 +139,10 @@ def pick_image(
             )
         if seen is not None and seen != before.seen:
             raise Conflict("scene: somebody picked an image after you opened the page; reload the page")
-        if before.picks.get(role) != image:
+        if image is not None and (other := same_picture(before, role, image)):
+            raise Refused(f"image: is the same picture as the one picked for {other}; pick another one")
+        newest = before.newest.get(role)
+        if (newest.image_id if newest else None) != (image.pk if image else None):
             ImagePick.objects.create(
                 scene=scene,
                 role=role,
@@ -150,6 +153,12 @@ def pick_image(
             )
             audit.record(project=scene.project, actor=by, action="image.pick", subject=scene.pk, role=role)
         return scene_images([scene])[scene.pk]
+
+
+def same_picture(images: SceneImages, role: str, image: GeneratedImage) -> str:
+    """Return the other role whose pick is the same picture; empty if there is none."""
+    same = (name for name, row in images.picks.items() if name != role and row.image_id == image.image_id)
+    return next(same, "")
 
 
 @transaction.atomic

@@ -1,19 +1,21 @@
 """Ask workers to pick an image for each role of a scene, and apply what most of them chose."""
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from curation.models import PickOrigin, Scene
 from curation.selectors.triplets.answers import majority, pick_spec
 from curation.selectors.triplets.images import SceneImages, scene_images
-from curation.selectors.triplets.scenes import kept_scenes
-from curation.services.triplets.images import pick_image
+from curation.selectors.triplets.scenes import first_scene_ids, kept_scenes
+from curation.services.triplets.images import pick_image, same_picture
 from curation.services.triplets.round_launch import (
     RoundLaunch,
     Sourced,
     launch_judging_round,
     launched_keys,
+    one_launch_at_a_time,
 )
-from hits.models import Batch, Job, Project, Worker
+from hits.models import Batch, Job, Project, Unit, Worker
 from hits.services.errors import Refused
 from validation.domain.judging.round_material import CandidatesToPick
 from validation.selectors.ratings import read_judgments
@@ -33,17 +35,18 @@ def launch_image_picks(*, project: Project, launch: RoundLaunch) -> tuple[Batch,
     earlier = launch.find_earlier(project)
     if earlier is not None:
         return earlier
-    sources = pick_sources(project)
-    if not sources:
-        raise Refused("images: no role has candidates to pick from; generate or import images first")
-    return launch_judging_round(
-        project=project,
-        spec=pick_spec(),
-        sources=sources,
-        launch=launch,
-        name=f"Pick {len(sources)} images",
-        provenance={"roles": len(sources)},
-    )
+    with one_launch_at_a_time(project):
+        sources = pick_sources(project)
+        if not sources:
+            raise Refused("images: no role has candidates to pick from; generate or import images first")
+        return launch_judging_round(
+            project=project,
+            spec=pick_spec(),
+            sources=sources,
+            launch=launch,
+            name=f"Pick {len(sources)} images",
+            provenance={"roles": len(sources)},
+        )
 
 
 def pick_sources(project: Project) -> list[Sourced]:
@@ -51,28 +54,30 @@ def pick_sources(project: Project) -> list[Sourced]:
     asked = launched_keys(project, pick_spec().name)
     scenes = kept_scenes(project)
     authors = Worker.objects.in_bulk({scene.author_id for scene in scenes if scene.author_id})
-    images = scene_images(scenes)
+    images, first = scene_images(scenes), first_scene_ids(project)
     return [
         Sourced(source, [authors[scene.author_id]] if scene.author_id else [])
         for scene in scenes
-        for source in _candidates_to_pick(scene, images[scene.pk])
+        for source in _candidates_to_pick(scene, images[scene.pk], first[scene.pk])
         if source.id not in asked
     ]
 
 
-def _candidates_to_pick(scene: Scene, images: SceneImages) -> Iterable[CandidatesToPick]:
+def _candidates_to_pick(scene: Scene, images: SceneImages, first_scene: str) -> Iterable[CandidatesToPick]:
     premise = images.picks.get("premise")
     for role in ("premise", "a", "b"):
         shown = images.shown(role)
         waits = role != "premise" and premise is None
         if role in images.picks or waits or len(shown) < MIN_CANDIDATES:
             continue
-        candidates = list(dict.fromkeys(row.image_id for row in shown))[-MAX_CANDIDATES:]
+        picked = {row.image_id for row in images.picks.values()}  # no picture shows two roles
+        different = dict.fromkeys(row.image_id for row in shown if row.image_id not in picked)
+        candidates = list(different)[-MAX_CANDIDATES:]
         if len(candidates) < MIN_CANDIDATES:
             continue
         yield CandidatesToPick(
             id=f"{scene.public_id}-{role}",
-            scene_id=scene.public_id,
+            scene_id=first_scene,
             role=role,
             text=scene.text(role),
             premise_image=None if role == "premise" or premise is None else premise.image_id,
@@ -81,8 +86,12 @@ def _candidates_to_pick(scene: Scene, images: SceneImages) -> Iterable[Candidate
 
 
 def apply_crowd_picks(project: Project) -> int:
-    """Pick the image that more than half of a role's workers chose; return the number of new picks. Repeatable."""
+    """Pick the image that more than half of a role's workers chose; return the number of new picks. Repeatable.
+
+    Whoever took a pick back, after the crowd was asked, decided against the crowd's choice, too.
+    """
     chosen: dict[str, list[str]] = {}
+    asked = _asked_at(project)
     for row in read_judgments(project=project, kind=pick_spec().name):
         chosen.setdefault(row.item, []).append(str(row.answer["best"]))
     scenes = {scene.public_id: scene for scene in kept_scenes(project)}
@@ -94,8 +103,19 @@ def apply_crowd_picks(project: Project) -> int:
         best = majority(votes)
         if scene is None or role in images[scene.pk].picks or votes.count(best) * 2 <= len(votes):
             continue
+        newest = images[scene.pk].newest.get(role)
+        if newest is not None and newest.at >= asked.get(item, newest.at):
+            continue
         image = next((row for row in images[scene.pk].shown(role) if str(row.image_id) == best), None)
-        if image is not None:  # most may have chosen none of them
+        # Most may have chosen none of them, and another role may show the same picture by now.
+        if image is not None and not same_picture(images[scene.pk], role, image):
             pick_image(scene=scene, role=role, image=image, by=None, origin=PickOrigin.CROWD)
             picked += 1
     return picked
+
+
+def _asked_at(project: Project) -> dict[str, datetime]:
+    """Return when the crowd was last asked about each role of a scene."""
+    units = Unit.objects.filter(batch__project=project, batch__kind=pick_spec().name, quality_check=None)
+    asked = units.order_by("batch__launched_at").values_list("key", "batch__launched_at")
+    return {key: at for key, at in asked if at is not None}

@@ -1,12 +1,16 @@
 """What the rounds of image triplets have in common: who launches them, on which terms, and for which units."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
 
-from hits.models import Batch, Job, Project, Unit, Worker
+from curation.selectors.triplets.launched import launched_units
+from curation.services.triplets.triplets import lock_settings
+from hits.models import Batch, Job, Project, Worker
 from hits.services.launching.eligibility import build_eligibility
 from hits.services.launching.launch import PlannedUnit, find_launched_batch_and_job
 from hits.services.launching.terms import LaunchTerms
@@ -90,6 +94,13 @@ def _plan_unit(spec: JudgingSpec, row: Sourced, topics: dict[str, str]) -> Plann
 
 
 def launched_keys(project: Project, kind: str) -> set[str]:
-    """Return the keys of the units that batches of a kind have, without quality checks."""
-    units = Unit.objects.filter(batch__project=project, batch__kind=kind, quality_check=None)
-    return set(units.values_list("key", flat=True))
+    """Return the keys of the units of a kind that need no other round (``launched_units``)."""
+    return set(launched_units(project, kind).values_list("key", flat=True))
+
+
+@contextmanager
+def one_launch_at_a_time(project: Project) -> Iterator[None]:
+    """Let launches of a project wait for one another, so that no two of them ask for the same units."""
+    with transaction.atomic():
+        lock_settings(project)
+        yield

@@ -7,6 +7,7 @@ from curation.models import Scene
 from curation.selectors.triplets.scenes import (
     SCENE,
     SceneState,
+    first_scene_ids,
     review_spec,
     scene_outcomes,
     scenes,
@@ -18,6 +19,7 @@ from curation.services.triplets.round_launch import (
     Sourced,
     launch_judging_round,
     launched_keys,
+    one_launch_at_a_time,
 )
 from curation.services.triplets.scenes import take_in_scenes
 from hits import registry
@@ -51,22 +53,23 @@ def launch_scenes(
         raise Refused(f"count: use 1 to {MAX_SCENES:,} scenes")
     with refuse_invalid_input():
         categories = spread_quotas(count, quotas)
-    domains = offered_domains(triplet_settings(project))
-    start = _next_number(project)
-    units = [
-        {"number": start + index, "category": category, "domains": domains}
-        for index, category in enumerate(categories)
-    ]
-    return launch_batch(
-        project=project,
-        kind_name=scene_kind().name,
-        name=launch.name or f"{count} scenes",
-        units=[PlannedUnit(f"scene-{unit['number']}", unit) for unit in units],
-        by=launch.by,
-        terms=launch.terms_for(project),
-        provenance={"scenes": count, "quotas": dict(quotas)},
-        idempotency_key=launch.idempotency_key,
-    )
+    with one_launch_at_a_time(project):
+        domains = offered_domains(triplet_settings(project))
+        start = _next_number(project)
+        units = [
+            {"number": start + index, "category": category, "domains": domains}
+            for index, category in enumerate(categories)
+        ]
+        return launch_batch(
+            project=project,
+            kind_name=scene_kind().name,
+            name=launch.name or f"{count} scenes",
+            units=[PlannedUnit(f"scene-{unit['number']}", unit) for unit in units],
+            by=launch.by,
+            terms=launch.terms_for(project),
+            provenance={"scenes": count, "quotas": dict(quotas)},
+            idempotency_key=launch.idempotency_key,
+        )
 
 
 def _next_number(project: Project) -> int:
@@ -85,26 +88,30 @@ def launch_scene_review(
     earlier = launch.find_earlier(project)
     if earlier is not None:
         return earlier
-    take_in_scenes(project)
-    rows = list(chosen) if chosen is not None else reviewable_scenes(project)
-    if not rows:
-        raise Refused(
-            "scenes: no open scene is left that nobody was asked to review; collect or import scenes"
-        )
-    return launch_judging_round(
-        project=project,
-        spec=review_spec(),
-        sources=[
-            Sourced(
-                SceneToReview(row.public_id, row.premise, row.hypothesis_a, row.hypothesis_b),
-                [row.author] if row.author else [],
+    with one_launch_at_a_time(project):
+        take_in_scenes(project)
+        rows = list(chosen) if chosen is not None else reviewable_scenes(project)
+        if not rows:
+            raise Refused(
+                "scenes: no open scene is left that nobody was asked to review; collect or import scenes"
             )
-            for row in rows
-        ],
-        launch=launch,
-        name=f"Review of {len(rows)} scenes",
-        provenance={"scenes": len(rows)},
-    )
+        first = first_scene_ids(project)
+        return launch_judging_round(
+            project=project,
+            spec=review_spec(),
+            sources=[
+                Sourced(
+                    SceneToReview(
+                        row.public_id, row.premise, row.hypothesis_a, row.hypothesis_b, first[row.pk]
+                    ),
+                    [row.author] if row.author else [],
+                )
+                for row in rows
+            ],
+            launch=launch,
+            name=f"Review of {len(rows)} scenes",
+            provenance={"scenes": len(rows)},
+        )
 
 
 def reviewable_scenes(project: Project) -> list[Scene]:

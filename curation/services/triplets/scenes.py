@@ -11,7 +11,7 @@ from curation.models import Scene, SceneDecision, SceneReason, SceneVerdict
 from curation.selectors.triplets.scenes import (
     SceneOutcome,
     SceneState,
-    is_own_revision,
+    is_own_scene,
     scene_outcome,
     waiting_scene_records,
 )
@@ -25,6 +25,7 @@ from hits.domain.answers.scene_rules import (
 )
 from hits.domain.answers.text import TextError, clean_line
 from hits.models import Project, Record
+from hits.selectors.eligibility.accounts import find_own_worker
 from hits.selectors.records import is_simulated, record_author
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
@@ -189,8 +190,9 @@ def parse_reasons(values: Sequence[str]) -> list[SceneReason]:
 
 def _check_decision(scene: Scene, decision: ReaderDecision, by: AbstractBaseUser) -> str:
     """Check a decision, and return its cleaned note."""
-    if is_own_revision(scene, by.pk):
-        raise Refused("scene: you wrote this revision, so somebody else decides about it")
+    is_given = decision.verdict is not SceneVerdict.UNDONE
+    if is_given and is_own_scene(scene, by.pk, find_own_worker(by.pk)):
+        raise Refused("scene: you wrote it, so somebody else decides about it")
     if decision.verdict in _NEEDS_REASON and not decision.reasons:
         raise Refused(f"reasons: choose at least one for the verdict {decision.verdict.value}")
     if decision.twin is not None and (

@@ -10,12 +10,20 @@ from dataclasses import dataclass
 from curation.image_triplets.judged_items import JudgedItem
 from curation.models import ImageTriplet
 from curation.selectors.triplets.answers import plausibility_spec
-from curation.selectors.triplets.triplets import TripletFacts, TripletState, image_ids, triplet_facts
+from curation.selectors.triplets.scenes import first_scene_ids
+from curation.selectors.triplets.triplets import (
+    TripletFacts,
+    TripletState,
+    image_ids,
+    shows_three_images,
+    triplet_facts,
+)
 from curation.services.triplets.round_launch import (
     RoundLaunch,
     Sourced,
     launch_judging_round,
     launched_keys,
+    one_launch_at_a_time,
 )
 from curation.services.triplets.triplets import EXPLANATION, take_in_explanations
 from hits import registry
@@ -50,19 +58,23 @@ def launch_explanation_writing(*, project: Project, launch: RoundLaunch) -> tupl
     if earlier is not None:
         return earlier
     kind = registry.kind_that_collects(EXPLANATION)
-    triplets = triplets_to_explain(project)
-    if not triplets:
-        raise Refused("triplets: every draft was given to somebody already; build triplets first")
-    return launch_batch(
-        project=project,
-        kind_name=kind.name,
-        name=launch.name or f"Explanations of {len(triplets)} triplets",
-        units=[PlannedUnit(row.public_id, _explanation_unit(row)) for row in triplets],
-        by=launch.by,
-        terms=launch.terms_for(project),
-        provenance={"triplets": len(triplets)},
-        idempotency_key=launch.idempotency_key,
-    )
+    with one_launch_at_a_time(project):
+        triplets = triplets_to_explain(project)
+        if not triplets:
+            raise Refused("triplets: every draft was given to somebody already; build triplets first")
+        first = first_scene_ids(project)
+        return launch_batch(
+            project=project,
+            kind_name=kind.name,
+            name=launch.name or f"Explanations of {len(triplets)} triplets",
+            units=[
+                PlannedUnit(row.public_id, _explanation_unit(row, first[row.scene_id])) for row in triplets
+            ],
+            by=launch.by,
+            terms=launch.terms_for(project),
+            provenance={"triplets": len(triplets)},
+            idempotency_key=launch.idempotency_key,
+        )
 
 
 def triplets_to_explain(project: Project) -> list[ImageTriplet]:
@@ -71,16 +83,19 @@ def triplets_to_explain(project: Project) -> list[ImageTriplet]:
     return [
         row.triplet
         for row in triplet_facts(project)
-        if row.state is TripletState.DRAFT and row.triplet.public_id not in asked
+        if row.state is TripletState.DRAFT
+        and row.triplet.public_id not in asked
+        and shows_three_images(row.triplet)
     ]
 
 
-def _explanation_unit(triplet: ImageTriplet) -> dict[str, object]:
+def _explanation_unit(triplet: ImageTriplet, first_scene: str) -> dict[str, object]:
     return {
         "triplet": triplet.public_id,
         "images": image_ids(triplet),
         "gold": triplet.gold,
         "texts": _texts(triplet),
+        "scene": first_scene,
     }
 
 
@@ -95,22 +110,23 @@ def launch_plausibility(
     earlier = launch.find_earlier(project)
     if earlier is not None:
         return earlier
-    take_in_explanations(project)
-    sources = plausibility_sources(project, options)
-    if not sources:
-        shape = options.shape.value.replace("_", " ")
-        raise Refused(
-            f"triplets: none is left to judge in the shape {shape}; explain and check drafts, or build more"
+    with one_launch_at_a_time(project):
+        take_in_explanations(project)
+        sources = plausibility_sources(project, options)
+        if not sources:
+            shape = options.shape.value.replace("_", " ")
+            raise Refused(
+                f"triplets: none is left to judge in the shape {shape}; explain and check drafts, or build more"
+            )
+        return launch_judging_round(
+            project=project,
+            spec=plausibility_spec(),
+            sources=sources,
+            launch=launch,
+            name=f"Plausibility of {len(sources)} triplets",
+            provenance={"shape": options.shape.value, "items": len(sources)},
+            donors=_donors(project, options, sources) if launch.rates.attention else (),
         )
-    return launch_judging_round(
-        project=project,
-        spec=plausibility_spec(),
-        sources=sources,
-        launch=launch,
-        name=f"Plausibility of {len(sources)} triplets",
-        provenance={"shape": options.shape.value, "items": len(sources)},
-        donors=_donors(project, options, sources) if launch.rates.attention else (),
-    )
 
 
 def plausibility_sources(project: Project, options: PlausibilityOptions) -> list[Sourced]:
@@ -123,11 +139,12 @@ def plausibility_sources(project: Project, options: PlausibilityOptions) -> list
 
 
 def _all_sources(project: Project, options: PlausibilityOptions) -> list[Sourced]:
+    first = first_scene_ids(project)
     return [
         Sourced(source, _authors(row), topic=row.facets.domain)
         for row in triplet_facts(project)
-        if row.state in _JUDGED_STATES
-        for source in _shapes(row.triplet, options)
+        if row.state in _JUDGED_STATES and shows_three_images(row.triplet)
+        for source in _shapes(row.triplet, options, first[row.triplet.scene_id])
     ]
 
 
@@ -138,13 +155,15 @@ def _donors(project: Project, options: PlausibilityOptions, sources: Sequence[So
     return outside if len(outside) >= MIN_DONORS else [*outside, *sources]
 
 
-def _shapes(triplet: ImageTriplet, options: PlausibilityOptions) -> Iterator[TripletToJudge]:
+def _shapes(
+    triplet: ImageTriplet, options: PlausibilityOptions, first_scene: str
+) -> Iterator[TripletToJudge]:
     shape = options.shape
     for hypothesis in ("h1", "h2") if shape is Shape.PAIR else ("",):
         yield TripletToJudge(
             id=JudgedItem(triplet.public_id, shape, hypothesis).id,
             triplet_id=triplet.public_id,
-            scene_id=triplet.scene.public_id,
+            scene_id=first_scene,
             show=shape.value,
             images=_shown_images(triplet, shape, hypothesis),
             texts=_texts(triplet) if shape is Shape.TEXTS else {},

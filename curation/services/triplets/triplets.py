@@ -1,15 +1,16 @@
 """Build image triplets from picked images, and store explanations, checks and decisions about them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 
-from curation.image_triplets.order_balance import SceneToOrder, draw_orders
+from curation.image_triplets.order_balance import GoldCounts, SceneToOrder, draw_orders
 from curation.models import (
     ExplanationSource,
     ImageTriplet,
+    Scene,
     TripletCheck,
     TripletDecision,
     TripletExplanation,
@@ -24,6 +25,7 @@ from curation.selectors.triplets.triplets import (
     TripletFacts,
     TripletState,
     gold_counts,
+    image_triplets,
     triplet_facts,
 )
 from hits.domain.answers.scene_facets import CATEGORIES, DIRECTIONS, Hypothesis, check_temporal
@@ -39,57 +41,93 @@ EXPLANATION = "nleye_explanation"
 MAX_NOTE = 400
 MAX_EXPLANATION = 1000
 _REPLACED_NOTE = "other images of the scene were picked"
+_RESTORED_NOTE = "its images were picked again"
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltTriplets:
-    """The new triplets, and how many older ones they replace."""
+    """The new triplets, how many older ones they replace, and how many dropped ones are back in use.
+
+    ``dropped`` counts the scenes of whose images a person dropped the triplet: nothing is built of these.
+    """
 
     triplets: list[ImageTriplet]
     replaced: int
+    restored: int = 0
+    dropped: int = 0
 
 
 def build_triplets(*, project: Project, by: AbstractBaseUser | None) -> BuiltTriplets:
     """Build a triplet for each kept scene whose three images are picked; the same images build nothing again.
 
-    In each category, gold is hypothesis 1 in half of the triplets. A triplet of older picks of the scene is dropped.
+    In each category, gold is hypothesis 1 in half of the triplets. A scene has one triplet in use: one of other
+    images is dropped, also while its images are not available, and is back in use when its images are picked again.
     """
     with transaction.atomic():
         settings = lock_settings(project)
         scenes = kept_scenes(project)
         images = scene_images(scenes)
-        facts = triplet_facts(project)
-        existing = {(row.triplet.premise_id, row.triplet.a_id, row.triplet.b_id) for row in facts}
-        ready = [row for row in scenes if images[row.pk].is_complete]
-        new = [row for row in ready if _image_keys(images[row.pk]) not in existing]
+        facts = triplet_facts(project, image_triplets(project))
+        existing = {(row.triplet.premise_id, row.triplet.a_id, row.triplet.b_id): row for row in facts}
+        keys = {row.pk: _image_keys(images[row.pk]) for row in scenes if images[row.pk].is_complete}
+        new = [row for row in scenes if row.pk in keys and keys[row.pk] not in existing]
+        known = [existing[key] for key in keys.values() if key in existing]
+        restored = [row for row in known if row.is_dropped_by_build]
         in_use = [row for row in facts if row.state is not TripletState.DROPPED]
-        new_keys = {row.pk for row in new}
-        replaced = [row for row in in_use if row.triplet.scene_id in new_keys]
-        orders = draw_orders(
-            [SceneToOrder(row.public_id, row.category, _hypothesis(row.plausible)) for row in new],
-            gold_counts(row for row in in_use if row not in replaced),
-            secret=bytes.fromhex(settings.secret),
-        )
-        built = [
-            ImageTriplet.objects.create(
-                project=project,
-                scene=scene,
-                premise=images[scene.pk].picks["premise"],
-                a=images[scene.pk].picks["a"],
-                b=images[scene.pk].picks["b"],
-                first=orders[scene.public_id].first_hypothesis,
-                gold=orders[scene.public_id].gold,
-                created_by_id=by.pk if by else None,
-            )
-            for scene in new
-        ]
+        chosen = {row.triplet.pk for row in known if row in in_use or row in restored}
+        settled = {row.pk for row in new} | {
+            row.triplet.scene_id for row in known if row.triplet.pk in chosen
+        }
+        replaced = [row for row in in_use if row.triplet.scene_id in settled and row.triplet.pk not in chosen]
+        stay = [row for row in in_use if row not in replaced]
+        built = _create(project, new, images, gold_counts([*stay, *restored]), settings, by)
         for row in replaced:
-            TripletDecision.objects.create(
-                triplet=row.triplet, verdict=TripletVerdict.DROP.value, note=_REPLACED_NOTE
+            _decide_by_build(row, TripletVerdict.DROP, _REPLACED_NOTE)
+        for row in restored:
+            _decide_by_build(row, TripletVerdict.KEEP, _RESTORED_NOTE)
+        if built or restored or replaced:
+            audit.record(
+                project=project,
+                actor=by,
+                action="triplets.build",
+                triplets=len(built),
+                restored=len(restored),
             )
-        if built:
-            audit.record(project=project, actor=by, action="triplets.build", triplets=len(built))
-    return BuiltTriplets(built, len(replaced))
+    dropped = sum(row.state is TripletState.DROPPED and not row.is_dropped_by_build for row in known)
+    return BuiltTriplets(built, len(replaced), len(restored), dropped)
+
+
+def _create(
+    project: Project,
+    scenes: Sequence[Scene],
+    images: Mapping[int, SceneImages],
+    counts: Mapping[str, GoldCounts],
+    settings: TripletSettings,
+    by: AbstractBaseUser | None,
+) -> list[ImageTriplet]:
+    orders = draw_orders(
+        [SceneToOrder(row.public_id, row.category, _hypothesis(row.plausible)) for row in scenes],
+        counts,
+        secret=bytes.fromhex(settings.secret),
+    )
+    return [
+        ImageTriplet.objects.create(
+            project=project,
+            scene=scene,
+            premise=images[scene.pk].picks["premise"],
+            a=images[scene.pk].picks["a"],
+            b=images[scene.pk].picks["b"],
+            first=orders[scene.public_id].first_hypothesis,
+            gold=orders[scene.public_id].gold,
+            created_by_id=by.pk if by else None,
+        )
+        for scene in scenes
+    ]
+
+
+def _decide_by_build(row: TripletFacts, verdict: TripletVerdict, note: str) -> None:
+    """Store a decision of nobody, by which a build is known."""
+    TripletDecision.objects.create(triplet=row.triplet, verdict=verdict.value, note=note)
 
 
 def lock_settings(project: Project) -> TripletSettings:
@@ -212,14 +250,16 @@ def decide_triplet(
     """Keep, revise or drop a triplet. ``seen`` is the newest decision that the person's page showed, or 0.
 
     Raises:
-        Refused: keeping a triplet whose majority is against gold needs a note.
+        Refused: keeping a triplet whose majority is against gold needs a note; another one of its scene is in use.
         Conflict: somebody decided after the page was opened.
     """
     note = _clean("note", note, MAX_NOTE)
     if verdict is TripletVerdict.KEEP and facts.is_against_gold and not note:
         raise Refused("note: say why the triplet stays although most people chose the other hypothesis")
     with transaction.atomic():
-        ImageTriplet.objects.select_for_update().get(pk=facts.triplet.pk)
+        lock_settings(facts.triplet.project)
+        if verdict is not TripletVerdict.DROP:
+            _refuse_second_in_use(facts.triplet)
         newest = TripletDecision.objects.filter(triplet=facts.triplet).last()
         if seen is not None and seen != (newest.pk if newest else 0):
             raise Conflict("triplet: somebody decided about it after you opened the page; reload the page")
@@ -233,6 +273,15 @@ def decide_triplet(
         return TripletDecision.objects.create(
             triplet=facts.triplet, verdict=verdict.value, note=note, by_id=by.pk
         )
+
+
+def _refuse_second_in_use(triplet: ImageTriplet) -> None:
+    """Raise Refused if another triplet of the scene is in use: a scene has one."""
+    others = image_triplets(triplet.project).filter(scene=triplet.scene_id).exclude(pk=triplet.pk)
+    if others and any(
+        row.state is not TripletState.DROPPED for row in triplet_facts(triplet.project, list(others))
+    ):
+        raise Refused("triplet: another one of its scene is in use; pick its images again, and build")
 
 
 def _clean(name: str, text: str, maximum: int) -> str:

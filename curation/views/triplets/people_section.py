@@ -39,7 +39,7 @@ def people_rows(evaluation: TripletEvaluation | None) -> list[MeasureRow]:
         ),
         MeasureRow("Ties", "triplets without a majority", count_cell(people.get("ties"))),
         MeasureRow(
-            "Against gold", "most people chose the other hypothesis", count_cell(people.get("against_gold"))
+            "Against gold", "gold has no majority; a tie is none", count_cell(people.get("against_gold"))
         ),
         MeasureRow(
             "Unanimous",

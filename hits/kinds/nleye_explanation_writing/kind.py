@@ -46,12 +46,16 @@ class Texts(Schema):
 
 
 class Unit(Schema):
-    """An image triplet with its texts; ``gold`` (1 or 2) is the more plausible hypothesis, which the page marks."""
+    """An image triplet with its texts; ``gold`` (1 or 2) is the more plausible hypothesis, which the page marks.
+
+    ``scene`` is the id of the first scene of the texts, before any revision.
+    """
 
     triplet: str = Field(min_length=1, max_length=64)
     images: TripletImages
     gold: int = Field(ge=1, le=2)
     texts: Texts
+    scene: str = Field(default="", max_length=64)
 
 
 class Alignment(Schema):
@@ -100,8 +104,8 @@ class NleyeExplanationWriting(HitKind):
     families: ClassVar[frozenset[str]] = frozenset({"nleye"})
     launches_from_units: ClassVar[bool] = True
     scope_field: ClassVar[str] = "triplet"
-    # The page marks the more plausible image, so its workers know the answer about this triplet.
-    reveals: ClassVar[tuple[str, ...]] = ("triplet",)
+    # The page marks the more plausible image, so its workers know the answer for every triplet of the scene.
+    reveals: ClassVar[tuple[str, ...]] = ("triplet", "scene")
     page_facts: ClassVar[frozenset[str]] = frozenset()
     reward_cents: ClassVar[int] = 65
     redundancy: ClassVar[int] = 1

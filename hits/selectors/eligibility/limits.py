@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from hits import registry
 from hits.domain.states import BatchState, Purpose, UnitScope
 from hits.models import Assignment, Attempt, Batch, Hit, Unit, Worker
+from hits.selectors.eligibility.accounts import works_on_project
 
 GRACE_PERIOD = timedelta(hours=1)  # a page whose time ends during a save may still store its answer
 # A requirement limits applications to one, training may repeat, and a compensation is for one worker.
@@ -85,14 +86,20 @@ def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
 def unit_revealed_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     """Return why a unit is closed to a worker who knows too much about it from a unit of another kind; else empty.
 
-    Who opened a page that ``reveals`` an id gets no unit of a kind that is ``blind_to`` it (``hits.kind.HitKind``).
+    Who opened a page that ``reveals`` an id gets no unit of a kind that is ``blind_to`` it (``hits.kind.HitKind``),
+    and neither does who works on the project's console. The page of the same unit closes nothing: it is in hand.
     On a foreign marketplace somebody else may open a page in a worker's name, which can only close tasks.
     """
-    kind = registry.get_kind(hit.unit.batch.kind)
+    kind, project = registry.get_kind(hit.unit.batch.kind), hit.unit.batch.project
     ids = [hit.unit.payload[field] for field in kind.blind_to if hit.unit.payload.get(field)]
-    if worker is None or not ids:
+    if worker is None or not kind.blind_to:
         return []
-    seen = Attempt.objects.filter(worker=worker, hit__unit__batch__project=hit.unit.batch.project_id)
+    if works_on_project(worker, project):
+        return [gettext("You work on this project, so somebody else has to do this task.")]
+    if not ids:
+        return []
+    seen = Attempt.objects.filter(worker=worker, hit__unit__batch__project=project)
+    seen = seen.exclude(hit__unit=hit.unit_id)
     revealed = Q(pk__in=())
     for name in registry.kind_names():
         for field in registry.get_kind(name).reveals:

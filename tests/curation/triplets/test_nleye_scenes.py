@@ -197,7 +197,7 @@ def test_revision_takes_the_place_and_somebody_else_decides_about_it(
         decide_scene(scene=scene, decision=KEEP, by=second)
     with pytest.raises(Conflict, match="it has a revision already; revise that one"):
         revise_scene(scene=scene, texts=TEXTS, by=by)
-    with pytest.raises(Refused, match="you wrote this revision, so somebody else decides about it"):
+    with pytest.raises(Refused, match="you wrote it, so somebody else decides about it"):
         decide_scene(scene=revision, decision=KEEP, by=by)
     assert decide_scene(scene=revision, decision=KEEP, by=second).state is SceneState.KEPT
 
@@ -281,7 +281,7 @@ def test_review_pages_have_neither_the_label_nor_the_author(project: Project, wo
         payload = Unit.objects.get(batch=batch, key=scene.public_id).payload
         assert payload["premise"] == scene.premise
         assert (payload["a"], payload["b"]) == (scene.hypothesis_a, scene.hypothesis_b)
-        assert set(payload) <= {"item", "premise", "a", "b"}
+        assert set(payload) <= {"item", "premise", "a", "b", "scene"}
 
 
 def messages(project: Project) -> list[str]:

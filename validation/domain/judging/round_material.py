@@ -96,13 +96,14 @@ class SceneToReview:
     """A written scene for its reviewers (Ventura et al. 2025 §3).
 
     ``a`` and ``b`` are its hypotheses; which of them its author calls more plausible is not known here. ``id`` is the
-    scene's.
+    scene's, ``scene_id`` that of the first scene of which it is a revision.
     """
 
     id: str
     premise: str
     a: str
     b: str
+    scene_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ class TripletToJudge:
     ``show`` is ``triplet``, ``pair`` (premise and one hypothesis), ``hypotheses_only`` or ``texts``. ``images``
     maps the shown roles (``premise``, ``h1``, ``h2``) to image ids; ``texts`` maps them to descriptions in the shape
     ``texts``. ``gold`` (1 or 2) is the more plausible hypothesis, which no page is told. ``cannot_tell`` lets judges
-    say that both are equally plausible. ``scene_id`` is that of the texts, whose readers know too much.
+    say that both are equally plausible. ``scene_id`` is that of the first scene of the texts, whose
+    readers know too much.
     """
 
     id: str
@@ -138,7 +140,8 @@ class ExplanationsToJudge:
     """Explanations of an image triplet for judges (Ventura et al. 2025 §4.2, fig. 17).
 
     ``images`` maps ``premise``, ``h1`` and ``h2`` to image ids; ``right`` (``h1`` or ``h2``) is the more plausible
-    hypothesis, which the page marks. ``decoys`` are ids of explanations that are known to be wrong.
+    hypothesis, which the page marks. ``decoys`` are ids of explanations that are known to be wrong. ``scene_id`` is
+    that of the first scene of the texts.
     """
 
     id: str
@@ -147,6 +150,7 @@ class ExplanationsToJudge:
     right: str
     explanations: Sequence[ExplanationToShow]
     decoys: Sequence[str] = ()
+    scene_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class CandidatesToPick:
     """Candidate images of one text for people who pick the best one.
 
     ``role`` is ``premise``, ``a`` or ``b``. ``premise_image`` is the chosen image of the premise, beside which
-    hypotheses are picked; ``candidates`` are image ids. ``scene_id`` is that of the text.
+    hypotheses are picked; ``candidates`` are image ids. ``scene_id`` is that of the text's first scene.
     """
 
     id: str

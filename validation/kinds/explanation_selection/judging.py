@@ -51,6 +51,7 @@ class ExplanationSelectionSpec(JudgingSpec):
             "right": source.right,
             "explanations": [{"id": row.id, "text": row.text} for row in source.explanations],
             "decoys": list(source.decoys),
+            "scene": source.scene_id,
         }
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:

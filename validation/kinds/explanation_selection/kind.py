@@ -34,7 +34,8 @@ class Explanation(Schema):
 class Unit(Schema):
     """An image triplet, its more plausible hypothesis, and explanations of it.
 
-    ``item``, ``triplet`` and ``decoys`` (ids of explanations that are known to be wrong) never reach the page.
+    ``item``, ``triplet``, ``scene`` (the first one of the texts) and ``decoys`` (ids of explanations that are known
+    to be wrong) never reach the page.
     """
 
     item: str = Field(min_length=1, max_length=64)
@@ -43,6 +44,7 @@ class Unit(Schema):
     right: Hypothesis
     explanations: list[Explanation] = Field(min_length=MIN_EXPLANATIONS, max_length=MAX_EXPLANATIONS)
     decoys: list[str] = Field(default_factory=list, max_length=MAX_EXPLANATIONS)
+    scene: str = Field(default="", max_length=64)
 
     @field_validator("explanations")
     @classmethod
@@ -95,8 +97,8 @@ class ExplanationSelection(HitKind):
     paper: ClassVar[str] = "Ventura et al. 2025 §4.2, §E.2"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
-    # The page marks the more plausible image, so its workers know the answer about this triplet.
-    reveals: ClassVar[tuple[str, ...]] = ("triplet",)
+    # The page marks the more plausible image, so its workers know the answer for every triplet of the scene.
+    reveals: ClassVar[tuple[str, ...]] = ("triplet", "scene")
     page_facts: ClassVar[frozenset[str]] = frozenset()
     arms: ClassVar[int] = 2
     reward_cents: ClassVar[int] = 50

@@ -71,7 +71,13 @@ class SceneReviewSpec(JudgingSpec):
 
     def build_unit(self, source: SceneToReview) -> dict[str, Any]:
         """Return the unit of one scene."""
-        return {"item": source.id, "premise": source.premise, "a": source.a, "b": source.b}
+        return {
+            "item": source.id,
+            "premise": source.premise,
+            "a": source.a,
+            "b": source.b,
+            "scene": source.scene_id,
+        }
 
     def shown_records(self, unit: Mapping[str, Any]) -> list[str]:
         """Return the item: in a file of units it may be the scene's record, whose author must not judge it."""

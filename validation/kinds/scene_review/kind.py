@@ -25,12 +25,16 @@ _YES_NO_TEXTS = {"yes": "yes", "no": "no"}
 
 
 class Unit(Schema):
-    """One scene, without its author, its facets and what its author calls more plausible."""
+    """One scene, without its author, its facets and what its author calls more plausible.
+
+    ``scene`` is the id of the first scene of which this one is a revision; it never reaches the page.
+    """
 
     item: str = Field(min_length=1, max_length=64)
     premise: str = Field(min_length=1, max_length=MAX_CHARACTERS)
     a: str = Field(min_length=1, max_length=MAX_CHARACTERS)
     b: str = Field(min_length=1, max_length=MAX_CHARACTERS)
+    scene: str = Field(default="", max_length=64)
 
 
 class Answer(Schema):
@@ -57,8 +61,8 @@ class SceneReview(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     is_single_attempt: ClassVar[bool] = True
-    # Who knows a scene may not judge its images later.
-    reveals: ClassVar[tuple[str, ...]] = ("item",)
+    # Who knows a scene may not judge images of it, or of a revision, later.
+    reveals: ClassVar[tuple[str, ...]] = ("item", "scene")
     arms: ClassVar[int] = 2
     reward_cents: ClassVar[int] = 25
     redundancy: ClassVar[int] = 3

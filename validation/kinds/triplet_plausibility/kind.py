@@ -67,8 +67,8 @@ class Texts(Schema):
 class Unit(Schema):
     """An image triplet in one of four shapes; ``item``, ``triplet``, ``scene`` and ``gold`` never reach the page.
 
-    Units with the same ``triplet``, such as its two pairs, go to different people. ``gold`` is the more plausible
-    hypothesis, 1 or 2.
+    ``scene`` is the first one of the texts, before any revision. Units with the same ``triplet`` or ``scene``, such
+    as the two pairs of a triplet, go to different people. ``gold`` is the more plausible hypothesis, 1 or 2.
     """
 
     item: str = Field(min_length=1, max_length=64)
@@ -133,6 +133,8 @@ class TripletPlausibility(HitKind):
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
     scope_field: ClassVar[str] = "triplet"
+    # Whoever saw a triplet in one shape, and returned it, knows it in every other.
+    reveals: ClassVar[tuple[str, ...]] = ("triplet", "scene")
     blind_to: ClassVar[tuple[str, ...]] = ("triplet", "scene")
     is_single_attempt: ClassVar[bool] = True
     # A description would tell what a generator was asked to draw.

@@ -53,7 +53,7 @@ def test_page_marks_the_gold_hypothesis_and_has_the_texts() -> None:
     assert [(slot["id"], slot["is_right"]) for slot in page["slots"]] == [("h1", False), ("h2", True)]
     assert [row["text"] for row in page["texts"]] == list(RAW["texts"].values())
     assert set(page["premise"]["image"]) == {"url", "width", "height"}
-    assert KIND.reveals == ("triplet",)
+    assert KIND.reveals == ("triplet", "scene")
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_page_gets_the_texts_and_nothing_else_of_the_scene() -> None:
     page = KIND.unit_for_page(UNIT, {}, seed="x", arm=0)
     assert set(page) == {"premise", "hypotheses", "max_like"}
     assert ITEM not in json.dumps(page)
-    assert set(UNIT) == {"item", "premise", "a", "b"}, "a unit has no label that could leak"
+    assert set(UNIT) == {"item", "premise", "a", "b", "scene"}, "a unit has no label that could leak"
 
 
 def test_spec_reads_answers_and_builds_them() -> None:
