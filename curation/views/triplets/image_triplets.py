@@ -36,8 +36,9 @@ from curation.views.triplets.triplet_forms import (
     TripletFilterForm,
     add_refusal,
 )
-from curation.views.triplets.triplet_parts import STATE_LABELS, VERDICTS, show_answers, show_triplet
+from curation.views.triplets.triplet_parts import STATE_LABELS, VERDICTS, show_answers, show_triplets
 from curation.views.triplets.triplet_rounds import triplet_round_kinds
+from curation.views.triplets.triplet_sealing import gold_balance
 from hits.models import Project
 from hits.services.errors import Conflict, Refused
 from hits.views.pages import get_or_404, get_page
@@ -66,7 +67,8 @@ def triplet_list(request: HttpRequest, project: Project) -> HttpResponse:
         "steps": _next_steps(project, counts.by_state, ready, counts.to_decide),
         "form": form,
         "page": page,
-        "triplets": [show_triplet(row) for row in page],
+        "triplets": show_triplets(project, list(page)),
+        "gold_balance": gold_balance(facts),
         "total": len(facts),
         "states": [
             (state.value, label, counts.by_state.get(state, 0)) for state, label in STATE_LABELS.items()
@@ -118,11 +120,19 @@ def _waits(count: int) -> str:
 def triplets_build(request: HttpRequest, project: Project) -> HttpResponse:
     """Build a triplet for each scene whose three images are picked."""
     built = build_triplets(project=project, by=signed_in_user(request))
-    if built.triplets:
-        replaced = (
-            f" {count_words(built.replaced, 'older one')} of other picks dropped." if built.replaced else ""
+    said = [f"{count_words(len(built.triplets), 'new triplet')}."] if built.triplets else []
+    if built.restored:
+        said.append(f"{count_words(built.restored, 'earlier triplet')} of these images back in use.")
+    if built.replaced:
+        said.append(f"{count_words(built.replaced, 'older one')} of other picks dropped.")
+    if said:
+        messages.success(request, " ".join(said))
+    elif built.dropped:
+        messages.info(
+            request,
+            f"Nothing to build: {count_words(built.dropped, 'triplet')} of the picked images stay dropped, as a "
+            "person decided.",
         )
-        messages.success(request, f"{count_words(len(built.triplets), 'new triplet')}.{replaced}")
     else:
         messages.info(request, "Nothing to build: pick three images of a scene first.")
     return redirect("image-triplets", project.slug)
@@ -158,11 +168,11 @@ def _render_triplet(
 ) -> HttpResponse:
     triplet = facts.triplet
     gold = facts.gold_explanation
-    seen = facts.decision.pk if facts.decision else 0
+    seen = facts.seen
     images = (triplet.premise.image, triplet.a.image, triplet.b.image)
     context = tab_context(triplet.project, TAB, "triplets") | {
         "triplet": triplet,
-        "shown": show_triplet(facts),
+        "shown": show_triplets(triplet.project, [facts])[0],
         "facts": facts,
         "taken_down": any(image.taken_down_at for image in images),
         "check_form": bound.get("check") or CheckForm(facts),
@@ -275,14 +285,14 @@ def render_queue(
     """Show one triplet of the queue with the form of its decision, and the others beside it."""
     if waiting is None:
         waiting = [row for row in triplet_facts(project) if row.needs_decision]
-    seen = facts.decision.pk if facts and facts.decision else 0
+    seen = facts.seen if facts else 0
     position = waiting.index(facts) if facts in waiting else -1
     context = tab_context(project, TAB, "triplets") | {
         "facts": facts,
-        "shown": show_triplet(facts) if facts else None,
+        "shown": show_triplets(project, [facts])[0] if facts else None,
         "triplet": facts.triplet if facts else None,
         "answers": show_answers(facts.answers, facts.triplet.gold_label) if facts else [],
-        "waiting": [show_triplet(row) for row in waiting],
+        "waiting": show_triplets(project, waiting),
         "following": waiting[(position + 1) % len(waiting)].triplet if len(waiting) > 1 else None,
         "form": form or DecisionForm(initial={"seen": seen}),
         "seen": seen,

@@ -71,3 +71,8 @@ ROLE_LABELS: Mapping[str, str] = {
     "plausible": "More plausible",
     "implausible": "Less plausible",
 }
+
+
+def domain_label(name: str) -> str:
+    """Return a domain as people read it: its first letter is a capital one."""
+    return name[:1].upper() + name[1:]

@@ -21,6 +21,7 @@ from curation.views.triplets.labels import (
     QUEUE_LABELS,
     REASON_LABELS,
     VERDICT_LABELS,
+    domain_label,
 )
 from curation.views.triplets.scene_forms import ALL, SceneFilterForm
 from curation.views.triplets.steps import Step, count_words
@@ -66,7 +67,7 @@ class SceneRow:
             CATEGORY_LABELS.get(row.category, row.category),
             CELL_LABELS.get(self.scene.cell, self.scene.cell),
         )
-        return [name for name in (*names, row.domain, row.culture) if name]
+        return [name for name in (*names, domain_label(row.domain), row.culture) if name]
 
     @property
     def own(self) -> ShownVerdict | None:

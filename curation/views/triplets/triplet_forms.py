@@ -9,8 +9,9 @@ from curation.models import TripletVerdict
 from curation.selectors.triplets.settings import offered_domains, triplet_settings
 from curation.selectors.triplets.triplets import IMAGE_ROLES, Facets, TripletFacts, TripletState
 from curation.services.triplets.triplets import MAX_EXPLANATION, MAX_NOTE
-from curation.views.triplets.labels import CATEGORY_LABELS
-from curation.views.triplets.triplet_parts import ALIGNMENT_LABELS, ROLE_LABELS, STATE_LABELS
+from curation.views.triplets.labels import CATEGORY_LABELS, domain_label
+from curation.views.triplets.triplet_parts import ALIGNMENT_LABELS, STATE_LABELS
+from curation.views.triplets.triplet_sealing import ROLE_LABELS, facets_changed
 from hits.domain.answers.evidence import humanize
 from hits.domain.answers.scene_facets import DIRECTIONS, DURATIONS
 from hits.forms import PageForm
@@ -37,6 +38,7 @@ class TripletFilterForm(PageForm):
         required=False, label="Category", choices=[("", "All categories"), *CATEGORY_LABELS.items()]
     )
     votes = forms.ChoiceField(required=False, label="Majority", choices=[("", "All"), *VOTE_LABELS.items()])
+    changed = forms.BooleanField(required=False, label="Facets changed")
 
     def matches(self, row: TripletFacts) -> bool:
         """Whether a triplet is shown; unknown values filter nothing."""
@@ -49,6 +51,7 @@ class TripletFilterForm(PageForm):
             and (votes != UNDECIDED or row.needs_decision)
             and (votes != "with" or (bool(row.majority) and row.majority == row.triplet.gold_label))
             and (votes != "none" or not row.answers)
+            and (not given.get("changed") or facets_changed(row))
         )
 
     @property
@@ -78,7 +81,7 @@ class CheckForm(PageForm):
         super().__init__(*args, initial=initial, auto_id="check_%s", **kwargs)
         offered = offered_domains(triplet_settings(facts.triplet.project))
         domains = list(dict.fromkeys([*offered, facets.domain]))
-        self.fields["domain"].choices = [(name, humanize(name)) for name in domains]  # type: ignore[attr-defined]
+        self.fields["domain"].choices = [(name, domain_label(name)) for name in domains]  # type: ignore[attr-defined]
         for role in IMAGE_ROLES:
             self.fields[f"alignment_{role}"] = forms.ChoiceField(
                 label=ROLE_LABELS[role], choices=list(ALIGNMENT_LABELS.items()), widget=forms.RadioSelect

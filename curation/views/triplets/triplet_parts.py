@@ -5,11 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from curation.models import TripletVerdict
-from curation.selectors.triplets.answers import PAPER_ANSWERS, PersonAnswer
-from curation.selectors.triplets.triplets import ALIGNED, IMAGE_ROLES, Facets, TripletFacts, TripletState
-from curation.views.triplets.labels import CATEGORY_LABELS, CELL_LABELS
+from curation.selectors.triplets.answers import PersonAnswer
+from curation.selectors.triplets.triplets import IMAGE_ROLES, TripletFacts, TripletState
+from curation.views.triplets.labels import CATEGORY_LABELS, domain_label
+from curation.views.triplets.triplet_sealing import (
+    ROLE_LABELS,
+    Sealing,
+    list_blocks,
+    list_changes,
+    read_sealing,
+    time_label,
+)
 from hits.domain.answers.evidence import humanize
 from hits.domain.images.image_facts import ImageFacts
+from hits.models import Project
 from hits.selectors.images.images import image_facts
 
 STATE_LABELS: Mapping[TripletState, str] = {
@@ -27,7 +36,6 @@ STATE_BADGES: Mapping[TripletState, tuple[str, str]] = {
     TripletState.TO_REVISE: ("warn", "draw"),
     TripletState.DROPPED: ("bad", "x"),
 }
-ROLE_LABELS: Mapping[str, str] = {"premise": "Premise", "h1": "Hypothesis 1", "h2": "Hypothesis 2"}
 CHOICE_LABELS: Mapping[str, str] = {"h1": "Hypothesis 1", "h2": "Hypothesis 2", "equal": "Both equally"}
 ALIGNMENT_LABELS: Mapping[str, str] = {"yes": "Yes", "partly": "Partly", "no": "No"}
 # Label, key and what follows.
@@ -63,7 +71,10 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class ShownTriplet:
-    """A triplet as the list shows it. ``blocks`` are the reasons why it cannot be sealed yet."""
+    """A triplet as the list shows it.
+
+    ``blocks`` are the reasons why it cannot be sealed, ``changes`` the facets that a check changed.
+    """
 
     facts: TripletFacts
     state: str
@@ -72,11 +83,19 @@ class ShownTriplet:
     images: Sequence[ShownImage]
     category: str
     time: str
+    domain: str
     votes: Votes
     blocks: Sequence[str]
+    changes: Sequence[str]
 
 
-def show_triplet(facts: TripletFacts) -> ShownTriplet:
+def show_triplets(project: Project, facts: Sequence[TripletFacts]) -> list[ShownTriplet]:
+    """Return triplets as pages show them; a constant number of queries."""
+    sealing = read_sealing(project, facts)
+    return [show_triplet(row, sealing) for row in facts]
+
+
+def show_triplet(facts: TripletFacts, sealing: Sealing) -> ShownTriplet:
     """Return a triplet as pages show it."""
     badge, icon = STATE_BADGES[facts.state]
     facets = facts.facets
@@ -88,14 +107,11 @@ def show_triplet(facts: TripletFacts) -> ShownTriplet:
         images=show_images(facts),
         category=CATEGORY_LABELS.get(facets.category, facets.category),
         time=time_label(facets),
+        domain=domain_label(facets.domain),
         votes=count_votes(facts),
-        blocks=list_blocks(facts),
+        blocks=list_blocks(facts, sealing),
+        changes=list_changes(facts, sealing),
     )
-
-
-def time_label(facets: Facets) -> str:
-    """Return the label of a temporal cell."""
-    return CELL_LABELS.get(facets.cell, humanize(facets.cell))
 
 
 def show_images(facts: TripletFacts) -> list[ShownImage]:
@@ -130,37 +146,6 @@ def count_votes(facts: TripletFacts) -> Votes:
         (CHOICE_LABELS[name], counts[name], name == gold) for name in order if counts[name] or name != "equal"
     ]
     return Votes(rows, len(facts.answers), counts[gold], facts.majority)
-
-
-def list_blocks(facts: TripletFacts) -> list[str]:
-    """Return why a triplet cannot be sealed yet; empty if nothing blocks it."""
-    if facts.state is TripletState.DROPPED:
-        return []
-    if facts.state is TripletState.TO_REVISE:
-        return ["draw or pick other images, then build again"]
-    if facts.is_imported:
-        return []
-    found = []
-    if facts.gold_explanation is None:
-        found.append("no gold explanation")
-    found += _alignment_blocks(facts)
-    missing = PAPER_ANSWERS - len(facts.answers)
-    if missing > 0:
-        found.append(f"{missing} answer{'s' if missing > 1 else ''} missing")
-    if facts.needs_decision:
-        found.append("the majority is against gold: decide")
-    return found
-
-
-def _alignment_blocks(facts: TripletFacts) -> list[str]:
-    if facts.check is None:
-        return ["nobody checked whether the images show their texts"]
-    wrong = {role: facts.check.alignment.get(role, "") for role in IMAGE_ROLES}
-    return [
-        f"{ROLE_LABELS[role].lower()} shows its text {'only partly' if value == 'partly' else 'not at all'}"
-        for role, value in wrong.items()
-        if value != ALIGNED
-    ]
 
 
 @dataclass(frozen=True, slots=True)

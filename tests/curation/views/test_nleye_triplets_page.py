@@ -186,7 +186,7 @@ def test_draft_lists_what_it_lacks_until_it_is_explained_and_checked(
     assert state(triplet) is TripletState.ALIGNED
     text = squeezed(console.get(here))
     assert "The ball hit it." in text
-    assert "Social · Backward, long · education" in text
+    assert "Social · Backward, long · Education" in text
 
 
 BAD_CHECKS: list[tuple[dict[str, str], str]] = [
