@@ -120,13 +120,8 @@ def decide_scene(*, scene: Scene, decision: ReaderDecision, by: AbstractBaseUser
             note=note,
             by_id=by.pk,
         )
-        audit.record(
-            project=scene.project,
-            actor=by,
-            action="scene.decide",
-            subject=scene.pk,
-            verdict=decision.verdict.value,
-        )
+        # Without the verdict: the project's history shows this to readers who have not decided yet.
+        audit.record(project=scene.project, actor=by, action="scene.decide", subject=scene.pk)
         return scene_outcome(locked, readers)
 
 

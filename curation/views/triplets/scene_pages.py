@@ -13,8 +13,10 @@ from django.views.decorators.http import require_http_methods
 from curation.image_triplets.scene_files import SceneFileError
 from curation.image_triplets.word_diff import TextPart, mark_rewriting
 from curation.models import ImageTriplet, Import, Scene, SceneDecision
+from curation.selectors.triplets.blind_verdicts import informed_decisions
 from curation.selectors.triplets.prompts import prompt_states
 from curation.selectors.triplets.scene_queue import QueueState, SceneQueue
+from curation.selectors.triplets.settings import triplet_settings
 from curation.services.triplets.scene_imports import FORMAT, import_scenes
 from curation.services.triplets.scenes import revise_scene
 from curation.views.pages import tab_context, triplet_project_page
@@ -92,10 +94,10 @@ def render_scene(
 
 def _history(scene: Scene, reader: int, *, is_blind: bool) -> list[HistoryEvent]:
     """Return what happened to a scene, oldest first; a blind reader sees the own verdicts alone."""
-    decisions = SceneDecision.objects.filter(scene=scene).select_related("by").order_by("pk")
-    if is_blind:
-        decisions = decisions.filter(by_id=reader)
-    events = [_creation(scene), *map(_decision_event, decisions)]
+    rows = list(SceneDecision.objects.filter(scene=scene).select_related("by").order_by("pk"))
+    informed = informed_decisions(rows, triplet_settings(scene.project).readers)
+    shown = [row for row in rows if not is_blind or row.by_id == reader]
+    events = [_creation(scene), *(_decision_event(row, is_informed=row.pk in informed) for row in shown)]
     revision = getattr(scene, "replaced_by", None)
     if revision is not None:
         address = reverse("scene", args=[scene.project.slug, revision.pk])
@@ -127,10 +129,11 @@ def _changes(old: Scene, new: Scene) -> list[tuple[str, list[TextPart]]]:
     ]
 
 
-def _decision_event(row: SceneDecision) -> HistoryEvent:
+def _decision_event(row: SceneDecision, *, is_informed: bool) -> HistoryEvent:
     reasons = ", ".join(REASON_LABELS[name].lower() for name in row.reasons)
     twin = f", repeats scene {row.twin_id}" if row.twin_id else ""
     text = f"{VERDICT_LABELS[row.verdict]}{f': {reasons}' if reasons else ''}{twin}"
+    text += " (not blind: could see another verdict before)" if is_informed else ""
     return HistoryEvent(row.at, row.by.get_username() if row.by else "a command", text, row.note)
 
 
