@@ -19,15 +19,15 @@ def informed_decisions(decisions: Iterable[SceneDecision], readers: int) -> set[
         return set()
     informed: set[int] = set()
     have_seen: set[int | None] = set()
-    standing: set[int | None] = set()
+    counting: set[int | None] = set()
     for row in decisions:
-        others = standing - {row.by_id}
+        others = counting - {row.by_id}
         if row.verdict == SceneVerdict.UNDONE:
-            standing = others
+            counting = others
             continue
         if row.by_id in have_seen or len(others) >= readers:
             informed.add(row.pk)
-        standing = others | {row.by_id}
+        counting = others | {row.by_id}
         if others:
-            have_seen |= standing
+            have_seen |= counting
     return informed

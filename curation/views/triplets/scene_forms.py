@@ -22,7 +22,7 @@ PAGE_SIZES = (30, 100, 500)
 MAX_SEARCH = 100
 # Of a file that the page reads while the person waits; the command reads larger ones.
 MAX_IMPORTED_ROWS = 5_000
-MAX_IMPORTED_BYTES = 8_000_000
+MAX_IMPORTED_BYTES = 4_000_000
 _VERDICTS = (SceneVerdict.KEEP, SceneVerdict.DROP, SceneVerdict.REVISE)
 
 

@@ -28,7 +28,7 @@ def scene(project: Project, admin: User) -> Scene:
     return store_scenes(project, 1)[0]
 
 
-def test_history_of_the_project_tells_a_second_reader_no_verdict(
+def test_history_of_the_project_shows_a_second_reader_no_verdict(
     client: Client, scene: Scene, researcher: User, admin: User
 ) -> None:
     decide_scene(scene=scene, decision=DROP, by=researcher)

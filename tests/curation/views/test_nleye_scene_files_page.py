@@ -105,7 +105,7 @@ def test_larger_file_is_for_the_command(client: Client, triplets: Project) -> No
     assert "scenes.csv: has more than 5,000 rows; split it, or use manage.py import_scenes" in page
     reply = upload(client, triplets, "x" * (MAX_IMPORTED_BYTES + 1))
     assert reply.status_code == 400
-    assert "It has 8,000,001 bytes; this page reads at most 8,000,000: split it, or" in squeezed(reply)
+    assert "It has 4,000,001 bytes; this page reads at most 4,000,000: split it, or" in squeezed(reply)
     assert not Import.objects.exists()
 
 

@@ -91,7 +91,7 @@ def test_nothing_that_a_judge_gets_reveals_the_gold(
         assert str(Image.objects.get(pk=images[role]).file) not in sent, f"the {role} is not there at all"
 
 
-def test_images_of_a_task_tell_no_order_of_generation(
+def test_images_of_a_task_have_no_order_of_generation(
     client: Client, project: Project, images: dict[str, int]
 ) -> None:
     replies = []
