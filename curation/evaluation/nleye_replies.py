@@ -12,6 +12,7 @@ from typing import Any
 
 from curation.evaluation.nleye_explanations import GRADES
 from curation.evaluation.nleye_key import ChoiceCode
+from hits.domain.storable import storable_text
 
 PARSER_VERSION = "1"
 """Of these rules; it stands beside figures. Change it with them."""
@@ -145,7 +146,8 @@ def _find_values(text: str, field: str) -> _FoundValues:
     for pairs in _iterate_objects(text):
         values += [value for name, value in pairs if name == field]
         explanations += [value for name, value in pairs if name == EXPLANATION and isinstance(value, str)]
-    return _FoundValues(tuple(values), explanations[0].strip() if explanations else "")
+    explanation = storable_text(explanations[0]).strip() if explanations else ""
+    return _FoundValues(tuple(values), explanation)
 
 
 def _iterate_objects(text: str) -> Iterator[list[tuple[str, Any]]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from curation.generation.keys import blank_keys
 from curation.records import InvalidInput
+from hits.domain.storable import storable_json, storable_text
 
 MAX_MESSAGE_LENGTH = 600
 
@@ -29,9 +30,9 @@ class CallFailed(InvalidInput):
     may_cost = False
 
     def __init__(self, message: str, *, raw: Any = None, may_cost: bool | None = None) -> None:
-        text = " ".join(str(blank_keys(message)).split())
+        text = " ".join(str(blank_keys(storable_text(message))).split())
         super().__init__(text if len(text) <= MAX_MESSAGE_LENGTH else text[: MAX_MESSAGE_LENGTH - 1] + "…")
-        self.raw = blank_keys(raw)
+        self.raw = blank_keys(storable_json(raw))
         if may_cost is not None:
             self.may_cost = may_cost
 

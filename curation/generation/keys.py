@@ -65,6 +65,7 @@ def blank_keys(content: Any, keys: Iterable[str] | None = None) -> Any:
     JSON's escapes, and shortened with asterisks. Other values are returned unchanged.
 
     Args:
+        content: not nested deeply, such as what ``storable_json`` returns.
         keys: those to blank; by default those of ``known_keys``.
     """
     pattern, texts = _compile(tuple(sorted(set(known_keys() if keys is None else keys))))

@@ -1,7 +1,8 @@
 """Calls to OpenAI-compatible servers through the ``openai`` package, which is optional and loaded on demand.
 
 The package's own retries are off: by default it sends three calls after a 503 or a timeout, and no cap would count
-them. Redirects are never followed, since they would carry the key elsewhere. Replies are read up to a limit.
+them. Redirects are never followed, since they would carry the key elsewhere. Replies are read up to a limit of bytes,
+and a whole call has a limit of seconds.
 """
 
 import json
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from curation.generation.deadline import Deadline, watch_request
 from curation.generation.endpoint import Endpoint
 from curation.generation.errors import (
     BadReply,
@@ -22,6 +24,7 @@ from curation.generation.errors import (
     Unusable,
 )
 from curation.generation.keys import blank_keys
+from hits.domain.storable import storable_json
 
 INSTALL_HINT = (
     "the package openai is not installed, which talks to OpenAI-compatible servers: run make generation, or "
@@ -39,6 +42,7 @@ _KEY_STATUSES = {401, 403}
 _NOT_FOUND, _TIMED_OUT, _TOO_MANY, _UNAVAILABLE, _SERVER_ERRORS = 404, 408, 429, 503, 500
 _REDIRECTS = range(300, 400)
 _EXCERPT = 300  # characters of a server's own message, or of an unreadable reply
+_SEARCHED_BYTES = 1024**2  # of an unreadable reply, in which keys are blanked before it is cut
 
 
 class _ReplyRefused(Exception):
@@ -67,13 +71,21 @@ def create_client(endpoint: Endpoint, *, max_reply_bytes: int) -> Any:
         http_client=httpx2.Client(
             follow_redirects=False,
             timeout=endpoint.timeout,
+            limits=_one_call_each(),
             headers={"Accept-Encoding": "identity"},
             event_hooks={
-                "request": [_drop_foreign_headers(endpoint)],
-                "response": [_limit_reply(max_reply_bytes, endpoint.timeout)],
+                "request": [_drop_foreign_headers(endpoint), watch_request],
+                "response": [_limit_reply(max_reply_bytes)],
             },
         ),
     )
+
+
+def _one_call_each() -> Any:
+    """Return limits by which each call has a connection of its own, which its deadline can shut."""
+    import httpx2  # noqa: PLC0415 - optional
+
+    return httpx2.Limits(max_keepalive_connections=0)
 
 
 def call(endpoint: Endpoint, send: Callable[[], Any]) -> dict[str, Any]:
@@ -87,15 +99,15 @@ def call(endpoint: Endpoint, send: Callable[[], Any]) -> dict[str, Any]:
             that one may hold the key.
     """
     found: dict[str, Any] | CallFailed
-    try:
-        found = _read_object(endpoint, send().content)
-    except _ReplyRefused as error:
-        found = BadReply(f"{endpoint.label}: {error}")
-    except Exception as error:
-        failure = _to_failure(endpoint, error)
-        if failure is None:
-            raise
-        found = failure
+    with Deadline(endpoint.timeout) as deadline:
+        try:
+            found = _read_object(endpoint, send().content)
+            if isinstance(found, BadReply) and deadline.is_over:  # the end of a reply without a stated length
+                found = _too_late(endpoint)
+        except _ReplyRefused as error:
+            found = BadReply(f"{endpoint.label}: {error}")
+        except Exception as error:
+            found = _too_late(endpoint) if deadline.is_over else _to_failure(endpoint, error)
     if isinstance(found, CallFailed):
         raise found
     return found
@@ -111,14 +123,19 @@ def download(endpoint: Endpoint, url: str, *, max_bytes: int) -> bytes:
 
     reason = ""
     data = b""
+    deadline = Deadline(endpoint.timeout)
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     try:
-        with httpx2.Client(
-            follow_redirects=False,
-            timeout=endpoint.timeout,
-            headers={"Accept-Encoding": "identity", **headers},
-            event_hooks={"response": [_limit_reply(max_bytes, endpoint.timeout)]},
-        ) as plain:
+        with (
+            deadline,
+            httpx2.Client(
+                follow_redirects=False,
+                timeout=endpoint.timeout,
+                limits=_one_call_each(),
+                headers={"Accept-Encoding": "identity", **headers},
+                event_hooks={"request": [watch_request], "response": [_limit_reply(max_bytes)]},
+            ) as plain,
+        ):
             response = plain.get(url)
         data = response.content
         if response.status_code in _REDIRECTS:
@@ -128,7 +145,8 @@ def download(endpoint: Endpoint, url: str, *, max_bytes: int) -> bytes:
     except _ReplyRefused as error:
         reason = str(error)
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-        reason = f"the image cannot be fetched ({type(error).__name__})"
+        late = f"was not sent within {endpoint.timeout:g} seconds"
+        reason = f"the image {late if deadline.is_over else f'cannot be fetched ({type(error).__name__})'}"
     if reason:
         raise BadReply(f"{endpoint.label}: {reason}")
     return data
@@ -151,8 +169,8 @@ def _drop_foreign_headers(endpoint: Endpoint) -> Callable[[Any], None]:
     return drop
 
 
-def _limit_reply(max_bytes: int, timeout: float) -> Callable[[Any], None]:
-    """Return a hook that limits a reply's bytes and seconds; the library limits only the time between two reads."""
+def _limit_reply(max_bytes: int) -> Callable[[Any], None]:
+    """Return a hook that limits a reply's bytes."""
     import httpx2  # noqa: PLC0415 - optional
 
     class LimitedStream(httpx2.SyncByteStream):
@@ -160,7 +178,6 @@ def _limit_reply(max_bytes: int, timeout: float) -> Callable[[Any], None]:
             self._stream = stream
 
         def __iter__(self) -> Iterator[bytes]:
-            deadline = time.monotonic() + timeout
             total = 0
             for block in self._stream:
                 total += len(block)
@@ -168,8 +185,6 @@ def _limit_reply(max_bytes: int, timeout: float) -> Callable[[Any], None]:
                     raise _ReplyRefused(
                         f"the reply is larger than {max_bytes / 1024**2:.0f} MB, and was not read"
                     )
-                if time.monotonic() > deadline:
-                    raise httpx2.ReadTimeout("the whole reply took too long")
                 yield block
 
         def close(self) -> None:
@@ -187,22 +202,27 @@ def _read_object(endpoint: Endpoint, content: bytes) -> dict[str, Any] | CallFai
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):
-        excerpt = content[:_EXCERPT].decode("utf-8", "replace")
+        text = content[:_SEARCHED_BYTES].decode("utf-8", "replace")
         return BadReply(
             f"{endpoint.label}: the reply is cut off or is no JSON",
-            raw={"text": excerpt, "bytes": len(content)},
+            raw={"text": str(blank_keys(text))[:_EXCERPT], "bytes": len(content)},
         )
+    found = storable_json(found)
     if not isinstance(found, dict):
         return BadReply(f"{endpoint.label}: the reply is no JSON object", raw=found)
     return found
 
 
-def _to_failure(endpoint: Endpoint, error: Exception) -> CallFailed | None:
+def _too_late(endpoint: Endpoint) -> CallFailed:
+    return Transient(f"{endpoint.label}: no reply within {endpoint.timeout:g} seconds", may_cost=True)
+
+
+def _to_failure(endpoint: Endpoint, error: Exception) -> CallFailed:
     import httpx2  # noqa: PLC0415 - optional
     import openai  # noqa: PLC0415 - optional
 
     if isinstance(error, openai.APITimeoutError):
-        return Transient(f"{endpoint.label}: no reply within {endpoint.timeout:g} seconds", may_cost=True)
+        return _too_late(endpoint)
     if isinstance(error, openai.APIStatusError):
         return _status_failure(endpoint, error.status_code, error.response.headers, error.body)
     if isinstance(error, openai.APIConnectionError):
@@ -213,11 +233,13 @@ def _to_failure(endpoint: Endpoint, error: Exception) -> CallFailed | None:
             may_cost=not unsent,
         )
     if isinstance(error, openai.OpenAIError):
-        return Permanent(f"{endpoint.label}: {str(error)[:_EXCERPT]}")
-    return None
+        return Permanent(f"{endpoint.label}: {str(blank_keys(str(error)))[:_EXCERPT]}")
+    # The exception may hold the key, so it is not raised again.
+    return Permanent(f"{endpoint.label}: the call failed ({type(error).__name__})", may_cost=True)
 
 
 def _status_failure(endpoint: Endpoint, status: int, headers: Mapping[str, str], body: Any) -> CallFailed:
+    body = storable_json(body)
     error = _error_object(body)
     code = str(error.get("code") or error.get("type") or "").lower()
     message = str(blank_keys(str(error.get("message") or "")))[:_EXCERPT].strip()

@@ -24,6 +24,7 @@ from curation.generation.keys import blank_keys
 from curation.generation.openai_client import call, create_client, download, refused_parameter
 from curation.generation.pictures import Png, decode_picture, to_png
 from curation.records import InvalidInput
+from hits.domain.answers.text import parse_digits
 
 ABILITIES_VARIABLE = "IMAGES_API_CAN"
 _MAX_REPLY_BYTES = MAX_IMAGE_BYTES * 4 // 3 + 1024**2  # of JSON with an image in base64
@@ -173,6 +174,8 @@ class OpenAiImages:
             seed = source.get("seed")
             if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0:
                 return seed
+            if isinstance(seed, str) and seed.isdecimal():  # also a number of more than 64 bits
+                return parse_digits(seed)
         return request.seed if self._is_seed_certain else None
 
 

@@ -6,7 +6,7 @@ Money of APIs is integer micro-dollars; it never touches the ledgers of workers.
 from enum import StrEnum
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 
 from hits.models import Job, Project
 from hits.models.base import CreatedByModel, one_of_constraint
@@ -39,7 +39,8 @@ class ModelRun(CreatedByModel):
     """A run of one generator or chat model, with its caps.
 
     ``generator`` is the name as given, such as ``openai:gpt-image-1``; ``model`` and ``revision`` are what it
-    resolved to. ``committed_micro`` are the micro-dollars that are reserved or spent; it never exceeds ``cap_micro``.
+    resolved to. ``committed_micro`` are the micro-dollars that are reserved or spent. A price is reserved only if it
+    fits under ``cap_micro``. A provider that states more than a call's bound can still lift the sum over the cap.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="model_runs")
@@ -59,9 +60,6 @@ class ModelRun(CreatedByModel):
         ordering = ["-id"]
         constraints = [
             one_of_constraint("purpose", RunPurpose, name="model_run_purpose_known"),
-            models.CheckConstraint(
-                condition=Q(committed_micro__lte=F("cap_micro")), name="model_run_within_its_cap"
-            ),
         ]
 
     def __str__(self) -> str:
@@ -73,7 +71,7 @@ class ModelCall(models.Model):
 
     ``key`` is the hash of everything that the reply depends on; a project never sends a settled call again.
     ``subject`` names what it is for, such as a scene's role and candidate. ``request`` has the hashes of images, not
-    their bytes; ``reply`` is raw, as received, without keys.
+    their bytes; ``reply`` is raw, as received, without keys, in a form that every database stores.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="model_calls")

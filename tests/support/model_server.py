@@ -15,7 +15,11 @@ KEY = "sk-test/0123456789+abcDEF"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One answer. delay: seconds before it. cut: bytes that are announced, not sent. drip: seconds between bytes."""
+    """One answer.
+
+    delay: seconds before it. cut: bytes that are announced, not sent. drip: seconds between bytes of the body.
+    header_drip: seconds between bytes of a header that never ends.
+    """
 
     status: int = 200
     body: bytes | Mapping[str, Any] = b""
@@ -23,6 +27,7 @@ class Answer:
     delay: float = 0.0
     cut: int = 0
     drip: float = 0.0
+    header_drip: float = 0.0
 
     @property
     def data(self) -> bytes:
@@ -93,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
         asked = Asked(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, data)
         answer = self.server.model_server.next_answer(asked)
         self.server.closing.wait(answer.delay)
+        if answer.header_drip:
+            self._drip_headers(answer.header_drip)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
@@ -106,6 +113,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
             self.server.closing.wait(answer.drip)
         self.close_connection = bool(answer.cut)
+
+    def _drip_headers(self, seconds: float) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+        while not self.server.closing.wait(seconds):
+            self.wfile.write(b"a")
+            self.wfile.flush()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""

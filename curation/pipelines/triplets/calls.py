@@ -5,11 +5,11 @@ A call whose reply is stored is never sent again. The three crash points lie bet
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from django.db import connections
@@ -45,7 +45,7 @@ from curation.services.triplets.model_calls import (
 )
 from hits.domain.crashpoints import crash_point
 from hits.models import Project
-from hits.services.errors import Conflict
+from hits.services.errors import Conflict, Refused
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -128,8 +128,8 @@ def _send_new_chat(
             if stored is None:
                 raise
             return stored
-        settings.pace.wait()
         with _failures_are_stored(call, number):
+            settings.pace.wait()
             reply = model.reply(request)
         crash_point("model.after_call")
         settled = settle_call(
@@ -208,8 +208,8 @@ def send_image(
 
     def send(number: int) -> DrawnImage:
         call = _reserve(run, planned)
-        settings.pace.wait()
         with _failures_are_stored(call, number):
+            settings.pace.wait()
             reply = generator.generate(request)
         crash_point("model.after_call")
         return DrawnImage(call, reply, number)
@@ -305,8 +305,12 @@ def _failures_are_stored(call: ModelCall, tries: int) -> Iterator[None]:
         finish = BAD_REPLY_FINISH if isinstance(error, BadReply) else ""
         fail_call(call=call, failure=Failure(str(error), error.may_cost, finish, error.raw, tries))
         raise
-    except InvalidInput as error:
+    except (InvalidInput, Refused, OSError) as error:  # an image could not be read
         fail_call(call=call, failure=Failure(str(error), may_cost=False, tries=tries))
+        raise
+    except Exception as error:
+        failure = Failure(f"{type(error).__name__} in the adapter", may_cost=True, tries=tries)
+        fail_call(call=call, failure=failure)
         raise
 
 
@@ -327,17 +331,48 @@ def _one_at_a_time(key: str) -> Iterator[None]:
 
 
 def run_parallel(items: Iterable[Item], work: Callable[[Item], Result], *, threads: int) -> Iterator[Result]:
-    """Yield the results of ``work`` in the order of ``items``; each thread has its own database connection."""
+    """Yield the results of ``work`` in the order of ``items``; each thread has its own database connection.
+
+    The first error of ``work`` ends it. With several threads, the results of calls that were in flight come first:
+    they are paid. What has not begun then is left out.
+    """
     if threads <= 1:
         for item in items:
             yield work(item)
         return
 
+    has_failed = Event()
+
     def run(item: Item) -> Result:
+        if has_failed.is_set():
+            raise CancelledError
         try:
             return work(item)
+        except BaseException:
+            has_failed.set()
+            raise
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(run, items)
+        waiting = [pool.submit(run, item) for item in items]
+        try:
+            yield from _results_before_failure(waiting)
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _results_before_failure(waiting: Sequence[Future[Result]]) -> Iterator[Result]:
+    failure: Exception | None = None
+    for future in waiting:
+        try:
+            result = future.result()
+        except CancelledError:
+            continue
+        except Exception as error:
+            failure = failure or error
+        else:
+            yield result
+    if failure is not None:
+        raise failure

@@ -19,9 +19,10 @@ from curation.generation.pace import Pace
 from curation.image_triplets.chat_prompts import ChatPrompts
 from curation.models import ModelCall, ModelRun
 from curation.pipelines.triplets.calls import CallSettings, known_accepts, send_chat
-from curation.selectors.triplets.images import lost_calls
+from curation.selectors.triplets.model_calls import lost_calls
 from curation.services.triplets.chat_options import ChatOptions
 from curation.services.triplets.generation import project_prices, store_model_facts
+from hits.domain.storable import storable_json
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
@@ -150,7 +151,10 @@ def summarize_calls(run: ModelRun, stopped: str) -> dict[str, Any]:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object of a reply: the whole reply, or what stands between its first and last brace."""
+    """Return the JSON object of a reply: the whole reply, or what stands between its first and last brace.
+
+    Its texts and numbers are in a form that every database stores.
+    """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         return None
@@ -158,4 +162,4 @@ def read_object(text: str) -> dict[str, Any] | None:
         found = json.loads(text[start : end + 1])
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return storable_json(found) if isinstance(found, dict) else None

@@ -8,9 +8,15 @@ from curation.generation.errors import CallFailed
 from curation.generation.images import ImageGenerator, ImageRequest
 from curation.generation.pictures import mask_from_boxes
 from curation.models import GeneratedImage, ModelRun
-from curation.pipelines.triplets.image_drawer import ImageDrawer, ImageSlot, load_drawer, read_image
+from curation.pipelines.triplets.image_drawer import (
+    ImageDrawer,
+    ImageSlot,
+    check_shown,
+    load_drawer,
+    read_image,
+)
 from curation.records import Region
-from curation.selectors.triplets.images import lost_calls
+from curation.selectors.triplets.model_calls import lost_calls
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.generation import EditOptions
 from curation.services.triplets.model_calls import PlannedCall, lose_calls
@@ -22,7 +28,8 @@ def edit_image(progress: Progress) -> dict[str, Any]:
     """Run a job: draw one image.
 
     Raises:
-        Refused: the generator cannot do it, the call failed, or the provider refused its content.
+        Refused: the image was taken down, the generator cannot do it, the call failed, or the provider refused its
+            content.
     """
     run = ModelRun.objects.select_related("project").get(pk=progress.job.args["run"])
     raw = dict(run.parameters)
@@ -30,6 +37,7 @@ def edit_image(progress: Progress) -> dict[str, Any]:
     image = images.get(pk=raw.pop("image"))
     options = EditOptions(**raw)
     lose_calls(run=run)
+    check_shown(image)  # the job may have waited
     with refuse_invalid_input():
         drawer = load_drawer(run, progress, price_unknown=options.price_unknown)
         request = _edit_request(image, options, drawer.generator)

@@ -84,16 +84,20 @@ class _Images:
 
     def __init__(self, evaluation: TripletEvaluation) -> None:
         rows = Image.objects.filter(project=evaluation.project_id, taken_down_at=None).order_by("-pk")
-        self._rows = {image.sha256: image for image in rows}
+        self._files = {image.sha256: (image.pk, str(image.file.name)) for image in rows}
+        self._storage = Image._meta.get_field("file").storage
 
     def read(self, sha256: str) -> bytes:
-        """Return an image's bytes. Raises Refused if it was taken down since the version was sealed."""
-        image = self._rows.get(sha256)
-        if image is None:
+        """Return an image's bytes. Raises Refused if it was taken down since the version was sealed, or just now.
+
+        Threads read at the same time, so each reading opens the file anew; a field's file has one handle for all.
+        """
+        key, name = self._files.get(sha256, (0, ""))
+        if not Image.objects.filter(pk=key, taken_down_at=None).exists():
             raise Refused(
                 f"image {sha256[:12]}: was taken down since the version was sealed; evaluate a newer one"
             )
-        with image.file.open("rb") as file:
+        with self._storage.open(name, "rb") as file:
             data: bytes = file.read()
         return data
 

@@ -7,10 +7,17 @@ from curation.generation import names
 from curation.generation.errors import BadReply, CallFailed, ContentRefused, Transient, Unusable
 from curation.generation.images import ImageGenerator, ImageRequest, check_abilities
 from curation.models import CallState, GeneratedImage, ModelCall, ModelRun, PickOrigin, PromptSet
-from curation.pipelines.triplets.image_drawer import ImageDrawer, ImageSlot, load_drawer, read_image
+from curation.pipelines.triplets.image_drawer import (
+    ImageDrawer,
+    ImageSlot,
+    check_shown,
+    load_drawer,
+    read_image,
+)
 from curation.selectors.jobs import SCENE_IMAGES
 from curation.selectors.triplets.image_queue import missing_images
-from curation.selectors.triplets.images import lost_calls, scene_images
+from curation.selectors.triplets.images import scene_images
+from curation.selectors.triplets.model_calls import lost_calls
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.generation import GenerationOptions
 from curation.services.triplets.images import pick_image
@@ -30,7 +37,7 @@ from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 PREMISE = "premise"
 _COUNTED = ("images", "refused", "bad_replies")
 _GAVE_UP = "gave_up"  # in a subjob's result: the server answers none of its calls, so other scenes send none
-_MAX_FAILURES = 3  # replies without a usable image, one after the other
+_MAX_FAILURES = 3  # replies without a usable image, one after the other, whichever scene they are for
 _MAX_FAILED_SCENES = 3  # before the first image of a run
 
 
@@ -114,6 +121,7 @@ class _SceneDrawing:
     options: GenerationOptions
     progress: Progress
     result: dict[str, Any] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
+    reference: GeneratedImage | None = None
 
     def draw(self) -> None:
         """Draw the premise, then the hypotheses if the premise has a pick."""
@@ -125,6 +133,7 @@ class _SceneDrawing:
             for role in ("a", "b"):
                 request = self._request(role)
                 if self.options.condition and names.REFERENCE in self.drawer.generator.can:
+                    self.reference = premise
                     request = replace(request, reference=read_image(premise))
                 self._draw_role(role, request)
         except CapReached as error:
@@ -141,7 +150,6 @@ class _SceneDrawing:
     def _draw_role(self, role: str, request: ImageRequest) -> None:
         """Draw the missing candidates of a role. What was drawn or refused before is not sent again."""
         drawn = GeneratedImage.objects.filter(prompt_set=self.prompts, role=role, parent=None).count()
-        failures = 0
         for number in range(self.options.candidates):
             if drawn >= self.options.candidates:
                 return
@@ -149,13 +157,23 @@ class _SceneDrawing:
             if outcome:
                 self.result[outcome] += 1
             drawn += outcome == "images"
-            failures = failures + 1 if outcome == "bad_replies" else 0
-            if failures >= _MAX_FAILURES:
-                raise Refused(
-                    f"{self.drawer.run.generator}: {failures} replies one after the other have no usable image; "
-                    "look at the calls of this run, then resume the job"
-                )
+            if outcome == "bad_replies":
+                self._check_failures()
             self.progress.advance(min(self.result["images"], self.progress.job.total))
+
+    def _check_failures(self) -> None:
+        """End the whole run after a few paid replies without an image: those of other scenes count, too."""
+        # Subjobs are made anew when a run is resumed, so earlier failures count no more.
+        calls = ModelCall.objects.filter(run=self.drawer.run, sent_at__gte=self.progress.job.created_at)
+        newest = calls.exclude(state=CallState.SENT).order_by("-pk")[:_MAX_FAILURES]
+        bad = [call for call in newest if (call.state, call.finish) == (CallState.FAILED, BAD_REPLY_FINISH)]
+        if len(bad) < _MAX_FAILURES:
+            return
+        jobs.set_result(job=self.progress.job, **self.result, **{_GAVE_UP: True})
+        raise Refused(
+            f"{self.drawer.run.generator}: {len(bad)} replies one after the other have no usable image, the last "
+            f"one because: {bad[0].error}. Look at the calls of this run, then resume the job"
+        )
 
     def _draw_candidate(self, role: str, number: int, request: ImageRequest) -> str:
         """Draw one candidate; return what came of it, or an empty text if it exists already."""
@@ -165,6 +183,8 @@ class _SceneDrawing:
             return ""
         if find_refused_call(self.drawer.run.project, planned.key) is not None:
             return "refused"
+        if self.reference is not None:
+            check_shown(self.reference)
         try:
             self.drawer.draw(seeded, planned, ImageSlot(self.prompts.scene, role, self.prompts))
         except ContentRefused:

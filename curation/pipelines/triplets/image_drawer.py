@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from django.db import transaction
 
+from curation.generation.errors import BadReply
 from curation.generation.image_factory import get_generator
 from curation.generation.images import ImageGenerator, ImageRequest
 from curation.models import GeneratedImage, ModelRun, PromptSet, Scene
@@ -24,9 +25,14 @@ from curation.services.triplets.images import (
     store_generated_image,
     store_image_file,
 )
+from curation.services.triplets.model_calls import BAD_REPLY_FINISH, Failure, fail_call
 from hits.domain.crashpoints import crash_point
+from hits.domain.storable import storable_json, storable_text
+from hits.models import Image
+from hits.services.errors import BadFile, Refused, StorageFull
 from hits.services.jobs.jobs import Progress
 
+_MAX_MODEL = 200  # characters
 FLAG = "safety checker"
 
 
@@ -68,7 +74,7 @@ class ImageDrawer:
             "guidance": request.guidance,
             "reference": drawn.call.request.get("reference"),
         }
-        image = store_image_file(project=slot.scene.project, data=reply.png, licence=run.licence)
+        image = self._store_file(drawn, slot.scene)
         with transaction.atomic():
             stored = store_generated_image(
                 scene=slot.scene,
@@ -76,18 +82,18 @@ class ImageDrawer:
                 image=image,
                 provenance=Provenance(
                     generator=run.generator,
-                    model=reply.model or run.model,
+                    model=storable_text(reply.model or run.model)[:_MAX_MODEL],
                     revision=run.revision,
                     licence=run.licence,
                     prompt=request.prompt,
-                    revised_prompt=reply.revised_prompt,
+                    revised_prompt=storable_text(reply.revised_prompt),
                     negative_prompt=request.negative,
                     seed=reply.seed,
                     parent=slot.parent,
                     mask=slot.mask,
                     strength=request.strength,
                     parameters={name: value for name, value in parameters.items() if value is not None},
-                    usage=reply.usage,
+                    usage=storable_json(reply.usage),
                     cost_micro=drawn.call.reserved_micro,
                     seconds=reply.seconds,
                     flags=[FLAG] if reply.flagged else [],
@@ -97,6 +103,23 @@ class ImageDrawer:
             settle_image(drawn)
         crash_point("model.after_result")
         return stored
+
+    def _store_file(self, drawn: DrawnImage, scene: Scene) -> Image:
+        """Store the file of a paid image. Whatever prevents it ends the call, so that no resume takes it for lost.
+
+        Raises:
+            BadReply: the file is larger than this installation stores.
+            StorageFull: the disk is full.
+        """
+        try:
+            return store_image_file(project=scene.project, data=drawn.reply.png, licence=self.run.licence)
+        except (BadFile, StorageFull) as error:
+            raw = dict(drawn.reply.metadata)
+            finish = BAD_REPLY_FINISH if isinstance(error, BadFile) else ""
+            fail_call(call=drawn.call, failure=Failure(str(error), True, finish, raw, drawn.tries))
+            if isinstance(error, StorageFull):
+                raise
+            raise BadReply(f"{self.run.generator}: {error}", raw=raw) from error
 
 
 def load_drawer(run: ModelRun, progress: Progress, *, price_unknown: bool) -> ImageDrawer:
@@ -127,7 +150,18 @@ def load_generator(name: str, licence: str) -> ImageGenerator:
 
 
 def read_image(image: GeneratedImage) -> bytes:
-    """Return the bytes of an image's file."""
+    """Return the bytes of an image's file.
+
+    Raises:
+        Refused: the image was taken down, also at this moment; nobody may use it any more.
+    """
+    check_shown(image)
     with image.image.file.open("rb") as file:
         data: bytes = file.read()
     return data
+
+
+def check_shown(image: GeneratedImage) -> None:
+    """Raise Refused if an image was taken down, also a moment ago."""
+    if not Image.objects.filter(pk=image.image_id, taken_down_at=None).exists():
+        raise Refused(f"candidate {image.number}: the image was taken down; draw from another one")

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 from django.db.models import Count, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from curation.evaluation.nleye import PAIRS
 from curation.evaluation.nleye_key import PRESENTATIONS, ChoiceCode
@@ -26,6 +27,7 @@ from curation.selectors.triplets.evaluations import (
     read_scores,
     triplet_key,
 )
+from curation.selectors.triplets.model_calls import with_shown_state
 from hits.models import Image, Project
 
 VERSION_ROLES = ("premise", "hypothesis1", "hypothesis2")
@@ -136,14 +138,15 @@ def grades_of(explanations: Collection[int]) -> "QuerySet[ExplanationGrade]":
 
 def call_counts(run: ModelRun) -> CallCounts:
     """Return the number and the cost of a run's calls."""
-    rows = ModelCall.objects.filter(run=run).order_by()
-    counted = rows.values("state").annotate(
-        count=Count("pk"), cost=Sum("cost_micro"), reserved=Sum("reserved_micro")
+    rows = with_shown_state(ModelCall.objects.filter(run=run)).order_by()
+    counted = rows.values("shown_state").annotate(
+        count=Count("pk"), cost=Sum(Coalesce("cost_micro", "reserved_micro"))
     )
-    by_state = {row["state"]: row for row in counted}
-    sent = by_state.get(CallState.SENT.value)
+    by_state = {row["shown_state"]: row for row in counted}
+    sent = by_state.pop(CallState.SENT.value, None)
+    counts = {state: row["count"] for state, row in by_state.items()}
     return CallCounts(
-        {state: row["count"] for state, row in by_state.items()},
-        sum(row["cost"] or 0 for row in by_state.values()),
-        sent["reserved"] if sent else 0,
+        counts | ({CallState.SENT.value: sent["count"]} if sent else {}),
+        sum(row["cost"] for row in by_state.values()),
+        sent["cost"] if sent else 0,
     )

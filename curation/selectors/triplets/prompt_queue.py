@@ -15,6 +15,7 @@ from curation.image_triplets.word_diff import (
     mark_rewriting,
 )
 from curation.models import CallState, ModelCall, ModelRun, PromptVerdict, RunPurpose, Scene
+from curation.selectors.triplets.model_calls import with_shown_state, worked_on_jobs
 from curation.selectors.triplets.prompts import PromptState, prompt_states
 from curation.selectors.triplets.scenes import kept_scenes
 from hits.models import Project
@@ -131,13 +132,14 @@ def _compare(role: str, text: str, prompt: str) -> ShownPrompt:
 def prompt_runs(project: Project) -> "QuerySet[ModelRun]":
     """Return the newest runs that wrote prompts, with the number of their calls that may have been paid twice."""
     rows = ModelRun.objects.filter(project=project, purpose=RunPurpose.PROMPTS)
-    lost = Count("calls", filter=Q(calls__state=CallState.LOST))
+    in_flight = Q(calls__state=CallState.SENT) & Q(job__in=worked_on_jobs())
+    unanswered = Q(calls__state__in=(CallState.LOST, CallState.SENT))
+    lost = Count("calls", filter=unanswered & ~in_flight)
     return rows.select_related("job", "created_by").annotate(lost=lost).order_by("-pk")[:RUNS_SHOWN]
 
 
 def lost_prompt_calls(project: Project) -> "QuerySet[ModelCall]":
     """Return the calls that were in flight when their process died: they may have been paid, and are sent again."""
-    rows = ModelCall.objects.filter(
-        project=project, run__purpose=RunPurpose.PROMPTS, state=CallState.LOST.value
-    )
+    calls = with_shown_state(ModelCall.objects.filter(project=project, run__purpose=RunPurpose.PROMPTS))
+    rows = calls.filter(shown_state=CallState.LOST)
     return rows.select_related("run").defer("request", "reply", "text").order_by("-pk")[:50]

@@ -15,7 +15,7 @@ from curation.selectors.triplets.settings import triplet_settings
 from curation.services.options import check_at_least
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.model_calls import RunPlan, cap_in_micro, create_run
-from hits.models import Job, Project
+from hits.models import Image, Job, Project
 from hits.services import audit
 from hits.services.errors import Refused
 from hits.services.jobs import jobs
@@ -167,9 +167,12 @@ def request_edit(
     """Start a run that draws one more candidate from an image; return its job.
 
     Raises:
-        Refused: the image came from an import and no generator was named, the price is unknown, or the cap is below
-            one call.
+        Refused: the image was taken down, or came from an import and no generator was named, the price is unknown,
+            or the cap is below one call.
+        Conflict: one more image is being drawn from it already, such as after a double click.
     """
+    if Image.objects.exclude(taken_down_at=None).filter(pk=image.image_id).exists():
+        raise Refused("image: was taken down; draw from another one")
     generator = options.generator or image.generator
     with refuse_invalid_input():
         parsed = names.parse_generator(generator)
@@ -203,6 +206,7 @@ def request_edit(
             title=f"Draw one image with {generator}",
             project=image.scene.project,
             by=by,
+            exclusive_key=f"edit:{image.pk}",
             resumable=True,
             queue=queue,
             run=run.pk,

@@ -1,8 +1,8 @@
-"""Reserve the price of a call before it is sent, and settle it by the reply, so that no run exceeds its cap.
+"""Reserve the price of a call before it is sent, and settle it by the reply, so that no price exceeds a run's cap.
 
 Reserved and spent micro-dollars of a run are one number, raised by a conditional UPDATE: two processes never reserve
-the same rest. A call whose process died in flight counts at its full price. A call with a stored reply is never sent
-again.
+the same rest. It is the true sum, also if a server states more than a call's bound. A call whose process died in
+flight counts at its full price. A call with a stored reply is never sent again.
 """
 
 from collections.abc import Mapping
@@ -12,20 +12,21 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import IntegrityError, transaction
 from django.db.models import F, Q
-from django.db.models.functions import Least
 from django.utils import timezone
 
 from curation.models import CallState, ModelCall, ModelRun, RunPurpose
+from curation.selectors.triplets.model_calls import worked_on_jobs
 from hits.domain.answers.text import shorten_text
-from hits.domain.states import JobState
-from hits.models import Job, Project
+from hits.domain.storable import storable_json, storable_text
+from hits.models import Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused
-from hits.services.jobs.lease import lost_job_filter
 
 MICRO_DOLLARS = 1_000_000  # per dollar
 MAX_CAP_USD = 1_000_000
 MAX_SUBJECT, MAX_ERROR = 120, 1000
+MAX_COST_MICRO = 10**15
+"""A billion dollars: a server may state any number of tokens, and the sum of a run has to fit into an integer."""
 REFUSED_FINISH, BAD_REPLY_FINISH = "content_filter", "bad_reply"
 _HOW_TO_GO_ON = "start again with a higher cap to go on; what is stored is not sent again"
 
@@ -126,8 +127,10 @@ def raise_cap(*, run: ModelRun, cap_micro: int, by: AbstractBaseUser | None) -> 
     """
     changed = ModelRun.objects.filter(pk=run.pk, committed_micro__lte=cap_micro).update(cap_micro=cap_micro)
     if not changed:
+        run.refresh_from_db()
         raise Refused(
-            f"cap: more than ${cap_micro / MICRO_DOLLARS:.2f} is spent or reserved; use a higher cap"
+            f"cap: ${run.committed_micro / MICRO_DOLLARS:.6f} are spent or reserved already; use a higher cap than "
+            f"${cap_micro / MICRO_DOLLARS:.2f}"
         )
     audit.record(project=run.project, actor=by, action="run.cap", subject=run.pk, cap_micro=cap_micro)
     run.refresh_from_db()
@@ -176,7 +179,7 @@ def _cap_message(run: ModelRun, micro: int) -> str:
     row = ModelRun.objects.get(pk=run.pk)
     if row.cap_calls is not None and row.calls_made >= row.cap_calls:
         return f"cap: {row.calls_made} of {row.cap_calls} calls are made; {_HOW_TO_GO_ON}"
-    left = (row.cap_micro - row.committed_micro) / MICRO_DOLLARS
+    left = max(0, row.cap_micro - row.committed_micro) / MICRO_DOLLARS
     return (
         f"cap: the next call may cost ${micro / MICRO_DOLLARS:.6f}, and ${left:.6f} of "
         f"${row.cap_micro / MICRO_DOLLARS:.2f} are left; {_HOW_TO_GO_ON}"
@@ -185,27 +188,28 @@ def _cap_message(run: ModelRun, micro: int) -> str:
 
 def _release_dead_twin(run: ModelRun, key: str) -> None:
     """Mark a sent call with this key as lost if no process works on its run: it died in flight."""
-    now = timezone.now()
-    working = Job.objects.filter(state__in=(JobState.RUNNING, JobState.WAITING)).exclude(lost_job_filter(now))
     sent = ModelCall.objects.filter(project=run.project_id, key=key, state=CallState.SENT.value)
-    for call in sent.exclude(run=run).exclude(run__job__in=working):
+    for call in sent.exclude(run=run).exclude(run__job__in=worked_on_jobs()):
         _end_call(call, _LOST, CallState.LOST)
 
 
 @transaction.atomic
 def settle_call(*, call: ModelCall, reply: CallReply) -> ModelCall:
-    """Store a reply, and replace the reserved price by what the call cost. A second reply changes nothing."""
-    cost = call.reserved_micro if reply.cost_micro is None else reply.cost_micro
-    request = {**call.request, "sent": dict(reply.sent)} if reply.sent else call.request
+    """Store a reply, and replace the reserved price by what the call cost. A second reply changes nothing.
+
+    Whatever the reply holds is stored in a form that the database takes: a paid reply is never lost and paid again.
+    """
+    cost = call.reserved_micro if reply.cost_micro is None else min(reply.cost_micro, MAX_COST_MICRO)
+    request = {**call.request, "sent": storable_json(reply.sent)} if reply.sent else call.request
     changed = ModelCall.objects.filter(pk=call.pk, state=CallState.SENT.value).update(
         state=CallState.SETTLED.value,
         request=request,
         cost_micro=cost,
-        reply=reply.raw,
-        text=reply.text,
-        finish=reply.finish[:40],
-        model=reply.model[:200],
-        usage=dict(reply.usage),
+        reply=storable_json(reply.raw),
+        text=storable_text(reply.text),
+        finish=storable_text(reply.finish)[:40],
+        model=storable_text(reply.model)[:200],
+        usage=storable_json(reply.usage),
         tries=reply.tries,
         seconds=reply.seconds,
         settled_at=timezone.now(),
@@ -240,8 +244,8 @@ def _end_call(call: ModelCall, failure: Failure, state: CallState | None = None)
         state=(state or failure.state).value,
         cost_micro=cost,
         finish=failure.finish,
-        error=shorten_text(failure.error, MAX_ERROR),
-        reply=failure.raw,
+        error=shorten_text(storable_text(failure.error), MAX_ERROR),
+        reply=storable_json(failure.raw),
         tries=failure.tries,
         settled_at=timezone.now(),
     )
@@ -250,8 +254,6 @@ def _end_call(call: ModelCall, failure: Failure, state: CallState | None = None)
 
 
 def _change_committed(call: ModelCall, cost: int) -> None:
-    """Replace a call's reserved price by its cost; even one above the bound does not lift the run over its cap."""
+    """Replace a call's reserved price by its cost. One above the bound may lift the run over its cap."""
     change = cost - call.reserved_micro
-    ModelRun.objects.filter(pk=call.run_id).update(
-        committed_micro=Least(F("cap_micro"), F("committed_micro") + change)
-    )
+    ModelRun.objects.filter(pk=call.run_id).update(committed_micro=F("committed_micro") + change)

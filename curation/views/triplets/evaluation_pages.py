@@ -20,7 +20,7 @@ from curation.selectors.triplets.evaluations import (
     evaluations,
     version_triplets,
 )
-from curation.selectors.triplets.images import lost_calls
+from curation.selectors.triplets.model_calls import lost_calls
 from curation.selectors.triplets.prediction_files import (
     FIGURES_FILE,
     FIGURES_TABLE,

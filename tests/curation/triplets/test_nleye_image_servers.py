@@ -187,8 +187,24 @@ def test_three_such_replies_one_after_the_other_end_the_run(
     server.answers = [Answer(200, {"data": []})]
     text = refusal("generate_images", **options(project, candidates=4))
     assert "3 replies one after the other have no usable image" in text
-    assert len(server.asked) == 9  # of three scenes; the others are not asked for
-    assert ModelRun.objects.get().committed_micro == 9 * PRICE
+    assert "images server 127.0.0.1: the reply has no image. Look at the calls" in text
+    assert len(server.asked) == 3  # the other scenes are not asked for
+    assert ModelRun.objects.get().committed_micro == 3 * PRICE
+
+
+def test_three_such_replies_in_three_scenes_end_the_run_and_a_resumed_one_counts_anew(
+    project: Project, scenes: list[Scene], server: ModelServer
+) -> None:
+    bad = Answer(200, {"data": []})
+    server.answers = [bad, IMAGE, bad]
+    text = refusal("generate_images", **options(project))
+    assert "3 replies one after the other have no usable image" in text
+    assert len(server.asked) == 5  # an image stands between the first and the others
+    server.answers = [bad, bad, IMAGE]
+    found = run_json("generate_images", resume=Job.objects.get(parent=None).pk)
+    assert (found["images"], found["bad_replies"], len(server.asked)) == (3, 6, 9)
+    server.answers = [IMAGE]
+    assert draw(project)["images"] == 2
 
 
 def test_an_image_at_the_servers_own_address_is_fetched(
