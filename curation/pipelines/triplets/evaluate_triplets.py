@@ -90,6 +90,7 @@ class _Images:
     def read(self, sha256: str) -> bytes:
         """Return an image's bytes. Raises Refused if it was taken down since the version was sealed, or just now.
 
+        Its file may be missing, too.
         Threads read at the same time, so each reading opens the file anew; a field's file has one handle for all.
         """
         key, name = self._files.get(sha256, (0, ""))
@@ -97,8 +98,12 @@ class _Images:
             raise Refused(
                 f"image {sha256[:12]}: was taken down since the version was sealed; evaluate a newer one"
             )
-        with self._storage.open(name, "rb") as file:
-            data: bytes = file.read()
+        try:
+            with self._storage.open(name, "rb") as file:
+                data: bytes = file.read()
+        except OSError as error:
+            reason = error.strerror or "it is cut off"
+            raise Refused(f"image {sha256[:12]}: its file cannot be read ({reason}); restore it") from error
         return data
 
 

@@ -157,7 +157,7 @@ def _option_rows(run: ModelRun) -> list[tuple[str, str]]:
     return found
 
 
-def _call_rows(project: Project, calls: list[ModelCall]) -> list[dict[str, Any]]:
+def _call_rows(project: Project, calls: list[Any]) -> list[dict[str, Any]]:
     """Return the calls with what each one is about."""
     subjects = {call.pk: _parse_subject(call.subject) for call in calls}
     chosen = {public_id for public_id, _ in subjects.values() if public_id}
@@ -167,7 +167,7 @@ def _call_rows(project: Project, calls: list[ModelCall]) -> list[dict[str, Any]]
         public_id, words = subjects[call.pk]
         image = getattr(call, "image", None)
         scene = scenes.get(public_id) or (image.scene if image else None)
-        label, badge, icon = STATE_LABELS[call.shown_state]  # type: ignore[attr-defined] # an annotation
+        label, badge, icon = STATE_LABELS[call.shown_state]
         rows.append(
             {
                 "call": call,

@@ -3,6 +3,7 @@
 import base64
 import json
 import logging
+import time
 import traceback
 from urllib.parse import quote
 
@@ -172,10 +173,25 @@ def test_a_timeout_may_have_cost(server: ModelServer) -> None:
     assert "no reply within 0.2 seconds" in str(failure)
 
 
-def test_a_reply_that_never_ends_is_a_timeout(server: ModelServer) -> None:
-    failure = fail(server, Answer(body=chat_body("slow"), drip=0.05), TIMEOUT="0.3")
+@pytest.mark.parametrize(
+    "answer", [Answer(body=chat_body("slow"), drip=0.05), Answer(header_drip=0.05)], ids=["body", "headers"]
+)
+def test_a_reply_that_never_ends_is_a_timeout(server: ModelServer, answer: Answer) -> None:
+    started = time.monotonic()
+    failure = fail(server, answer, TIMEOUT="0.3")
     assert isinstance(failure, Transient)
     assert failure.may_cost is True
+    assert "no reply within 0.3 seconds" in str(failure)
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.parametrize("at", range(300 - len(KEY), 301, 4))
+def test_a_key_at_the_end_of_an_excerpt_is_blanked_before_the_text_is_cut(
+    server: ModelServer, at: int
+) -> None:
+    failure = fail(server, Answer(body=b"x" * at + KEY.encode() + b"y" * 50))
+    text = failure.raw["text"]
+    assert text == ("x" * at + "[key]" + "y" * 50)[:300]
 
 
 def test_a_server_that_is_not_there_costs_nothing(server: ModelServer) -> None:

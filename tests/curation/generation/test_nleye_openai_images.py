@@ -187,6 +187,14 @@ def test_an_image_that_cannot_be_fetched_is_a_bad_reply(
     assert not any(asked.path == "/files/2.png" for asked in server.asked)
 
 
+def test_an_image_whose_headers_never_end_is_a_bad_reply(server: ModelServer) -> None:
+    server.files["/files/1.png"] = Answer(header_drip=0.05)
+    server.answers = [Answer(body=image_body(url=f"{server.url}/files/1.png"))]
+    generator = get_generator("openai:tiny", environment=server.environment("IMAGES", TIMEOUT="0.3"))
+    with pytest.raises(BadReply, match=r"the image was not sent within 0\.3 seconds"):
+        generator.generate(ImageRequest("a cat", 64, 64))
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
