@@ -17,7 +17,7 @@ from curation.generation.folder_import import (
     ImportedImage,
     read_folder,
 )
-from curation.models import Import, ImportedRow, Scene
+from curation.models import GeneratedImage, Import, ImportedRow, Scene
 from curation.selectors.triplets.prompts import prompt_states
 from curation.selectors.triplets.scenes import SceneState, scene_outcomes
 from curation.services.refusals import refuse_invalid_input
@@ -62,7 +62,8 @@ def import_generated(
     ``report`` is told after each image how many of two passes over all images are done; it may raise to stop.
 
     Raises:
-        Refused: the folder cannot be used, or names a scene that the project lacks or does not keep.
+        Refused: the folder cannot be used, or names a scene that the project lacks or does not keep; a picture was
+            taken down here, or shows two roles of a scene.
     """
     called = called or path.name
     hashes: dict[str, str] = {}
@@ -78,6 +79,7 @@ def import_generated(
     )
     if (earlier := _find_earlier(project, sha256)) is not None:
         return ImportedImages(earlier, 0, folder.missing)
+    _check_pictures(scenes, folder, hashes)
     for row in folder.images:
         data = row.to_png().data
         stored[row.location] = store_image_file(project=project, data=data, licence=row.origin.licence)
@@ -105,6 +107,26 @@ def import_generated(
 
 def _find_earlier(project: Project, sha256: str) -> Import | None:
     return Import.objects.filter(project=project, format=FORMAT, sha256=sha256).first()
+
+
+def _check_pictures(scenes: Mapping[str, Scene], folder: ImportedFolder, hashes: Mapping[str, str]) -> None:
+    """Refuse pictures that were taken down here, and those of another role of the same scene."""
+    project = next(iter(scenes.values())).project_id
+    for location, sha256 in hashes.items():
+        known = Image.objects.filter(project=project, original_sha256=sha256)
+        if known.exclude(taken_down_at=None).exists():
+            raise Refused(f"{location}: was taken down here; leave it out, or put the image back first")
+    keys = [scene.pk for scene in scenes.values()]
+    stored = GeneratedImage.objects.filter(scene__in=keys)
+    roles = {
+        (row.scene.public_id, row.image.original_sha256): (row.role, f"the {row.role} of this scene")
+        for row in stored.select_related("scene", "image").order_by("-pk")
+    }
+    for row in folder.images:
+        picture = (row.scene_id, hashes[row.location])
+        role, other = roles.setdefault(picture, (ROLES[row.role], row.location))
+        if role != ROLES[row.role]:
+            raise Refused(f"{row.location}: is the same picture as {other}; give each role its own")
 
 
 def _scenes(project: Project, folder: ImportedFolder) -> dict[str, Scene]:

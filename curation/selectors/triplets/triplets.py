@@ -68,7 +68,7 @@ class TripletFacts:
 
     @property
     def decision(self) -> TripletDecision | None:
-        """The decision that counts, the newest one; a build that takes the triplet back undoes a build's drop alone."""
+        """The decision that counts, the newest; a build that takes the triplet back undoes a build's drop alone."""
         standing = by_person = None
         for row in self.decisions:
             is_taken_back = row.by_id is None and row.verdict == TripletVerdict.KEEP

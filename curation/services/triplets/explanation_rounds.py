@@ -17,7 +17,13 @@ from curation.selectors.triplets.explanations import (
     writers_by_text,
 )
 from curation.selectors.triplets.scenes import first_scene_ids
-from curation.selectors.triplets.triplets import available_triplets, image_ids, shows_three_images
+from curation.selectors.triplets.triplets import (
+    TripletState,
+    available_triplets,
+    image_ids,
+    shows_three_images,
+    triplet_facts,
+)
 from curation.services.triplets.judging import take_in_model_explanations
 from curation.services.triplets.round_launch import (
     RoundLaunch,
@@ -115,7 +121,11 @@ def count_explanations(sources: Sequence[Sourced]) -> int:
 
 def explanation_sources(project: Project, *, decoys: bool = False) -> list[Sourced]:
     """Return what a round asks: pages of explanations of people and models that no page has shown."""
-    triplets = {row.pk: row for row in available_triplets(project) if shows_three_images(row)}
+    triplets = {
+        row.triplet.pk: row.triplet
+        for row in triplet_facts(project)
+        if row.state is not TripletState.DROPPED and shows_three_images(row.triplet)
+    }
     waiting = unlaunched_explanations(project)
     everything = list(explanations(project))
     writers, first = writers_by_text(everything), first_scene_ids(project)

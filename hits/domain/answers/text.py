@@ -33,6 +33,11 @@ def clean_line(raw: str, *, maximum: int) -> str:
     return text
 
 
+def has_visible_text(text: str) -> bool:
+    """Return whether a text has a character that people see; spaces of no width are none."""
+    return any(unicodedata.category(character)[0] not in "CZ" for character in text)
+
+
 def tokenize(text: str) -> list[str]:
     """Return tokens as corpus statistics count them: runs of letters or digits, and single punctuation marks."""
     return re.findall(r"\w+(?:['’]\w+)?|[^\w\s]", text)

@@ -16,7 +16,7 @@ from hits.domain.answers.scene_facets import (
     Duration,
     check_temporal,
 )
-from hits.domain.answers.text import TextError, clean_line
+from hits.domain.answers.text import TextError, clean_line, has_visible_text
 from hits.domain.images.image_triplets import (
     HYPOTHESES,
     PREMISE,
@@ -161,7 +161,7 @@ class NleyeExplanationWriting(HitKind):
                 given[name] = clean_line(given[name], maximum=maximum)
             except TextError as error:
                 errors.append(FieldError(name, str(error)))
-        if not given["explanation"]:
+        if not has_visible_text(given["explanation"]):
             errors.append(FieldError("explanation", "say why the image is right"))
         problem = check_temporal(answer.direction, answer.duration)
         if problem:

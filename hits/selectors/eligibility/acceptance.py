@@ -9,6 +9,7 @@ from collections.abc import Collection
 from hits.models import Batch, Hit, Worker
 from hits.selectors.eligibility.attempt_proof import BUILT_IN_ENVIRONMENT
 from hits.selectors.eligibility.limits import (
+    own_project_refusals,
     unit_revealed_refusals,
     unit_seen_refusals,
     unit_taken_refusals,
@@ -37,5 +38,6 @@ def acceptance_refusals(
         return limit_refusals, not Batch.objects.filter(hit_type_id=batch.hit_type_id).exclude(
             pk=batch.pk
         ).exists()
-    refusals = unit_seen_refusals(worker, hit) or unit_revealed_refusals(worker, hit)
+    refusals = own_project_refusals(worker_id, hit) or unit_seen_refusals(worker, hit)
+    refusals = refusals or unit_revealed_refusals(worker, hit)
     return refusals or unit_taken_refusals(worker, hit, taken_hit_ids=taken_hit_ids), False

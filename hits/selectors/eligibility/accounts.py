@@ -13,11 +13,11 @@ from hits.selectors.eligibility.attempt_proof import BUILT_IN_ENVIRONMENT
 from hits.selectors.roles import has_role
 
 
-def works_on_project(worker: Worker, project: Project) -> bool:
+def works_on_project(environment: str, worker_id: str, project: Project) -> bool:
     """Return whether the worker's user may see the project's console, or has ever acted there."""
-    if worker.environment != BUILT_IN_ENVIRONMENT:
+    if environment != BUILT_IN_ENVIRONMENT:
         return False
-    key = import_string(settings.ACCOUNT_OF_WORKER)(worker.worker_id)
+    key = import_string(settings.ACCOUNT_OF_WORKER)(worker_id)
     user = get_user_model().objects.filter(pk=key).first() if key is not None else None
     if user is None:
         return False

@@ -30,6 +30,7 @@ from hits.models import (
 )
 from hits.selectors.eligibility.attempt_proof import has_attempt_proof
 from hits.selectors.eligibility.limits import (
+    own_project_refusals,
     unit_revealed_refusals,
     unit_taken_refusals,
     worker_limit_refusals,
@@ -111,6 +112,7 @@ def hit_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     """
     batch = hit.unit.batch
     reasons = _qualification_refusals(worker, batch) + unit_revealed_refusals(worker, hit)
+    reasons += [] if worker is None else own_project_refusals(worker.worker_id, hit)
     if has_attempt_proof(hit.environment):
         return reasons
     return reasons + (unit_taken_refusals(worker, hit) or worker_limit_refusals(worker, batch))

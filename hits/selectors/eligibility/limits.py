@@ -86,17 +86,13 @@ def unit_seen_refusals(worker: Worker | None, hit: Hit) -> list[str]:
 def unit_revealed_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     """Return why a unit is closed to a worker who knows too much about it from a unit of another kind; else empty.
 
-    Who opened a page that ``reveals`` an id gets no unit of a kind that is ``blind_to`` it (``hits.kind.HitKind``),
-    and neither does who works on the project's console. The page of the same unit closes nothing: it is in hand.
+    Who opened a page that ``reveals`` an id gets no unit of a kind that is ``blind_to`` it (``hits.kind.HitKind``).
+    The page of the same unit closes nothing: it is in hand.
     On a foreign marketplace somebody else may open a page in a worker's name, which can only close tasks.
     """
     kind, project = registry.get_kind(hit.unit.batch.kind), hit.unit.batch.project
     ids = [hit.unit.payload[field] for field in kind.blind_to if hit.unit.payload.get(field)]
-    if worker is None or not kind.blind_to:
-        return []
-    if works_on_project(worker, project):
-        return [gettext("You work on this project, so somebody else has to do this task.")]
-    if not ids:
+    if worker is None or not ids:
         return []
     seen = Attempt.objects.filter(worker=worker, hit__unit__batch__project=project)
     seen = seen.exclude(hit__unit=hit.unit_id)
@@ -107,6 +103,16 @@ def unit_revealed_refusals(worker: Worker | None, hit: Hit) -> list[str]:
     if not seen.filter(revealed).exists():
         return []
     return [gettext("You know this item from another task, so somebody else has to do this one.")]
+
+
+def own_project_refusals(worker_id: str, hit: Hit) -> list[str]:
+    """Return why a blind unit is closed to a worker whose user works on the project's console; else empty."""
+    batch = hit.unit.batch
+    if not registry.get_kind(batch.kind).blind_to:
+        return []
+    if not works_on_project(hit.environment, worker_id, batch.project):
+        return []
+    return [gettext("You work on this project, so somebody else has to do this task.")]
 
 
 def has_lapsed(attempt: Attempt) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from curation.models import GeneratedImage, Import, ImportedRow, Scene, SceneVerdict
 from curation.models.scenes import SceneReason
@@ -102,6 +103,35 @@ def test_a_folder_that_another_process_imports_meanwhile_is_stored_once(
     assert others[1] is not None
     assert (others[1].new, found.new, found.source) == (6, 0, others[1].source)
     assert (Import.objects.count(), GeneratedImage.objects.count()) == (1, 6)
+
+
+def test_pictures_that_were_taken_down_or_show_two_roles_are_named(
+    project: Project, scenes: list[Scene], tmp_path: Path
+) -> None:
+    folder = write_folder(tmp_path / "made", scenes)
+    place = folder / scenes[0].public_id
+    (place / NAMES["b"]).unlink()
+    (place / "hypothesis2.png").write_bytes((place / NAMES["premise"]).read_bytes())
+    same = refusal("import_generated", folder, project=project.slug)
+    assert f"{scenes[0].public_id}/" in same
+    assert "is the same picture as " in same
+    (place / "hypothesis2.png").write_bytes(picture_file("PNG", seed=50))
+    run_json("import_generated", folder, project=project.slug)
+    down = GeneratedImage.objects.get(scene=scenes[1], role="a")
+    Image.objects.filter(pk=down.image_id).update(taken_down_at=timezone.now())
+    (folder / "manifest.csv").write_text(
+        (folder / "manifest.csv").read_text().replace("midjourney 7", "midjourney 8")
+    )
+    assert f"{scenes[1].public_id}/{NAMES['a']}: was taken down here" in refusal(
+        "import_generated", folder, project=project.slug
+    )
+    assert (Import.objects.count(), GeneratedImage.objects.count()) == (1, 6)
+    Image.objects.update(taken_down_at=None)
+    (place / NAMES["a"]).unlink()
+    (place / "hypothesis1.png").write_bytes((place / NAMES["premise"]).read_bytes())
+    assert "is the same picture as the premise of this scene" in refusal(
+        "import_generated", folder, project=project.slug
+    )
 
 
 def test_a_bad_folder_is_one_line_and_leaves_nothing(

@@ -18,6 +18,7 @@ from tests.support.nleye_units import (
     three_images,
     writing_unit,
 )
+from validation.kinds.image_pick.kind import slot_name
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]
@@ -94,14 +95,14 @@ def test_best_image_is_picked_by_keys_and_asked_about(
     opened(page, project, "image_pick", pick_unit(images))
     check_sizes(page, "candidates", SIZES)
     page.set_viewport_size({"width": 1280, "height": 900})
-    order = [int(value) for value in page.locator("input[name=best]").evaluate_all("all => all.map((o) => o.value)")
-             if value != "none"]  # fmt: skip
-    assert sorted(order) == sorted([images["h1"], images["h2"]])
+    names = page.locator("input[name=best]").evaluate_all("all => all.map((o) => o.value)")[:-1]
+    by_name = {slot_name(pick_unit(images), images[role]): images[role] for role in ("h1", "h2")}
+    assert sorted(names) == sorted(by_name)
     page.keyboard.press("0")
     expect(page.locator(".ask:visible")).to_have_count(1)  # nothing is asked about no image
     expect(page.locator("#gaps a")).to_have_count(0)
     page.keyboard.press("2")
-    expect(page.locator(".tile--chosen")).to_have_attribute("data-tile", str(order[1]))
+    expect(page.locator(".tile--chosen")).to_have_attribute("data-tile", names[1])
     page.keyboard.press("Enter")
     page.keyboard.press("y")
     page.keyboard.press("Enter")
@@ -113,7 +114,7 @@ def test_best_image_is_picked_by_keys_and_asked_about(
     check_page(page, "a picked image")
     page.keyboard.press("Enter")
     assert submitted(page) == {
-        "best": order[1], "none": False, "shows_all": "yes", "same": "no", "broken": "no",
+        "best": by_name[names[1]], "none": False, "shows_all": "yes", "same": "no", "broken": "no",
     }  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from hits.domain.answers.evidence import EvidenceRow
+from hits.domain.hashing import content_sha256
 from hits.domain.images.image_triplets import PREMISE, image_for_page, mirrored_order
 from hits.domain.states import Purpose
 from hits.kind import FieldError, HitKind, ImagesById, Payload, Schema
@@ -13,6 +14,7 @@ from hits.kind import FieldError, HitKind, ImagesById, Payload, Schema
 MIN_CANDIDATES = 2
 MAX_CANDIDATES = 8
 MAX_TEXT = 1000
+SLOT_DIGITS = 16
 SHOWS_ALL, SAME, BROKEN = "shows_all", "same", "broken"
 QUESTIONS: Mapping[str, str] = {
     SHOWS_ALL: "Shows all of the text",
@@ -33,7 +35,7 @@ YesNo = Literal["yes", "no"]
 
 
 class Unit(Schema):
-    """A text, and candidate images of it; ``item``, ``role`` and ``scene`` never reach the page.
+    """A text, and candidate images of it; ``item``, ``role``, ``scene`` and the images' ids never reach the page.
 
     ``premise_image`` is the chosen image of the premise, beside which images of hypotheses are picked.
     """
@@ -63,13 +65,23 @@ class Unit(Schema):
 
 
 class Answer(Schema):
-    """The id of the best image with three answers about it, or ``none``: exactly one of both."""
+    """The best image with three answers about it, or ``none``: exactly one of both.
 
-    best: int | None = None
+    ``best`` is the name that the page has for the image; stored answers have its id.
+    """
+
+    best: int | str | None = None
     none: bool = False
     shows_all: YesNo | None = None
     same: YesNo | None = None
     broken: YesNo | None = None
+
+    @field_validator("best", mode="before")
+    @classmethod
+    def _check_best(cls, best: Any) -> Any:
+        if best is not None and (isinstance(best, bool) or not isinstance(best, int | str)):
+            raise ValueError("name one of the task's images")  # noqa: TRY004 - pydantic reads this one
+        return best
 
     @model_validator(mode="after")
     def _check_content(self) -> "Answer":
@@ -121,13 +133,19 @@ class ImagePick(HitKind):
     def unit_for_page(
         self, unit: Payload, images: ImagesById, seed: str, arm: int | None = None
     ) -> dict[str, Any]:
-        """Return text, context, and candidates in the order of the arm; an answer names a candidate by its id."""
+        """Return text, context, and candidates in the order of the arm, by names that tell nothing of their making.
+
+        Ids of images would: they grow in the order of drawing.
+        """
         premise = unit["premise_image"]
         return {
             "show": "candidates",
             "text": unit["text"],
             "premise": None if premise is None else {"image": image_for_page(images[premise])},
-            "slots": [{"id": key, "image": image_for_page(images[key])} for key in _order(unit, seed, arm)],
+            "slots": [
+                {"id": slot_name(unit, key), "image": image_for_page(images[key])}
+                for key in _order(unit, seed, arm)
+            ],
             "asked": _asked(unit),
         }
 
@@ -142,8 +160,11 @@ class ImagePick(HitKind):
         assert isinstance(answer, Answer)
         given = answer.model_dump()
         errors = []
-        if answer.best is not None and answer.best not in unit["candidates"]:
-            errors.append(FieldError("best", f"image {answer.best} is not one of this task's images"))
+        if answer.best is not None:
+            named = {slot_name(unit, key): key for key in unit["candidates"]}
+            given["best"] = named.get(str(answer.best), answer.best)
+        if answer.best is not None and given["best"] not in unit["candidates"]:
+            errors.append(FieldError("best", f"image {answer.best!r} is not one of this task's images"))
         asked = [] if answer.none else _asked(unit)
         errors += [FieldError(name, _MISSING[name]) for name in asked if given[name] is None]
         errors += [
@@ -175,6 +196,11 @@ class ImagePick(HitKind):
         number = unit["candidates"].index(answer["best"]) + 1
         rows = [EvidenceRow(title, answer[name]) for name, title in QUESTIONS.items() if answer[name]]
         return [EvidenceRow("Best image", f"candidate {number} of {len(unit['candidates'])}"), *rows]
+
+
+def slot_name(unit: Payload, image: int) -> str:
+    """Return a page's name for an image; nobody can guess it without the item, which no page is told."""
+    return content_sha256({"item": unit["item"], "image": image})[:SLOT_DIGITS]
 
 
 def _asked(unit: Payload) -> Sequence[str]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from hits.domain.answers.evidence import EvidenceRow
-from hits.domain.answers.text import TextError, clean_line
+from hits.domain.answers.text import TextError, clean_line, has_visible_text
 from hits.domain.images.image_facts import ImageFacts
 from hits.domain.images.image_triplets import (
     HYPOTHESES,
@@ -194,7 +194,8 @@ class TripletPlausibility(HitKind):
         asked = ASKED[unit["show"]]
         given, errors = answer.model_dump(), []
         try:
-            given[WHY] = clean_line(answer.why, maximum=MAX_WHY)
+            why = clean_line(answer.why, maximum=MAX_WHY)
+            given[WHY] = why if has_visible_text(why) else ""
         except TextError as error:
             errors.append(FieldError(WHY, str(error)))
         for name, missing in _MISSING.items():

@@ -63,6 +63,7 @@ def test_page_marks_the_gold_hypothesis_and_has_the_texts() -> None:
         ({"direction": "parallel"}, "duration"),
         ({"category": "magic"}, "category"),
         ({"explanation": "  "}, "explanation"),
+        ({"explanation": "\u200b \ufeff"}, "explanation"),
         ({"explanation": "a" * 601}, "explanation"),
         ({"note": "a" * 301}, "note"),
         ({"alignment": {"premise": "yes", "h1": "yes"}}, "alignment.h2"),

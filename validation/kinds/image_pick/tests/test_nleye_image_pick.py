@@ -12,7 +12,7 @@ from validation.domain.judging.ratings import JudgmentRow
 from validation.domain.judging.round_material import CandidatesToPick
 from validation.domain.reports.judgment_files import parse_rating_rows
 from validation.kinds.image_pick.judging import SPEC
-from validation.kinds.image_pick.kind import KIND
+from validation.kinds.image_pick.kind import KIND, slot_name
 
 RAW: dict[str, Any] = {
     "item": "sentinel-item",
@@ -56,7 +56,7 @@ def test_orders_are_mirrored_stored_and_shown() -> None:
     assert sorted(orders[0]) == [5, 6, 7]
     for arm, order in enumerate(orders):
         page = KIND.unit_for_page(UNIT, IMAGES, "seed", arm)
-        assert [slot["id"] for slot in page["slots"]] == order
+        assert [slot["id"] for slot in page["slots"]] == [slot_name(UNIT, key) for key in order]
         assert [slot["image"]["url"] for slot in page["slots"]] == [IMAGES[key].url for key in order]
 
 
@@ -69,6 +69,15 @@ def test_page_gets_text_addresses_and_sizes_only() -> None:
     premise = KIND.unit_for_page(PREMISE, IMAGES, "seed", 0)
     assert premise["premise"] is None
     assert premise["asked"] == ["shows_all", "broken"]
+
+
+def test_a_slots_name_tells_nothing_of_the_order_of_drawing() -> None:
+    names = [slot["id"] for slot in KIND.unit_for_page(UNIT, IMAGES, "seed", 0)["slots"]]
+    assert all(len(name) == 16 and not name.isdecimal() for name in names)
+    other = KIND.unit_for_page(UNIT | {"item": "another-item"}, IMAGES, "seed", 0)
+    assert not set(names) & {slot["id"] for slot in other["slots"]}
+    for key in UNIT["candidates"]:
+        assert KIND.parse_answer(UNIT, IMAGES, PICKED | {"best": slot_name(UNIT, key)})["best"] == key
 
 
 @pytest.mark.parametrize(
@@ -91,6 +100,8 @@ def test_answer_is_kept_and_is_the_inverse_of_its_labels(
         (UNIT, PICKED | {"none": True}, "answer"),
         (UNIT, PICKED | {"best": 1}, "best"),
         (UNIT, PICKED | {"best": 99}, "best"),
+        (UNIT, PICKED | {"best": "6"}, "best"),
+        (UNIT, PICKED | {"best": True}, "best"),
         (UNIT, PICKED | {"same": None}, "same"),
         (UNIT, PICKED | {"broken": "maybe"}, "broken"),
         (UNIT, NONE | {"broken": "yes"}, "broken"),

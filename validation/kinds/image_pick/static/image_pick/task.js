@@ -1,4 +1,4 @@
-/** Which of several images shows a text best, and three questions about it. Answers name an image by its id. */
+/** Which of several images shows a text best, and three questions about it. Answers name an image as its slot does. */
 import { boot } from '../js/hit/page.js';
 import { Asks } from '../js/hit/triplet/asks.js';
 import { Tiles } from '../js/hit/triplet/tiles.js';
@@ -53,7 +53,7 @@ class PickTask {
     if (best === null) return {};
     if (best === NONE) return { best: null, none: true };
     const given = this.config.unit.asked.map((name) => [name, valueOf(name)]);
-    return { best: Number(best), none: false, ...Object.fromEntries(given.filter(([, value]) => value !== null)) };
+    return { best, none: false, ...Object.fromEntries(given.filter(([, value]) => value !== null)) };
   }
 
   gaps() {
