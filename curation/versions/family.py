@@ -112,7 +112,8 @@ class Family(RefusesOldNames, ABC):
         that never are, if versions hold answers that a leaderboard keeps. The manifest and the checksums are private
         then: from the hash of a row, anybody could find out its answer by trying all of them. A family in which only
         some versions hold answers overrides ``folders``. has_columns: whether exports have a table whose columns a
-        file can rename.
+        file can rename. selects_records: whether decisions and audits choose what a version has. everything: what
+        a version has without such a choice.
     """
 
     RENAMED = {
@@ -126,6 +127,8 @@ class Family(RefusesOldNames, ABC):
     title: ClassVar[str]
     parts: ClassVar[tuple[Part, ...]]
     folded_types: ClassVar[frozenset[str]] = frozenset()
+    selects_records: ClassVar[bool] = True
+    everything: ClassVar[str] = "All approved records"
     exclusion_labels: ClassVar[Mapping[str, str]] = {}
     file_labels: ClassVar[Mapping[str, str]] = {}
     has_regions: ClassVar[bool] = False

@@ -8,7 +8,7 @@ from curation.audits.codebook import Choice, Code
 from curation.audits.parsing import codebook_from_row
 from curation.models import Audit, DatasetVersion
 from curation.records import InvalidInput
-from curation.versions.families import family_of
+from curation.versions.families import family_of, family_of_version
 from curation.versions.selection import AuditChoice, DecisionChoice, Selection
 from curation.versions.selection_filter import count_judgments_since
 from curation.views.fields import checkbox, choice_field, integer_field
@@ -130,7 +130,7 @@ def describe_selection(version: DatasetVersion) -> str:
     except InvalidInput as error:
         return str(error)
     if selection.is_everything:
-        return "All approved records."
+        return f"{family_of_version(version).everything}."
     parts = []
     if selection.decisions is not None:
         parts.append(_describe_decisions(version.project, selection.decisions))

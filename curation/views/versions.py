@@ -94,6 +94,7 @@ def version_list(request: HttpRequest, project: Project) -> HttpResponse:
         ],
         "form": form,
         "chosen": chosen,
+        "selects_records": family.selects_records,
     }
     status = 400 if form.errors or chosen.errors else 200
     return render(request, "curation/versions/versions.html", context, status=status)
@@ -118,6 +119,7 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "row_templates": family.row_templates,
         "statistics_templates": family.statistics_templates,
         "selection": describe_selection(version),
+        "selects_records": family.selects_records,
         "warnings": family.warnings(version),
         "may_seal": visitor_has_role(request, project, Role.ADMIN),
         "job": job_if_open(job) if is_own_job else None,
@@ -146,6 +148,7 @@ def _changes_context(family: Family, contents: Mapping[str, Any]) -> dict[str, A
     counts = {name: after for name, (_, after) in parts.items()}
     rows = contents.get("rows", 0)
     return {
+        "has_photos": any(line["photo"] for line in contents.get("changes", ())),
         "sides": [(*parts.get(part.name, (0, 0)), part.nouns[1]) for part in family.compared_parts],
         "would_hold": family.describe_rows(counts)
         if "change" in contents

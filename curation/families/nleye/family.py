@@ -50,6 +50,8 @@ class NlEyeFamily(Family):
     )
     # Scenes and explanations of workers become triplets, which are no records themselves.
     folded_types: ClassVar[frozenset[str]] = frozenset({"scene", "nleye_explanation"})
+    selects_records: ClassVar[bool] = False
+    everything: ClassVar[str] = "All triplets that nothing blocks"
     exclusion_labels: ClassVar[Mapping[str, str]] = {
         ExclusionReason.SIMULATED: "simulated scenes or explanations",
         ExclusionReason.IMAGE_TAKEN_DOWN: "triplets with an image that was taken down",

@@ -15,6 +15,7 @@ from curation.evaluation.nleye_triplets import triplet_outcomes
 from curation.models import (
     CallState,
     ExplanationGrade,
+    ImageTriplet,
     ModelCall,
     ModelRun,
     TripletEvaluation,
@@ -116,6 +117,12 @@ def images_by_hash(project: Project, hashes: Collection[str]) -> dict[str, Image
     """Return the newest image of each hash, also those that were taken down; one query."""
     rows = Image.objects.filter(project=project, sha256__in=set(hashes)).order_by("pk")
     return {image.sha256: image for image in rows}
+
+
+def triplet_keys(project: Project, ids: Collection[str]) -> dict[str, int]:
+    """Return the keys of a project's triplets by their public ids; one query."""
+    rows = ImageTriplet.objects.filter(project=project, public_id__in=list(ids))
+    return dict(rows.values_list("public_id", "pk"))
 
 
 def triplet_predictions(evaluation: TripletEvaluation, triplet_id: str) -> "QuerySet[TripletPrediction]":

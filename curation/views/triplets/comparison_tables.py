@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.urls import reverse
@@ -19,6 +20,8 @@ from curation.views.triplets.evaluation_cells import (
     RowGroup,
     count_cell,
     figure_cell,
+    gap_side,
+    interval_note,
     number_cell,
     paper_cell,
 )
@@ -28,10 +31,15 @@ from curation.views.triplets.evaluation_names import (
     evaluation_label,
     settings_in_words,
     source_key,
+    until_text,
     what_it_saw,
 )
+from hits.charts.scale import decimal_text
 
 OURS = "This project"
+MAX_OTHER_VALID = (
+    10.0  # percent of explanations of other triplets; a judge that accepts more is not to be trusted
+)
 _SOURCE_ORDER = [
     TripletSource.MODEL.value,
     TripletSource.FILE.value,
@@ -39,7 +47,7 @@ _SOURCE_ORDER = [
     TripletSource.PEOPLE.value,
     TripletSource.JUDGE.value,
 ]
-PaperReader = Callable[[PaperRow], Sequence[float | None]]
+PaperReader = Callable[[PaperRow], Sequence[float | Cell | None]]
 MAIN_COLUMNS = (
     Column("Choice", "consistency accuracy: gold in both orders"),
     Column("Scores", "order-faithful accuracy: gold has the higher score"),
@@ -50,7 +58,7 @@ ORDER_COLUMNS = (
     Column("Consistency", "gold in both orders"),
     Column("Gold first", "gold chosen where it stands first"),
     Column("Gold second", "gold chosen where it stands second"),
-    Column("Order gap", "difference of the two"),
+    Column("Order gap", "difference of the two, and which of them is higher"),
     Column("First position", "share of the valid answers that name the first image"),
     Column("No position", "answers that name no image: equal, none, refused, not read, not asked"),
 )
@@ -108,7 +116,9 @@ def newest_of(rows: Sequence[TripletEvaluation], source: TripletSource) -> Tripl
 def _table(
     name: str, title: str, columns: Sequence[Column], groups: Sequence[RowGroup], note: str = ""
 ) -> ComparisonTable:
-    return ComparisonTable(name, title, columns, [group for group in groups if group.rows], note)
+    cells = [cell for group in groups for row in group.rows for _, cell in row.cells]
+    notes = " ".join(text for text in (note, interval_note(cells)) if text)
+    return ComparisonTable(name, title, columns, [group for group in groups if group.rows], notes)
 
 
 def _our_row(row: TripletEvaluation, columns: Sequence[Column], cells: Sequence[Cell]) -> Row:
@@ -122,7 +132,10 @@ def _paper_group(table: str, number: str, columns: Sequence[Column], read: Paper
         Row(
             row.model,
             PAPER_STRATEGIES.get(row.strategy, row.strategy),
-            [(column, paper_cell(value)) for column, value in zip(columns, read(row), strict=True)],
+            [
+                (column, value if isinstance(value, Cell) else paper_cell(value))
+                for column, value in zip(columns, read(row), strict=True)
+            ],
             settings=row.version,
         )
         for row in paper_figures().tables[table]
@@ -182,10 +195,16 @@ def _judge_cell(figures: Mapping[str, Any] | None) -> Cell:
     return figure_cell(figures["auto_score"], figures["explanations"]) if figures else Cell()
 
 
+def gap_cell(figures: Mapping[str, Any], count: int | None = None) -> Cell:
+    """Return the order gap of figures of choices, with the position in which gold is chosen more often."""
+    sides = (figures[f"gold_{side}_accuracy"]["value"] for side in ("first", "second"))
+    return figure_cell(figures["order_gap"], count, note=gap_side(*sides))
+
+
 def order_cells(figures: Mapping[str, Any]) -> list[Cell]:
     """Return the cells of ``ORDER_COLUMNS`` of the figures of choices."""
     n = figures["triplets"]
-    names = ("consistency_accuracy", "gold_first_accuracy", "gold_second_accuracy", "order_gap")
+    names = ("consistency_accuracy", "gold_first_accuracy", "gold_second_accuracy")
     position = figure_cell(
         figures["first_position_share"],
         figures["valid_presentations"],
@@ -193,6 +212,7 @@ def order_cells(figures: Mapping[str, Any]) -> list[Cell]:
     )
     return [
         *(figure_cell(figures[name], n) for name in names),
+        gap_cell(figures, n),
         position,
         count_cell(figures["invalid_presentations"]),
     ]
@@ -204,11 +224,12 @@ def _order_table(rows: Sequence[TripletEvaluation]) -> ComparisonTable:
         for row in newest_rows(rows, TRIPLET).values()
     ]
 
-    def read(row: PaperRow) -> Sequence[float | None]:
+    def read(row: PaperRow) -> Sequence[float | Cell | None]:
         consistency, first, second = (
             row.figures[name] for name in ("consistency", "gold_first", "gold_second")
         )
-        return [consistency, first, second, abs(first - second), None, None]
+        gap = replace(paper_cell(abs(first - second)), note=gap_side(first, second))
+        return [consistency, first, second, gap, None, None]
 
     note = (
         "A rule that always names the first image has a consistency of 0 and an order gap of 100. p: exact test of "
@@ -258,6 +279,8 @@ def _vote_table(rows: Sequence[TripletEvaluation]) -> ComparisonTable:
         "Only explanations of right choices are judged, one for each triplet. Shares by votes are of those with "
         "exactly three voters."
     )
+    if people is not None:
+        note += f" {until_text(people)}"
     paper = _paper_group("votes", "table 9", VOTE_COLUMNS, read)
     return _table(
         "explanations", "Valid explanations, by people", VOTE_COLUMNS, [RowGroup(OURS, ours), paper], note
@@ -285,6 +308,18 @@ def judge_cells(figures: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
+def judge_warning(figures: Mapping[str, Any]) -> str:
+    """Return what is wrong with a judge that accepts explanations of other triplets; empty if it does not."""
+    check = figures["checks"].get("other_triplet", {}).get("score", {})
+    share = check.get("value")
+    if share is None or share <= MAX_OTHER_VALID:
+        return ""
+    return (
+        f"The judge graded {decimal_text(share, 1)} % of the explanations of other triplets as valid, which should "
+        "be about 0. Its other figures are too high."
+    )
+
+
 def _judge_table(rows: Sequence[TripletEvaluation]) -> list[ComparisonTable]:
     """Return the table of the newest run of each judge, if there is one: all candidates, then by model."""
     by_judge: dict[str, list[TripletEvaluation]] = defaultdict(list)
@@ -299,5 +334,15 @@ def _judge_table(rows: Sequence[TripletEvaluation]) -> list[ComparisonTable]:
             cells = list(zip(JUDGE_COLUMNS, judge_cells(figures), strict=True))
             ours.append(Row(name or source, PAPER_STRATEGIES.get(strategy, strategy), cells))
         groups.append(RowGroup(f"Judge {label}", ours))
-    note = "The paper’s judge was GPT-4o of 2024-08-06; its scores are the last column of the first table."
+    warnings = [
+        f"{row.label}: {text}"
+        for row, *_ in by_judge.values()
+        if (text := judge_warning(row.figures["judge"]))
+    ]
+    note = " ".join(
+        [
+            *warnings,
+            "The paper’s judge was GPT-4o of 2024-08-06; its scores are the last column of the first table.",
+        ]
+    )
     return [_table("judge", "Valid explanations, by a judge", JUDGE_COLUMNS, groups, note)] if groups else []

@@ -1,11 +1,12 @@
 """Figures of image triplets as cells of tables: one decimal on the page, and the stored number beside it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hits.charts.scale import decimal_text
+from validation.domain.agreement.pairwise import MIN_BOOTSTRAP_VALUES
 
 PERCENT, POINTS, ALPHA = "%", "points", "alpha"
 _PLACES: Mapping[str, int] = {PERCENT: 1, POINTS: 2, ALPHA: 3}
@@ -14,13 +15,17 @@ NO_VALUE = "–"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A figure: its text, its interval, its n and what they count, and the stored number to its last digit."""
+    """A figure: its text, its interval, its n and what they count, and the stored number to its last digit.
+
+    lacks_interval: an interval was asked for, and there are too few values for one.
+    """
 
     value: str = NO_VALUE
     exact: str = ""
     interval: str = ""
     count: int | None = None
     note: str = ""
+    lacks_interval: bool = False
 
     @property
     def is_measured(self) -> bool:
@@ -84,7 +89,25 @@ def figure_cell(
     interval = ""
     if low is not None and high is not None:
         interval = f"{decimal_text(low, places)} to {decimal_text(high, places)}"
-    return Cell(decimal_text(value, places), json.dumps(value), interval, count, note)
+    lacks_interval = "low" in figure and not interval
+    return Cell(decimal_text(value, places), json.dumps(value), interval, count, note, lacks_interval)
+
+
+def interval_note(cells: Iterable[Cell]) -> str:
+    """Return why some figures of a table have no interval; empty if all of them have one."""
+    if not any(cell.lacks_interval for cell in cells):
+        return ""
+    return (
+        f"A figure of fewer than {MIN_BOOTSTRAP_VALUES} values has no interval, nor has one whose "
+        "bootstrap draws are all equal."
+    )
+
+
+def gap_side(first: float | None, second: float | None) -> str:
+    """Return in which position gold is chosen more often; empty if in neither."""
+    if first is None or second is None or first == second:
+        return ""
+    return "first higher" if first > second else "second higher"
 
 
 def number_cell(

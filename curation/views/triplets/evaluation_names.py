@@ -122,3 +122,9 @@ def evaluation_state(row: TripletEvaluation) -> str:
     if not row.figures:
         return "stopped"
     return "partial" if row.provenance.get("stopped") else "done"
+
+
+def until_text(row: TripletEvaluation) -> str:
+    """Return until when answers and votes count: a sealed version has its triplets, and people go on judging them."""
+    at = row.job.finished_at if row.job is not None and row.job.finished_at else row.created_at
+    return f"Answers and votes are those until {at:%-d %b %Y, %H:%M}."

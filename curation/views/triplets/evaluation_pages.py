@@ -35,13 +35,15 @@ from curation.selectors.triplets.prediction_files import (
 )
 from curation.views.evaluation.evaluation_sections import fact_rows
 from curation.views.pages import as_download, tab_context, triplet_project_page
-from curation.views.triplets.comparison_tables import JUDGE_COLUMNS, judge_cells
+from curation.views.triplets.comparison_tables import JUDGE_COLUMNS, judge_cells, judge_warning
+from curation.views.triplets.evaluation_cells import interval_note
 from curation.views.triplets.evaluation_names import (
     GROUPING_LABELS,
     SETUP_LABELS,
     evaluation_label,
     evaluation_state,
     settings_in_words,
+    until_text,
     what_it_saw,
 )
 from curation.views.triplets.figure_sections import (
@@ -121,20 +123,39 @@ def triplet_evaluation(request: HttpRequest, project: Project, evaluation_id: in
 
 def _figure_context(request: HttpRequest, row: TripletEvaluation) -> dict[str, Any]:
     if row.source == TripletSource.PEOPLE:
-        return {"people": people_rows(row), "certainty": certainty_rows(row.figures)}
+        rows, certainty = people_rows(row), certainty_rows(row.figures)
+        return {
+            "people": rows,
+            "certainty": certainty,
+            "until": until_text(row),
+            "interval_note": interval_note(
+                [*(found.cell for found in rows), *(cell for _, cell in certainty)]
+            ),
+        }
     if row.source == TripletSource.JUDGE:
         figures = row.figures["judge"]
+        checks = check_rows(figures)
         models = [
             (name, list(zip(JUDGE_COLUMNS, judge_cells(found), strict=True)))
             for name, found in row.figures["models"].items()
         ]
         return {
             "judge": list(zip(JUDGE_COLUMNS, judge_cells(figures), strict=True)),
-            "checks": check_rows(figures),
+            "checks": checks,
+            "checks_note": interval_note(found.cell for found in checks),
             "judged_models": models,
+            "judge_warning": judge_warning(figures),
+            "until": until_text(row),
+            "interval_note": interval_note(
+                cell
+                for _, cells in [("", list(zip(JUDGE_COLUMNS, judge_cells(figures), strict=True))), *models]
+                for _, cell in cells
+            ),
         }
+    measures = measure_rows(row.figures[row.setup], row.setup)
     return {
-        "measures": measure_rows(row.figures[row.setup], row.setup),
+        "measures": measures,
+        "interval_note": interval_note(found.cell for found in measures),
         "reasons": reason_rows(row.figures[row.setup]),
         "corrections": correction_rows(row.figures),
         "group_tables": group_tables(row.figures, row.setup),

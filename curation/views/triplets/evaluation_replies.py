@@ -13,6 +13,7 @@ from curation.models import ReplyCorrection, TripletEvaluation, TripletPredictio
 from curation.selectors.triplets.evaluation_results import (
     explanations_of,
     grades_of,
+    triplet_keys,
     triplet_predictions,
     triplet_results,
 )
@@ -81,6 +82,7 @@ def evaluated_triplet(
     result = shown_results(row, triplet_results(row, [triplet]))[0] if row.figures else None
     context = evaluation_context(project, row) | {
         "triplet": triplet,
+        "triplet_key": triplet_keys(project, [triplet.id]).get(triplet.id),
         "facets": [
             group_label(triplet.row["reasoning_category"]),
             group_label(temporal_cell(triplet.row["time_direction"], triplet.row["time_duration"])),

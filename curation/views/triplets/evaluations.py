@@ -1,7 +1,7 @@
 """The comparisons page of image triplets: our evaluations beside the published tables, and two models compared."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -32,6 +32,7 @@ from curation.views.triplets.evaluation_names import (
     evaluation_state,
     full_name,
     settings_in_words,
+    until_text,
     what_it_saw,
 )
 from curation.views.triplets.paper_tables import further_tables
@@ -80,8 +81,9 @@ PEOPLE_SHARES = {
 def triplet_evaluations(request: HttpRequest, project: Project) -> HttpResponse:
     """List a version's evaluations, and compare them with one another, with people and with the published ones."""
     versions = sealed_versions(project)
-    version = _chosen_version(request, versions)
-    rows = [row for row in evaluations(project) if version is not None and row.version_id == version.pk]
+    every = list(evaluations(project))
+    version = _chosen_version(request, versions, {row.version_id for row in every})
+    rows = [row for row in every if version is not None and row.version_id == version.pk]
     finished = [row for row in rows if row.figures]
     view = request.GET.get("view", "")
     view = view if view in VIEWS else ACCURACY
@@ -147,6 +149,7 @@ def _people_section(finished: Sequence[TripletEvaluation]) -> dict[str, Any]:
     return {
         "people": people_rows(people),
         "people_evaluation": people,
+        "until": until_text(people) if people else "",
         "certainty": certainty_rows(people.figures) if people else (),
     }
 
@@ -156,10 +159,17 @@ def _saw(row: TripletEvaluation) -> str:
     return f"{what_it_saw(row)}, {settings}" if settings else what_it_saw(row)
 
 
-def _chosen_version(request: HttpRequest, versions: Sequence[DatasetVersion]) -> DatasetVersion | None:
-    """Return the version that the address names, or else the newest; None if none is sealed."""
+def _chosen_version(
+    request: HttpRequest, versions: Sequence[DatasetVersion], measured: Container[int | None]
+) -> DatasetVersion | None:
+    """Return the version that the address names, or else the newest one with evaluations, or else the newest.
+
+    None if none is sealed. measured: the keys of the versions with evaluations.
+    """
     named = request.GET.get("version", "")
-    return next((row for row in versions if str(row.pk) == named), versions[0] if versions else None)
+    chosen = next((row for row in versions if str(row.pk) == named), None)
+    newest = next((row for row in versions if row.pk in measured), versions[0] if versions else None)
+    return chosen or newest
 
 
 def _is_comparable(row: TripletEvaluation) -> bool:

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from curation.evaluation.nleye import PAIRS, TRIPLET
-from curation.views.triplets.comparison_tables import ORDER_COLUMNS, PAIR_COLUMNS
+from curation.views.triplets.comparison_tables import ORDER_COLUMNS, PAIR_COLUMNS, gap_cell
 from curation.views.triplets.evaluation_cells import (
     POINTS,
     Cell,
     Column,
     count_cell,
     figure_cell,
+    interval_note,
     number_cell,
 )
 from curation.views.triplets.evaluation_charts import group_label, heat_step
@@ -49,6 +50,7 @@ REASON_LABELS: Mapping[str, str] = {
     "unparseable": "Could not be read",
     "missing": "Not asked or no answer",
 }
+GAP, MEAN_OF_GAPS = "order_gap", "mean of the gaps"
 CORRECTED = ("consistency_accuracy", "gold_first_accuracy", "gold_second_accuracy", "order_gap")
 CHECK_LABELS: Mapping[str, tuple[str, str]] = {
     "short": ("Short explanations", "candidates of at most the median length"),
@@ -66,6 +68,7 @@ class GroupTable:
     columns: Sequence[Column]
     rows: Sequence[tuple[str, int, int, Sequence[tuple[Column, Cell]]]]
     macro: Sequence[tuple[Column, Cell]]
+    note: str = ""
 
 
 def measure_rows(figures: Mapping[str, Any], setup: str) -> list[MeasureRow]:
@@ -81,7 +84,8 @@ def measure_rows(figures: Mapping[str, Any], setup: str) -> list[MeasureRow]:
     rows = []
     for name, labels in CHOICE_MEASURES.items():
         count = figures["valid_presentations"] if name == "first_position_share" else n
-        rows.append(MeasureRow(*labels, figure_cell(figures[name], count)))
+        cell = gap_cell(figures, n) if name == GAP else figure_cell(figures[name], count)
+        rows.append(MeasureRow(*labels, cell))
     p = Cell(
         f"{figures['position_p']:.3g}", repr(figures["position_p"]), count=figures["valid_presentations"]
     )
@@ -134,7 +138,7 @@ def group_tables(figures: Mapping[str, Any], setup: str) -> list[GroupTable]:
                 group[setup]["triplets"],
                 heat_step(group[setup][names[0]]["value"]),
                 [
-                    (column, figure_cell(group[setup][name]))
+                    (column, gap_cell(group[setup]) if name == GAP else figure_cell(group[setup][name]))
                     for column, name in zip(columns, names, strict=True)
                 ],
             )
@@ -142,10 +146,11 @@ def group_tables(figures: Mapping[str, Any], setup: str) -> list[GroupTable]:
             if group[setup]["triplets"]
         ]
         macro = [
-            (column, figure_cell(found["macro"][setup].get(name)))
+            (column, figure_cell(found["macro"][setup].get(name), note=MEAN_OF_GAPS if name == GAP else ""))
             for column, name in zip(columns, names, strict=True)
         ]
-        tables.append(GroupTable(title, columns, rows, macro))
+        cells = [cell for *_, shown in rows for _, cell in shown] + [cell for _, cell in macro]
+        tables.append(GroupTable(title, columns, rows, macro, interval_note(cells)))
     return tables
 
 

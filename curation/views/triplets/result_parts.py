@@ -11,6 +11,7 @@ from curation.selectors.triplets.evaluation_results import (
     Outcome,
     TripletResult,
     images_by_hash,
+    triplet_keys,
 )
 from curation.selectors.triplets.evaluations import EvaluatedTriplet
 from curation.views.triplets.evaluation_charts import group_label
@@ -66,9 +67,13 @@ class ShownImage:
 
 @dataclass(frozen=True, slots=True)
 class ShownResult:
-    """A triplet in the list: its number, group, outcome with its badge, images, and the answers as text."""
+    """A triplet in the list: its number in the version, group, outcome with its badge, images, and answers as text.
+
+    key: of the project's own triplet, for its page; None if it is gone.
+    """
 
     number: int
+    key: int | None
     category: str
     outcome: str
     badge: str
@@ -78,16 +83,18 @@ class ShownResult:
 
 
 def shown_results(evaluation: TripletEvaluation, results: Iterable[TripletResult]) -> list[ShownResult]:
-    """Return the triplets of a page; one query for all images."""
+    """Return the triplets of a page; a query for all images and one for all keys."""
     results = list(results)
     hashes = [sha256 for result in results for sha256 in result.triplet.row["images"].values()]
     images = images_by_hash(evaluation.project, hashes)
+    keys = triplet_keys(evaluation.project, [result.triplet.id for result in results])
     found = []
     for result in results:
         badge, icon = OUTCOME_BADGES[result.outcome]
         found.append(
             ShownResult(
                 result.triplet.number,
+                keys.get(result.triplet.id),
                 group_label(result.triplet.row["reasoning_category"]),
                 OUTCOME_LABELS[evaluation.setup, result.outcome],
                 badge,

@@ -75,7 +75,7 @@ def _checkers(keys: Sequence[int]) -> dict[int, str]:
     for row in rows:
         if row.by is not None:
             found[row.pk] = row.by.get_username()
-        elif row.record is not None:
+        elif row.record is not None and row.record.submission is not None:
             found[row.pk] = f"W-{row.record.submission.assignment.worker_id}"
     return found
 

@@ -12,12 +12,14 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from curation.evaluation.nleye_paper import paper_figures
 from curation.models import DatasetVersion, TripletEvaluation, TripletSource
 from curation.selectors.triplets.evaluation_comparisons import compare_evaluations
 from curation.selectors.triplets.evaluations import version_triplets
 from curation.services.triplets.evaluations import EvaluationOptions, request_evaluation
+from curation.views.triplets.comparison_tables import judge_warning
 from hits.models import Image, Job, Project
 from hits.services.jobs import jobs
 from tests.support.nleye_evaluations import (
@@ -91,6 +93,49 @@ def test_evaluation_shows_its_stored_figures_to_the_last_digit(
     for grouping in ("category", "temporal"):
         macro = row.figures["groups"][grouping]["macro"]["triplet"]["consistency_accuracy"]
         assert numbers_in(macro) <= shown_numbers(page)
+
+
+def test_page_says_which_order_is_better_why_intervals_are_missing_and_what_macro_gaps_are(
+    client: Client, researcher: User, version: DatasetVersion
+) -> None:
+    row = store_choices(version, answers_of(version, OUTCOMES))  # gold first in 3 more, gold second in 2 more
+    page = page_of(client, researcher, "triplet-evaluation", version.project.slug, row.pk)
+    assert "difference of the two: first higher" in page
+    turned = store_choices(version, answers_of(version, OUTCOMES.translate(str.maketrans("fs", "sf"))))
+    page = page_of(client, researcher, "triplet-evaluation", version.project.slug, turned.pk)
+    assert "difference of the two: second higher" in page
+    macro = row.figures["groups"]["category"]["macro"]["triplet"]["order_gap"]["value"]
+    gaps = [
+        group["triplet"]["order_gap"]["value"]
+        for group in row.figures["groups"]["category"]["groups"].values()
+        if group["triplet"]["triplets"]
+    ]
+    assert macro == pytest.approx(sum(gaps) / len(gaps))
+    assert "mean of the gaps" in page
+    assert "A figure of fewer than 10 values has no interval" in page
+
+
+def test_newest_version_with_evaluations_is_shown_first(
+    client: Client, researcher: User, version: DatasetVersion
+) -> None:
+    later = DatasetVersion.objects.create(
+        project=version.project, name="v9", state="sealed", sealed_at=timezone.now(), manifest_sha256="0" * 64
+    )
+    shown = re.compile(r'aria-current="true">(v\d)</a>')
+    name, slug = "triplet-evaluations", version.project.slug
+    assert shown.findall(page_of(client, researcher, name, slug))[0] == "v9"
+    store_choices(version, answers_of(version, OUTCOMES))
+    assert shown.findall(page_of(client, researcher, name, slug))[0] == version.name
+    assert shown.findall(page_of(client, researcher, name, slug, version=later.pk))[0] == "v9"
+
+
+@pytest.mark.parametrize(("share", "warns"), [(10.0, False), (10.1, True), (None, False)])
+def test_judge_that_accepts_explanations_of_other_triplets_is_warned_of(
+    share: float | None, warns: bool
+) -> None:
+    figures = {"checks": {"other_triplet": {"score": {"value": share}}}}
+    assert ("10.1 % of the explanations of other triplets" in judge_warning(figures)) is warns
+    assert bool(judge_warning(figures)) is warns
 
 
 def test_downloads_give_the_page_s_figures_to_the_command(
@@ -244,14 +289,14 @@ def test_triplets_stand_by_outcome_and_replies_as_they_came(
         version, answers_of(version, outcomes), replies={10: "<script>alert(1)</script> the second"}
     )
     page = page_of(client, researcher, "triplet-evaluation", slug, row.pk)
-    listed = [int(number) for number in re.findall(r'<b class="num">No\. (\d+)</b>', page)]
+    listed = [int(number) for number in re.findall(r'<b class="num">Sample (\d+)</b>', page)]
     wrong = [number for number, letter in enumerate(outcomes, start=1) if letter == "w"]
     right = [number for number, letter in enumerate(outcomes, start=1) if letter == "r"]
     assert listed[:2] == wrong
     assert listed[-len(right) :] == right
     assert len(listed) == COUNT
     only = page_of(client, researcher, "triplet-evaluation", slug, row.pk, outcome="flipped")
-    assert len(re.findall(r'<b class="num">No\. ', only)) == COUNT - len(wrong) - len(right)
+    assert len(re.findall(r'<b class="num">Sample ', only)) == COUNT - len(wrong) - len(right)
     triplet = page_of(client, researcher, "triplet-evaluation-triplet", slug, row.pk, 10)
     assert "&lt;script&gt;alert(1)&lt;/script&gt; the second" in triplet
     assert "<script>alert" not in triplet
