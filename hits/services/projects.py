@@ -12,7 +12,7 @@ from hits.services import audit
 from hits.services.errors import Refused
 
 DEFAULT_CONSENT = """\
-You are asked to look at photos and to write down what you can work out from them.
+You are asked to look at pictures, or to read or write short texts, and to answer questions about them.
 
 - **What is kept.** Your answers, how long you worked on them, and a worker id of the marketplace.
   Your name and address are not asked for.
@@ -20,7 +20,7 @@ You are asked to look at photos and to write down what you can work out from the
   only as a scrambled code that cannot be turned back into the id.
 - **Your choice.** You may stop at any time and return a task without a reason. What you submitted
   is paid once it is approved. You may ask for your answers to be left out of later versions.
-- **Take care.** Do not write names, addresses or anything private about people in a photo.
+- **Take care.** Do not write names, addresses or anything private about people.
 """
 
 
