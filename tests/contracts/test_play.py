@@ -117,7 +117,7 @@ def _begun(
         if set(kind.record_types) & set(get_family(name).used_types):
             Project.objects.filter(pk=project.pk).update(family=name)
             project.refresh_from_db()
-    return Play(kind, project, [make_image(seed) for seed in (1, 2, 3)])
+    return Play(kind, project, [make_image(seed) for seed in (1, 2, 3, 4)])
 
 
 @pytest.mark.parametrize("name", registry.kind_names())

@@ -94,16 +94,22 @@ def _next_steps(project: Project, queue: PromptQueue) -> list[Step]:
         text = (
             f"{count_words(counts[PromptQueueState.WAITING], 'scene')} with prompts that nobody approved yet"
         )
-        steps.append(Step(text, "Read them", f"{reverse('scene-prompts', args=[slug])}?state=waiting"))
+        steps.append(Step(text, "Read them", _first_card(project, queue, PromptQueueState.WAITING)))
     if counts[PromptQueueState.REJECTED]:
         text = (
             f"{count_words(counts[PromptQueueState.REJECTED], 'scene')} with rejected prompts: write others"
         )
-        steps.append(Step(text, "Show", f"{reverse('scene-prompts', args=[slug])}?state=rejected"))
+        steps.append(Step(text, "Show", _first_card(project, queue, PromptQueueState.REJECTED)))
     if counts[PromptQueueState.APPROVED]:
         text = f"{count_words(counts[PromptQueueState.APPROVED], 'scene')} with approved prompts can be drawn"
         steps.append(Step(text, "Images", reverse("scene-image-list", args=[slug])))
     return steps
+
+
+def _first_card(project: Project, queue: PromptQueue, state: PromptQueueState) -> str:
+    """Return the address of the first scene in a state, on the list of that state."""
+    first = queue.find(state)[0]
+    return f"{reverse('scene-prompts', args=[project.slug])}?state={state.value}#scene-{first.pk}"
 
 
 def _back(request: HttpRequest, project: Project, anchor: str = "") -> HttpResponse:

@@ -177,7 +177,7 @@ def test_two_problems_of_one_row_are_no_further_row() -> None:
     assert caught.value.count == 2
     assert "more row" not in str(caught.value)
     rows.append(OTHER | {"category": "x"})
-    with pytest.raises(SceneFileError, match="; 1 more row is wrong$"):
+    with pytest.raises(SceneFileError, match=r"; 1 more row is wrong$"):
         parse_scenes(as_csv(rows), "scenes.csv")
 
 

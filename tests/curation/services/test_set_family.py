@@ -30,7 +30,7 @@ def test_a_version_even_a_draft_fixes_it(project: Project, admin: User) -> None:
 
 
 def test_an_unknown_family_is_refused_by_name(project: Project) -> None:
-    with pytest.raises(Refused, match="'cluedo' is not known; use sherlock, tiny"):
+    with pytest.raises(Refused, match="'cluedo' is not known; use nleye, sherlock, tiny"):
         set_family(project=project, family="cluedo", by=None)
     with pytest.raises(CommandError, match="'cluedo' is not known"):
         call_command("set_family", project.slug, "cluedo")

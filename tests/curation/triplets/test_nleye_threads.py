@@ -3,9 +3,9 @@
 import hashlib
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from django.utils import timezone
 from curation.generation.canned import MadeUpReplies
 from curation.generation.chat import ChatReply, ChatRequest
 from curation.models import ModelCall, ModelRun, TripletEvaluation, TripletPrediction
+from curation.pipelines.triplets import calls
 from curation.pipelines.triplets.calls import run_parallel
 from curation.pipelines.triplets.evaluate_triplets import _Images
 from curation.selectors.triplets.evaluations import version_triplets
@@ -34,16 +35,20 @@ from tests.support.nleye_jobs import (
 THREADS = 4
 
 
-def test_results_in_flight_come_before_the_error_and_nothing_else_begins() -> None:
+def test_results_in_flight_come_before_the_error_and_nothing_else_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     begun: list[int] = []
-    barrier = threading.Barrier(THREADS)
+    barrier, failed = threading.Barrier(THREADS), threading.Event()
+    # Each thread closes its connections when its item is over; the failing item's is over first.
+    monkeypatch.setattr(calls, "connections", SimpleNamespace(close_all=failed.set))
 
     def work(number: int) -> int:
         begun.append(number)
         barrier.wait(10)
         if number == 0:
             raise CapReached("cap")
-        time.sleep(0.1)
+        assert failed.wait(10)
         return number
 
     results: list[int] = []
@@ -79,16 +84,25 @@ def test_a_paid_reply_that_came_back_after_the_cap_was_reached_counts(
 ) -> None:
     """The reply about the first order cannot be read, and the cap leaves no room to ask again."""
     row = version_triplets(sealed_triplets(project, 1, researcher))[0].row
-    both = threading.Barrier(2)
+    both, stopped = threading.Barrier(2), threading.Event()
+    reserve_call = calls.reserve_call
+
+    def reserve(*args: Any, **kwargs: Any) -> ModelCall:
+        try:
+            return reserve_call(*args, **kwargs)
+        except CapReached:
+            stopped.set()
+            raise
 
     def reply(_: MadeUpReplies, request: ChatRequest) -> ChatReply:
         both.wait(10)
         if request.images[1].sha256 == row["images"]["hypothesis1"]:
             return ChatReply("I think so.", "stop", "canned", raw={})
-        time.sleep(0.3)
+        assert stopped.wait(10)
         return ChatReply(json.dumps({"choice": 2}), "stop", "canned", raw={})
 
     monkeypatch.setattr(MadeUpReplies, "reply", reply)
+    monkeypatch.setattr(calls, "reserve_call", reserve)
     found = evaluate(project, cap_calls=2, threads=2)
     assert found["stopped"].startswith("cap: 2 of 2 calls are made")
     answers = TripletPrediction.objects.values_list("presentation", "choice")

@@ -446,7 +446,7 @@ def test_run_page_lists_its_calls_and_resumes_with_a_higher_cap(
     assert "candidate 1" not in lost
     resume = url(scene, "scene-image-run-resume", run.pk)
     low = squeezed(console.post(resume, {"cap_usd": "0.01"}, follow=True))
-    assert "Not resumed: cap: more than $0.01 is spent or reserved" in low
+    assert "Not resumed: cap: $0.160000 are spent or reserved already; use a higher cap than $0.01" in low
     assert console.post(resume, {"cap_usd": "much"}).status_code == 400
     assert "goes on where it stopped" in squeezed(console.post(resume, {"cap_usd": "2.5"}, follow=True))
     run.refresh_from_db()

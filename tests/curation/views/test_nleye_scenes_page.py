@@ -472,7 +472,7 @@ def test_revision_is_a_new_scene_that_names_the_old_one(
     assert reply["Location"] == reverse("scene", args=[triplets.slug, revision.pk])
     assert (revision.premise, revision.created_by) == ("A broken vase lies on the floor.", researcher)
     page = squeezed(client.get(reply["Location"]).content.decode())
-    assert "You wrote this revision, so somebody else decides about it." in page
+    assert "You wrote this scene, so somebody else decides about it." in page
     assert "<ins>vase</ins>" in page
     assert decide(client, researcher, revision, "keep", json=True).status_code == 400
     assert decide(client, second, revision, "keep", json=True).status_code == 200

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.urls import reverse
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from curation.models import SceneDecision, SceneTwins
 from hits.models import Project
@@ -22,6 +22,32 @@ def verdicts() -> list[tuple[int, str, list[str], int | None]]:
     """Return the stored verdicts, oldest first."""
     rows = SceneDecision.objects.order_by("pk")
     return [(row.scene_id, row.verdict, row.reasons, row.twin_id) for row in rows]
+
+
+def drop_with_two_reasons(page: Page) -> None:
+    keys, dialog = page.keyboard, page.locator("#reasons")
+    keys.press("d")
+    expect(dialog).to_be_visible()
+    check_page(page, "the dialog about reasons")
+    keys.press("Enter")  # without a reason
+    expect(dialog.get_by_text("Choose at least one reason.")).to_be_visible()
+    keys.press("n")
+    expect(dialog.get_by_text("It repeats scene")).to_be_visible()
+    keys.press("c")
+    keys.press("Enter")
+
+
+def revise_with_note(page: Page, note: str) -> None:
+    """Open the dialog, cancel it, open it again, and store the verdict from the note."""
+    keys, dialog = page.keyboard, page.locator("#reasons")
+    keys.press("r")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(dialog).to_be_hidden()
+    keys.press("r")
+    keys.press("c")
+    dialog.get_by_role("textbox", name="Note").fill(note)
+    keys.press("Enter")
 
 
 def test_queue_is_worked_through_by_keys_alone(
@@ -56,16 +82,7 @@ def test_queue_is_worked_through_by_keys_alone(
 
     keys.press("t")
     expect(page.locator(f"#scene-{second} details")).to_have_attribute("open", "")
-    keys.press("d")
-    dialog = page.locator("#reasons")
-    expect(dialog).to_be_visible()
-    check_page(page, "the dialog about reasons")
-    keys.press("Enter")  # without a reason
-    expect(dialog.get_by_text("Choose at least one reason.")).to_be_visible()
-    keys.press("n")
-    expect(dialog.get_by_text("It repeats scene")).to_be_visible()
-    keys.press("c")
-    keys.press("Enter")
+    drop_with_two_reasons(page)
     expect(page.locator(f"#scene-{second} [data-state]")).to_have_text("Dropped")
     expect(focused).to_have_attribute("data-scene", str(third))
 
@@ -76,14 +93,7 @@ def test_queue_is_worked_through_by_keys_alone(
     expect(page.locator(f"#scene-{second} [data-state]")).to_have_text("Waiting for you")
     expect(focused).to_have_attribute("data-scene", str(second))
 
-    keys.press("r")
-    expect(dialog).to_be_visible()
-    dialog.get_by_role("button", name="Cancel").click()
-    expect(dialog).to_be_hidden()
-    keys.press("r")
-    keys.press("c")
-    dialog.get_by_role("textbox", name="Note").fill("Which of the two?")
-    keys.press("Enter")  # stores from the note, too
+    revise_with_note(page, "Which of the two?")
     expect(page.locator(f"#scene-{second} [data-state]")).to_have_text("To revise")
     focused.press("t")  # a scene that is not close is compared, too
     expect(page.locator(f"#scene-{third} details")).to_have_attribute("open", "")

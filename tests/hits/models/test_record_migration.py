@@ -27,6 +27,23 @@ NEW = {
     "curation_objectset",
     "curation_interestlabel",
     "curation_auditwaiver",
+    # Scenes, images and triplets, and the files that they were read from.
+    "curation_import",
+    "curation_importedrow",
+    "curation_scene",
+    "curation_scenedecision",
+    "curation_promptset",
+    "curation_promptdecision",
+    "curation_generatedimage",
+    "curation_imagepick",
+    "curation_imagetriplet",
+    "curation_tripletcheck",
+    "curation_tripletdecision",
+    "curation_tripletexplanation",
+    "curation_tripletprediction",
+    "curation_explanationgrade",
+    "curation_replycorrection",
+    "curation_safetyrelease",
 }
 
 

@@ -136,7 +136,7 @@ def test_each_kinds_example_can_be_launched_unchanged(
     name: str, project: Project, make_image: MakeImage, tmp_path: Path
 ) -> None:
     market.fund()
-    for seed in (1, 2, 3):
+    for seed in (1, 2, 3, 4):
         make_image(seed)
     path = tmp_path / "units.jsonl"
     out = io.StringIO()
@@ -282,7 +282,7 @@ def test_a_file_is_sent_confirmed_and_launched_once(researcher_client: Client, p
 def test_each_kinds_example_can_be_launched_on_the_page(
     name: str, researcher_client: Client, project: Project, make_image: MakeImage
 ) -> None:
-    for seed in (1, 2, 3):
+    for seed in (1, 2, 3, 4):
         make_image(seed)
     address = reverse("units-new", args=[project.slug]) + f"?kind={name}"
     data = build_example_file(project=project, kind=registry.get_kind(name)).encode()

@@ -80,7 +80,7 @@ class Answer(Schema):
     @classmethod
     def _check_best(cls, best: Any) -> Any:
         if best is not None and (isinstance(best, bool) or not isinstance(best, int | str)):
-            raise ValueError("name one of the task's images")  # noqa: TRY004 - pydantic reads this one
+            raise ValueError("name one of the task's images")
         return best
 
     @model_validator(mode="after")
