@@ -69,12 +69,12 @@ class TripletFacts:
     @property
     def decision(self) -> TripletDecision | None:
         """The decision that counts, the newest; a build that takes the triplet back undoes a build's drop alone."""
-        standing = by_person = None
+        newest = newest_of_person = None
         for row in self.decisions:
             is_taken_back = row.by_id is None and row.verdict == TripletVerdict.KEEP
-            standing = by_person if is_taken_back else row
-            by_person = by_person if row.by_id is None else row
-        return standing
+            newest = newest_of_person if is_taken_back else row
+            newest_of_person = newest_of_person if row.by_id is None else row
+        return newest
 
     @property
     def is_dropped_by_build(self) -> bool:

@@ -120,13 +120,13 @@ def _waits(count: int) -> str:
 def triplets_build(request: HttpRequest, project: Project) -> HttpResponse:
     """Build a triplet for each scene whose three images are picked."""
     built = build_triplets(project=project, by=signed_in_user(request))
-    said = [f"{count_words(len(built.triplets), 'new triplet')}."] if built.triplets else []
+    parts = [f"{count_words(len(built.triplets), 'new triplet')}."] if built.triplets else []
     if built.restored:
-        said.append(f"{count_words(built.restored, 'earlier triplet')} of these images back in use.")
+        parts.append(f"{count_words(built.restored, 'earlier triplet')} of these images back in use.")
     if built.replaced:
-        said.append(f"{count_words(built.replaced, 'older one')} of other picks dropped.")
-    if said:
-        messages.success(request, " ".join(said))
+        parts.append(f"{count_words(built.replaced, 'older one')} of other picks dropped.")
+    if parts:
+        messages.success(request, " ".join(parts))
     elif built.dropped:
         messages.info(
             request,

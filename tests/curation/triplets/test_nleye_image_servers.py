@@ -192,7 +192,7 @@ def test_three_such_replies_one_after_the_other_end_the_run(
     assert ModelRun.objects.get().committed_micro == 3 * PRICE
 
 
-def test_three_such_replies_in_three_scenes_end_the_run_and_a_resumed_one_counts_anew(
+def test_three_such_replies_in_three_scenes_end_the_run_and_a_resumed_one_counts_again_from_zero(
     project: Project, scenes: list[Scene], server: ModelServer
 ) -> None:
     bad = Answer(200, {"data": []})

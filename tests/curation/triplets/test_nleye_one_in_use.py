@@ -146,7 +146,9 @@ def test_earlier_picks_bring_their_triplet_back(project: Project, researcher: Us
         decide_triplet(facts=facts, verdict=TripletVerdict.KEEP, by=researcher, note="Both.")
 
 
-def test_a_build_undoes_builds_alone_and_says_what_stays_dropped(project: Project, researcher: User) -> None:
+def test_a_build_undoes_builds_alone_and_counts_what_stays_dropped(
+    project: Project, researcher: User
+) -> None:
     (old,) = stored.store_triplets(project, 1, researcher)
 
     def decided(verdict: TripletVerdict) -> None:

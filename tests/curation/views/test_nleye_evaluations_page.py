@@ -95,7 +95,7 @@ def test_evaluation_shows_its_stored_figures_to_the_last_digit(
         assert numbers_in(macro) <= shown_numbers(page)
 
 
-def test_page_says_which_order_is_better_why_intervals_are_missing_and_what_macro_gaps_are(
+def test_page_shows_the_better_order_why_intervals_are_missing_and_what_macro_gaps_are(
     client: Client, researcher: User, version: DatasetVersion
 ) -> None:
     row = store_choices(version, answers_of(version, OUTCOMES))  # gold first in 3 more, gold second in 2 more

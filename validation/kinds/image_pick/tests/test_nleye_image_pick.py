@@ -71,7 +71,7 @@ def test_page_gets_text_addresses_and_sizes_only() -> None:
     assert premise["asked"] == ["shows_all", "broken"]
 
 
-def test_a_slots_name_tells_nothing_of_the_order_of_drawing() -> None:
+def test_a_slots_name_does_not_give_away_the_order_of_drawing() -> None:
     names = [slot["id"] for slot in KIND.unit_for_page(UNIT, IMAGES, "seed", 0)["slots"]]
     assert all(len(name) == 16 and not name.isdecimal() for name in names)
     other = KIND.unit_for_page(UNIT | {"item": "another-item"}, IMAGES, "seed", 0)
