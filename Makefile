@@ -8,6 +8,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .SILENT:
+# Python keeps what it compiled, whatever the environment says: else each process compiles every file anew, and the
+# tests start hundreds.
+export PYTHONDONTWRITEBYTECODE =
 .PHONY: help setup video generation demo test test-python test-js test-long nightly lint lint-rules lint-types bench lock messages \
     screenshots conformance clean node
 
