@@ -17,7 +17,7 @@ from tests.support.pages import wait_until_seen
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]
-SIZES = [(390, "light"), (768, "light"), (1280, "dark"), (1920, "light")]
+SIZES = [(390, "light"), (768, "light"), (1280, "light"), (1920, "dark")]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tests.support.nleye_stored import approve_prompts, keep_scenes, nleye_proje
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]
-SIZES = [(390, "light"), (768, "light"), (1280, "dark"), (1920, "light")]
+SIZES = [(390, "light"), (768, "light"), (1280, "light"), (1920, "dark")]
 
 
 def verdicts() -> list[tuple[int, str, list[str], int | None]]:

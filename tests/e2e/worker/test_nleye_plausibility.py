@@ -14,7 +14,7 @@ from tests.support.nleye_units import WHY, opened, plausibility_unit, reloaded, 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]
 KIND = "triplet_plausibility"
-EVERY = [(390, "light"), (768, "dark"), (1280, "dark"), (1920, "light")]
+EVERY = [(390, "light"), (768, "dark"), (1280, "light"), (1920, "dark")]
 SIZES = EVERY if ALL_SIZES else [(390, "light"), (1280, "dark")]
 OPEN = ".ask--open"
 FINGER = 44  # CSS pixels

@@ -22,7 +22,7 @@ from validation.kinds.image_pick.kind import slot_name
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 OpenPage = Callable[..., Any]
-EVERY = [(390, "light"), (768, "dark"), (1280, "dark"), (1920, "light")]
+EVERY = [(390, "light"), (768, "dark"), (1280, "light"), (1920, "dark")]
 SIZES = EVERY if ALL_SIZES else [(390, "light"), (1280, "dark")]
 FINGER = 44  # CSS pixels
 
