@@ -1,7 +1,10 @@
 """Ask workers to pick an image for each role of a scene, and apply what most of them chose."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+
+from django.db.models import Count
 
 from curation.models import PickOrigin, Scene
 from curation.selectors.triplets.answers import majority, pick_spec
@@ -15,6 +18,7 @@ from curation.services.triplets.round_launch import (
     launched_keys,
     one_launch_at_a_time,
 )
+from hits.domain.states import BatchState
 from hits.models import Batch, Job, Project, Unit, Worker
 from hits.services.errors import Refused
 from validation.domain.judging.round_material import CandidatesToPick
@@ -22,6 +26,7 @@ from validation.selectors.ratings import read_judgments
 
 MAX_CANDIDATES = 8
 MIN_CANDIDATES = 2
+MIN_AGREEING = 2  # workers, unless a round asked only one
 
 
 def launch_image_picks(*, project: Project, launch: RoundLaunch) -> tuple[Batch, Job]:
@@ -85,13 +90,23 @@ def _candidates_to_pick(scene: Scene, images: SceneImages, first_scene: str) -> 
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The rounds that asked about a role. ``at``: the launch of the newest one; ``redundancy``: the most workers."""
+
+    at: datetime | None = None
+    redundancy: int = 1
+    is_waiting: bool = False
+
+
 def apply_crowd_picks(project: Project) -> int:
     """Pick the image that more than half of a role's workers chose; return the number of new picks. Repeatable.
 
-    Whoever took a pick back, after the crowd was asked, decided against the crowd's choice, too.
+    A role waits until all its workers answered or its round is closed, since a pick is not taken back by later
+    answers. Whoever took a pick back, after the crowd was asked, decided against the crowd's choice, too.
     """
     chosen: dict[str, list[str]] = {}
-    asked = _asked_at(project)
+    asked = _asked_roles(project)  # first: an answer that comes in meanwhile leaves its role waiting
     for row in read_judgments(project=project, kind=pick_spec().name):
         chosen.setdefault(row.item, []).append(str(row.answer["best"]))
     scenes = {scene.public_id: scene for scene in kept_scenes(project)}
@@ -99,12 +114,12 @@ def apply_crowd_picks(project: Project) -> int:
     picked = 0
     for item, votes in chosen.items():
         public_id, _, role = item.partition("-")
-        scene = scenes.get(public_id)
-        best = majority(votes)
-        if scene is None or role in images[scene.pk].picks or votes.count(best) * 2 <= len(votes):
+        scene, rounds = scenes.get(public_id), asked.get(item, _Asked())
+        best = _crowd_choice(votes, rounds)
+        if scene is None or not best or role in images[scene.pk].picks:
             continue
         newest = images[scene.pk].newest.get(role)
-        if newest is not None and newest.at >= asked.get(item, newest.at):
+        if newest is not None and (rounds.at is None or newest.at >= rounds.at):
             continue
         image = next((row for row in images[scene.pk].shown(role) if str(row.image_id) == best), None)
         # Most may have chosen none of them, and another role may show the same picture by now.
@@ -114,8 +129,28 @@ def apply_crowd_picks(project: Project) -> int:
     return picked
 
 
-def _asked_at(project: Project) -> dict[str, datetime]:
-    """Return when the crowd was last asked about each role of a scene."""
+def _crowd_choice(votes: Sequence[str], asked: _Asked) -> str:
+    """Return what more than half chose; empty while answers are missing, or if too few workers are left to agree."""
+    if asked.is_waiting:
+        return ""
+    best = majority(votes)
+    agreeing = votes.count(best)
+    is_chosen = agreeing * 2 > len(votes) and agreeing >= min(MIN_AGREEING, asked.redundancy)
+    return best if is_chosen else ""
+
+
+def _asked_roles(project: Project) -> dict[str, _Asked]:
+    """Return what rounds asked about each role of a scene; rejected answers are no longer missing."""
     units = Unit.objects.filter(batch__project=project, batch__kind=pick_spec().name, quality_check=None)
-    asked = units.order_by("batch__launched_at").values_list("key", "batch__launched_at")
-    return {key: at for key, at in asked if at is not None}
+    rows = units.annotate(answers=Count("hits__assignments")).order_by("pk")
+    fields = ("key", "batch__launched_at", "batch__state", "batch__redundancy", "answers")
+    found: dict[str, _Asked] = {}
+    for key, launched_at, state, redundancy, answers in rows.values_list(*fields):
+        before = found.get(key, _Asked())
+        is_open = state != BatchState.CLOSED and answers < redundancy
+        found[key] = _Asked(
+            at=max(filter(None, (before.at, launched_at)), default=None),
+            redundancy=max(before.redundancy, redundancy),
+            is_waiting=before.is_waiting or is_open,
+        )
+    return found

@@ -22,6 +22,7 @@ from curation.services.triplets.triplet_rounds import (
 )
 from curation.services.triplets.triplets import build_triplets, decide_triplet
 from curation.services.versions import create_sealed_version
+from hits.domain.states import AssignmentStatus
 from hits.models import Hit, Image, Project
 from hits.services.errors import Refused
 from hits.services.launching.terms import LaunchTerms
@@ -117,6 +118,32 @@ def test_a_persons_take_back_outlives_the_crowds_choice(project: Project, resear
     assert apply_crowd_picks(project) == 0
     assert scene_images([scene])[scene.pk].picks == {}
     assert ImagePick.objects.filter(origin="crowd").count() == 1
+
+
+def test_a_crowd_pick_waits_for_all_answers_and_needs_two_that_agree(
+    project: Project, researcher: User
+) -> None:
+    scenes = stored.store_scenes(stored.nleye_project(project), 3)
+    stored.keep_scenes(scenes, researcher)
+    images = {row.public_id: [stored.store_image(row, "premise", seed=n) for n in range(2)] for row in scenes}
+    launch = RoundLaunch(researcher, "Picks", LaunchTerms(redundancy=2))
+    work = Work(project)
+    work.publish(launch_image_picks(project=project, launch=launch)[0])
+
+    def answer(scene: Scene, worker: str, chosen: int, **how: Any) -> None:
+        best = images[scene.public_id][chosen].image_id
+        hit = Hit.objects.get(unit__key=f"{scene.public_id}-premise")
+        work.answered(hit, worker, {"best": best, "none": False, "shows_all": "yes", "broken": "no"}, **how)
+
+    agreed, disagreed, rejected = scenes
+    for scene in scenes:
+        answer(scene, "A", 0)
+    assert apply_crowd_picks(project) == 0, "one of two workers answered"
+    answer(agreed, "B", 0)
+    answer(disagreed, "B", 1)
+    answer(rejected, "B", 0, status=AssignmentStatus.REJECTED)
+    assert apply_crowd_picks(project) == 1
+    assert ImagePick.objects.get().image == images[agreed.public_id][0]
 
 
 def test_one_triplet_is_in_use_after_an_image_was_away(project: Project, researcher: User) -> None:
