@@ -13,7 +13,7 @@ from hits.management.base import input_error
 from hits.management.jobs import JobCommand, job_facts
 from hits.models import Job
 
-COUNTS = ("images", "prompts", "refused", "failed", "unreadable", "bad_replies", "calls")
+COUNTS = ("images", "prompts", "refused", "failed", "unreadable", "bad_replies", "changed_meanwhile", "calls")
 """Numbers of a job's result that are worth a word."""
 
 

@@ -18,6 +18,7 @@ from curation.selectors.jobs import SCENE_IMAGES
 from curation.selectors.triplets.image_queue import missing_images
 from curation.selectors.triplets.images import scene_images
 from curation.selectors.triplets.model_calls import lost_calls
+from curation.selectors.triplets.prompts import is_drawable
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.generation import GenerationOptions
 from curation.services.triplets.images import pick_image
@@ -36,6 +37,8 @@ from hits.services.jobs.subjobs import PlannedSubjob, SplitIntoSubjobs
 
 PREMISE = "premise"
 _COUNTED = ("images", "refused", "bad_replies")
+CHANGED = "changed_meanwhile"
+"""Counts scenes that were dropped, or whose prompts were rejected or replaced, during a run."""
 _GAVE_UP = "gave_up"  # in a subjob's result: the server answers none of its calls, so other scenes send none
 _MAX_FAILURES = 3  # replies without a usable image, one after the other, whichever scene they are for
 _MAX_FAILED_SCENES = 3  # before the first image of a run
@@ -112,6 +115,10 @@ def _check_others(progress: Progress, run: ModelRun) -> None:
         raise Refused("not drawn, because the calls for other scenes failed")
 
 
+class _ChangedMeanwhile(Exception):
+    """The scene was dropped, or its prompts were rejected or replaced, after the run began."""
+
+
 @dataclass(slots=True)
 class _SceneDrawing:
     """The drawing of one scene; ``result`` counts images, refusals and replies without an image."""
@@ -138,8 +145,16 @@ class _SceneDrawing:
                 self._draw_role(role, request)
         except CapReached as error:
             self.result["stopped"] = str(error)
+        except _ChangedMeanwhile:
+            self.result[CHANGED] = 1
+
+    def _check_prompts(self) -> None:
+        """Raise _ChangedMeanwhile if nothing may be drawn from the prompts any more: nobody shall pay for it."""
+        if not is_drawable(self.prompts):
+            raise _ChangedMeanwhile
 
     def _picked_premise(self) -> GeneratedImage | None:
+        self._check_prompts()
         scene = self.prompts.scene
         images = scene_images([scene])[scene.pk]
         shown = images.shown(PREMISE)
@@ -183,6 +198,7 @@ class _SceneDrawing:
             return ""
         if find_refused_call(self.drawer.run.project, planned.key) is not None:
             return "refused"
+        self._check_prompts()
         if self.reference is not None:
             check_shown(self.reference)
         try:
@@ -233,6 +249,8 @@ def _sum_up(run: ModelRun, results: list[dict[str, Any]]) -> dict[str, Any]:
         "bad_replies": calls.filter(state=CallState.FAILED, finish=BAD_REPLY_FINISH).count(),
         "committed_micro_usd": run.committed_micro,
     }
+    if changed := sum(result.get(CHANGED, 0) for result in results):
+        found[CHANGED] = changed
     if stopped:
         found["stopped"] = stopped
     if lost:

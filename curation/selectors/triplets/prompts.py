@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from curation.image_triplets.word_diff import Hunk, MarkedWord, compare_texts, lost_content_words
 from curation.image_triplets.word_diff import changed_content_words as changed_words
 from curation.models import ImageRole, PromptDecision, PromptSet, PromptVerdict, Scene
-from curation.selectors.triplets.scenes import kept_scenes
+from curation.selectors.triplets.scenes import SceneState, kept_scenes, scene_outcome
+from curation.selectors.triplets.settings import triplet_settings
 from hits.domain.files.csv_download import escape_formula
 from hits.models import Project
 
@@ -64,6 +65,15 @@ def approved_prompts(project: Project) -> dict[int, PromptSet]:
     """Return the approved prompts of kept scenes by the scene's key: the newest set of each, if it is approved."""
     states = prompt_states(kept_scenes(project))
     return {key: state.prompts for key, state in states.items() if state.prompts and state.is_approved}
+
+
+def is_drawable(prompts: PromptSet) -> bool:
+    """Return whether images may be drawn from these prompts now: the newest of a kept scene, and approved."""
+    scene = prompts.scene
+    state = prompt_states([scene])[scene.pk]
+    if state.prompts != prompts or not state.is_approved:
+        return False
+    return scene_outcome(scene, triplet_settings(scene.project).readers).state is SceneState.KEPT
 
 
 def differences(prompts: PromptSet) -> list[RoleDifference]:

@@ -132,6 +132,7 @@ def _render_run(
         "job": job_if_open(job),
         "failed": job_if_failed(job),
         "stopped": job.result.get("stopped", "") if job else "",
+        "changed": job.result.get("changed_meanwhile", 0) if job else 0,
         "is_edit": bool(job and job.task == EDIT_IMAGE),
         "resumable": job is not None and can_resume(job),
         "form": form or CapForm(initial={"cap_usd": f"{run.cap_micro / MICRO_DOLLARS:g}"}),

@@ -4,13 +4,24 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
 from curation.generation.drawing import DrawingGenerator
 from curation.generation.images import ImageReply, ImageRequest
-from curation.models import GeneratedImage, ModelCall, ModelRun, PromptVerdict, Scene
+from curation.models import (
+    GeneratedImage,
+    ModelCall,
+    ModelRun,
+    PromptVerdict,
+    Scene,
+    SceneReason,
+    SceneVerdict,
+)
 from curation.selectors.triplets.images import scene_images
 from curation.services.triplets.images import pick_image
 from curation.services.triplets.prompts import decide_prompts, plain_prompts, store_prompts
+from curation.services.triplets.scenes import ReaderDecision, decide_scene
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.jobs import jobs
@@ -145,6 +156,29 @@ def test_prompts_that_nobody_approved_or_somebody_rejected_draw_nothing(
     decide_prompts(prompts=prompts[2], verdict=PromptVerdict.APPROVED, by=researcher)
     assert draw(project, candidates=1)["images"] == 1
     assert GeneratedImage.objects.get().scene == rows[2]
+
+
+def test_scenes_and_prompts_that_are_decided_against_meanwhile_draw_nothing_more(
+    project: Project, scenes: list[Scene], researcher: User, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = scenes
+    real = DrawingGenerator.generate
+
+    def decide(self: DrawingGenerator, request: ImageRequest) -> ImageReply:
+        prompts = first.prompt_sets.get()
+        decide_prompts(prompts=prompts, verdict=PromptVerdict.REJECTED, by=researcher)
+        decision = ReaderDecision(SceneVerdict.DROP, [SceneReason.UNSAFE])
+        decide_scene(scene=second, decision=decision, by=researcher)
+        return real(self, request)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DrawingGenerator, "generate", decide)
+        found = draw(project, candidates=2, unattended=True)
+    assert (found["images"], found["changed_meanwhile"]) == (1, 2)
+    assert call_states() == states(settled=1)
+    client.force_login(researcher)
+    page = client.get(reverse("scene-image-run", args=[project.slug, ModelRun.objects.get().pk]))
+    assert "2 scenes changed while the run was drawing" in page.content.decode()
 
 
 def test_cancelling_keeps_what_is_stored_and_resuming_goes_on(
