@@ -163,9 +163,14 @@ class _SceneDrawing:
         return images.picks.get(PREMISE)
 
     def _draw_role(self, role: str, request: ImageRequest) -> None:
-        """Draw the missing candidates of a role. What was drawn or refused before is not sent again."""
-        drawn = GeneratedImage.objects.filter(prompt_set=self.prompts, role=role, parent=None).count()
-        for number in range(self.options.candidates):
+        """Draw the missing candidates of a role. What was drawn or refused before is not sent again.
+
+        Each image that was taken down gives its place to one more candidate, with a seed of its own.
+        """
+        images = GeneratedImage.objects.filter(prompt_set=self.prompts, role=role, parent=None)
+        drawn = images.filter(image__taken_down_at=None).count()
+        taken_down = images.exclude(image__taken_down_at=None).count()
+        for number in range(self.options.candidates + taken_down):
             if drawn >= self.options.candidates:
                 return
             outcome = self._draw_candidate(role, number, request)

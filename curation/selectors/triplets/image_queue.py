@@ -153,10 +153,12 @@ def count_steps(rows: Iterable[QueuedScene]) -> Counter[ImageStep]:
 def missing_images(project: Project, candidates: int) -> list[tuple[PromptSet, dict[str, int]]]:
     """Return the approved prompts whose roles miss candidates, with the number that each role misses.
 
-    Edits are extra candidates, so they do not count.
+    Edits are extra candidates, so they do not count. Images that were taken down are missing again.
     """
     prompts = approved_prompts(project).values()
-    images = GeneratedImage.objects.filter(prompt_set__in=[row.pk for row in prompts], parent=None)
+    images = GeneratedImage.objects.filter(
+        prompt_set__in=[row.pk for row in prompts], parent=None, image__taken_down_at=None
+    )
     drawn = Counter(images.values_list("prompt_set", "role"))
     found = []
     for row in prompts:

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from curation.generation.drawing import DrawingGenerator
 from curation.generation.images import ImageReply, ImageRequest
@@ -19,6 +20,8 @@ from curation.models import (
     SceneVerdict,
 )
 from curation.selectors.triplets.images import scene_images
+from curation.services.triplets.generation import GenerationOptions
+from curation.services.triplets.image_estimates import estimate_images
 from curation.services.triplets.images import pick_image
 from curation.services.triplets.prompts import decide_prompts, plain_prompts, store_prompts
 from curation.services.triplets.scenes import ReaderDecision, decide_scene
@@ -179,6 +182,23 @@ def test_scenes_and_prompts_that_are_decided_against_meanwhile_draw_nothing_more
     client.force_login(researcher)
     page = client.get(reverse("scene-image-run", args=[project.slug, ModelRun.objects.get().pk]))
     assert "2 scenes changed while the run was drawing" in page.content.decode()
+
+
+def test_images_that_were_taken_down_are_drawn_again_with_new_seeds(
+    project: Project, scenes: list[Scene]
+) -> None:
+    set_prices(project, IMAGE_PRICES)
+    draw(project, candidates=2, cap_usd=1)
+    gone = GeneratedImage.objects.get(scene=scenes[0], role="premise", number=1)
+    Image.objects.filter(pk=gone.image_id).update(taken_down_at=timezone.now())
+    options = GenerationOptions(candidates=2, cap_usd=1)
+    estimate = estimate_images(project=project, options=options)
+    assert (estimate.scenes, estimate.premises) == (2, 1)
+    assert draw(project, candidates=2, cap_usd=0.05)["images"] == 1
+    rows = GeneratedImage.objects.filter(scene=scenes[0]).order_by("pk")
+    assert [(row.number, row.seed) for row in rows] == [(1, 0), (2, 1), (3, 2)]
+    assert draw(project, candidates=2, cap_usd=1)["images"] == 0
+    assert call_states() == states(settled=5)
 
 
 def test_cancelling_keeps_what_is_stored_and_resuming_goes_on(
