@@ -12,7 +12,7 @@ from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.augmentation import AugmentOptions
 from curation.services.triplets.model_calls import CapReached, lose_calls
 from curation.services.triplets.prompts import MAX_COMPONENT, MAX_ENVIRONMENT, WrittenPrompts, store_prompts
-from hits.services.errors import Refused
+from hits.services.errors import Conflict, Refused
 from hits.services.jobs.jobs import Progress
 
 _TEXT = {"type": "string"}
@@ -26,7 +26,7 @@ SCHEMA = {
     "required": ["components", "environment", *(role.value for role in ImageRole)],
     "additionalProperties": False,
 }
-UNREADABLE, REFUSED = "unreadable", "refused"
+UNREADABLE, REFUSED, CHANGED = "unreadable", "refused", "changed_meanwhile"
 
 
 def augment_prompts(progress: Progress) -> dict[str, Any]:
@@ -47,31 +47,48 @@ def augment_prompts(progress: Progress) -> dict[str, Any]:
     with refuse_invalid_input():
         runner = load_runner(run, options, progress)
         try:
-            results = run_parallel(waiting, lambda scene: _write(runner, scene), threads=options.threads)
+            results = run_parallel(
+                waiting, lambda scene: _write(runner, options, scene), threads=options.threads
+            )
             for done, (scene, outcome) in enumerate(results, start=len(keys) - len(waiting) + 1):
-                outcomes[_store(run, scene, outcome)] += 1
+                outcomes[_store(run, options, scene, outcome)] += 1
                 progress.advance(done, len(keys))
         except CapReached as error:
             stopped = str(error)
     return {
         "prompts": since.filter(way=PromptWay.AUGMENTED).count(),
-        **{name: outcomes[name] for name in (UNREADABLE, REFUSED)},
+        **{name: outcomes[name] for name in (UNREADABLE, REFUSED, CHANGED)},
         **summarize_calls(run, stopped),
     }
 
 
-def _store(run: ModelRun, scene: Scene, outcome: WrittenPrompts | str) -> str:
+def _store(run: ModelRun, options: AugmentOptions, scene: Scene, outcome: WrittenPrompts | str) -> str:
     """Store prompts; return what became of a scene."""
     if isinstance(outcome, str):
         return outcome
     try:
-        store_prompts(scene=scene, written=outcome, by=run.created_by)
+        store_prompts(
+            scene=scene, written=outcome, by=run.created_by, based_on=_replaced_prompts(run, options, scene)
+        )
+    except Conflict:  # a person wrote prompts while the model was asked; these stay
+        return CHANGED
     except Refused:  # a text is too long or has control characters, or the scene was dropped meanwhile
         return UNREADABLE
     return PromptWay.AUGMENTED
 
 
-def _write(runner: ChatRunner, scene: Scene) -> tuple[Scene, WrittenPrompts | str]:
+def _replaced_prompts(run: ModelRun, options: AugmentOptions, scene: Scene) -> int:
+    """Return the key of the prompts that a run replaces, 0 for none: never any that are newer than the run."""
+    if not options.again:
+        return 0
+    earlier = scene.prompt_sets.filter(created_at__lt=run.created_at).order_by("-pk")
+    return earlier.values_list("pk", flat=True).first() or 0
+
+
+def _write(runner: ChatRunner, options: AugmentOptions, scene: Scene) -> tuple[Scene, WrittenPrompts | str]:
+    newest = scene.prompt_sets.order_by("-pk").values_list("pk", flat=True).first() or 0
+    if newest != _replaced_prompts(runner.run, options, scene):
+        return scene, CHANGED
     prompt = runner.prompts["augment"]
     earlier = PromptSet.objects.filter(
         scene=scene, way=PromptWay.AUGMENTED, created_at__lt=runner.run.created_at

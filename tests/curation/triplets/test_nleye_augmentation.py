@@ -148,6 +148,33 @@ def test_a_scene_that_is_dropped_meanwhile_gets_no_prompts(
     assert (found["prompts"], found["unreadable"]) == (2, 1)
 
 
+def test_prompts_that_a_person_writes_meanwhile_stay(
+    project: Project, scenes: list[Scene], researcher: User, replies: Replies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replies.texts = [json.dumps(GOOD)]
+    answer = replies.answer
+    manual = WrittenPrompts(PromptWay.MANUAL, {"premise": "p", "a": "a", "b": "b"})
+
+    changing = scenes[:2]
+
+    def write_too(_: Any, request: ChatRequest) -> ChatReply:
+        while changing:  # the first call is in flight, and the next one is not sent yet
+            store_prompts(scene=changing.pop(), written=manual, by=researcher)
+        return answer(request)
+
+    def ways() -> list[str]:
+        return [state.prompts.way for state in prompt_states(scenes).values() if state.prompts]
+
+    monkeypatch.setattr(MadeUpReplies, "reply", write_too)
+    found = write(project)
+    assert (found["prompts"], found["changed_meanwhile"], len(replies.asked)) == (1, 2, 2)
+    assert ways() == ["manual", "manual", "augmented"]
+    changing = scenes[1:2]
+    found = write(project, again=True)  # the first scene has a reply already, which is paid and used now
+    assert (found["prompts"], found["changed_meanwhile"], len(replies.asked)) == (2, 1, 4)
+    assert ways() == ["augmented", "manual", "augmented"]
+
+
 def test_writing_again_asks_another_question_and_keeps_what_a_person_wrote_since(
     project: Project, scenes: list[Scene], researcher: User, replies: Replies
 ) -> None:
