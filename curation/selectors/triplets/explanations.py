@@ -1,15 +1,16 @@
 """Read explanations of triplets with their votes. Equal texts about one triplet share their votes."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from curation.models import ExplanationSource, TripletExplanation
 from curation.selectors.triplets.answers import Votes, explanation_votes, selection_spec
 from curation.selectors.triplets.launched import launched_units
 from hits.models import Project
+from validation.selectors.ratings import counted_assignment_filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +27,42 @@ def text_key(text: str) -> str:
 
 
 def explanations(project: Project) -> "QuerySet[TripletExplanation]":
-    """Return the explanations of a project's triplets, oldest first."""
+    """Return all explanations of a project's triplets, oldest first; some no longer count."""
     rows = TripletExplanation.objects.filter(triplet__project=project)
     return rows.select_related("triplet", "prediction__evaluation").order_by("pk")
 
 
+def current_explanations(project: Project) -> "QuerySet[TripletExplanation]":
+    """Return the explanations that count, oldest first: none of rejected work, and no gold one but the newest."""
+    is_confirmed = Q(submission=None) | counted_assignment_filter("submission__assignment__")
+    return explanations(project).filter(is_confirmed, _is_current())
+
+
+def current_gold(triplets: Collection[int]) -> dict[int, TripletExplanation]:
+    """Return the gold explanation that counts, the newest, by the key of its triplet."""
+    rows = TripletExplanation.objects.filter(triplet__in=triplets, source=ExplanationSource.GOLD)
+    return {row.triplet_id: row for row in rows.filter(_is_current())}
+
+
+def _is_current() -> Q:
+    """Return the condition that no newer gold explanation takes the place of one."""
+    gold = TripletExplanation.objects.filter(source=ExplanationSource.GOLD, triplet=OuterRef("triplet"))
+    return ~Q(source=ExplanationSource.GOLD) | ~Exists(gold.filter(pk__gt=OuterRef("pk")))
+
+
 def judged_explanations(project: Project) -> list[JudgedExplanation]:
-    """Return all explanations with their votes."""
+    """Return the explanations that count, with their votes, also those of equal texts that no longer count."""
     rows = list(explanations(project))
+    current = set(current_explanations(project).values_list("pk", flat=True))
     votes = explanation_votes(project)
     by_text: dict[tuple[int, str], Votes] = {}
     for row in rows:
         if row.public_id in votes:
             by_text[row.triplet_id, text_key(row.text)] = votes[row.public_id]
     return [
-        JudgedExplanation(row, by_text.get((row.triplet_id, text_key(row.text)), Votes())) for row in rows
+        JudgedExplanation(row, by_text.get((row.triplet_id, text_key(row.text)), Votes()))
+        for row in rows
+        if row.pk in current
     ]
 
 
@@ -50,12 +72,13 @@ def unlaunched_explanations(project: Project) -> dict[int, list[TripletExplanati
     Gold explanations are not judged: they are what others are compared with.
     """
     launched = _launched_ids(project)
+    current = set(current_explanations(project).values_list("pk", flat=True))
     by_triplet: dict[int, dict[str, TripletExplanation]] = defaultdict(dict)
     asked: dict[int, set[str]] = defaultdict(set)
     for row in explanations(project).exclude(source=ExplanationSource.GOLD):
         if row.public_id in launched:
             asked[row.triplet_id].add(text_key(row.text))
-        else:
+        elif row.pk in current:
             by_triplet[row.triplet_id].setdefault(text_key(row.text), row)
     return {
         triplet: found

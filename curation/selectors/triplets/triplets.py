@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 
 from curation.image_triplets.order_balance import GoldCounts
 from curation.models import (
-    ExplanationSource,
     ImageTriplet,
     TripletCheck,
     TripletDecision,
@@ -17,6 +16,7 @@ from curation.models import (
     TripletVerdict,
 )
 from curation.selectors.triplets.answers import PAPER_ANSWERS, PersonAnswer, majority, people_answers
+from curation.selectors.triplets.explanations import current_gold
 from curation.selectors.triplets.images import hidden_in_project
 from curation.selectors.triplets.scenes import SceneState, scene_outcomes
 from hits.domain.answers.scene_facets import temporal_cell
@@ -188,8 +188,7 @@ def triplet_facts(project: Project, rows: Iterable[ImageTriplet] | None = None) 
     for decision in TripletDecision.objects.filter(triplet__in=keys).order_by("pk"):
         decisions[decision.triplet_id].append(decision)
     outcomes = scene_outcomes(project)
-    gold = TripletExplanation.objects.filter(triplet__in=keys, source=ExplanationSource.GOLD)
-    explanations = {row.triplet_id: row for row in gold.order_by("pk")}
+    explanations = current_gold(keys)
     return [
         TripletFacts(
             row,

@@ -5,10 +5,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median_low
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import User
 
+from curation.families.nleye import rows as version_rows
 from curation.generation.canned import MadeUpReplies
 from curation.generation.chat import ChatReply, ChatRequest
 from curation.models import (
@@ -21,9 +23,11 @@ from curation.models import (
 )
 from curation.selectors.triplets.explanations import judged_explanations
 from curation.services.triplets.judging import take_in_model_explanations
+from curation.services.triplets.triplets import write_gold_explanation
+from curation.services.versions import create_sealed_version
 from hits.models import Project
 from tests.support.nleye_jobs import VERSION, evaluate, evaluate_first, grade, refusal, sealed_triplets
-from tests.support.nleye_stored import judge_explanations
+from tests.support.nleye_stored import explain, judge_explanations, store_triplets
 from tests.support.undone import undone
 
 pytestmark = pytest.mark.django_db
@@ -110,6 +114,23 @@ def test_the_judge_sees_texts_only_and_never_its_candidate_among_the_references(
             assert other != candidate.triplet
             assert candidate.source == ExplanationSource.GOLD
             assert sorted(shown[1]) == sorted(_references(other))
+
+
+def test_a_replaced_gold_explanation_is_no_reference(
+    project: Project, researcher: User, asked: list[ChatRequest]
+) -> None:
+    triplets = store_triplets(project, 2, researcher)
+    for triplet in triplets:
+        write_gold_explanation(triplet=triplet, text=f"Replaced of {triplet.pk}.", by=researcher)
+    explain(triplets, researcher)
+    with patch.object(version_rows, "MIN_ANSWERS", 0):
+        create_sealed_version(project=project, name=VERSION, by=researcher)
+    evaluate_first(project)
+    asked.clear()
+    grade(project, repeats=1)
+    assert asked
+    assert not [text for request in asked for text in request.texts if "Replaced of" in text]
+    assert ExplanationGrade.objects.filter(purpose="other_triplet").count() == len(triplets)
 
 
 def parts(text: str) -> tuple[str, list[str], str]:
