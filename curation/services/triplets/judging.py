@@ -30,6 +30,7 @@ from curation.selectors.triplets.evaluations import (
 from curation.selectors.triplets.explanations import text_key
 from curation.services.options import check_at_least
 from curation.services.triplets.chat_options import ChatOptions, check_chat_cap
+from curation.services.triplets.evaluations import HYPOTHESES_ONLY
 from curation.services.triplets.model_calls import RunPlan, create_run
 from hits.models import Job, Project
 from hits.services.errors import Refused
@@ -108,10 +109,10 @@ def take_in_model_explanations(project: Project) -> int:
     """Store the explanations of models that are judged; return how many are new.
 
     Each evaluation gives one for each triplet that it got right (Ventura et al. 2025, table 10). One that a repeated
-    evaluation gives again, word for word, is not stored twice.
+    evaluation gives again, word for word, is not stored twice. A model that saw no premise explains nothing.
     """
     rows = evaluations(project).filter(source__in=_WITH_EXPLANATIONS, setup=TRIPLET).exclude(figures={})
-    return sum(_take_in(row) for row in rows.order_by("pk"))
+    return sum(_take_in(row) for row in rows.exclude(strategy=HYPOTHESES_ONLY).order_by("pk"))
 
 
 def _take_in(evaluation: TripletEvaluation) -> int:

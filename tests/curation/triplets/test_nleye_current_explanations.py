@@ -1,16 +1,18 @@
-"""Which explanations count: none of rejected work and no replaced gold."""
+"""Which explanations count: none of rejected work, no replaced gold, and none of a model that saw no premise."""
 
 import pytest
 from django.contrib.auth.models import User
 
-from curation.models import VersionRow
+from curation.models import ExplanationSource, TripletExplanation, VersionRow
 from curation.selectors.triplets.explanations import judged_explanations
 from curation.services.triplets.explanation_rounds import explanation_sources, take_in_crowd_explanations
+from curation.services.triplets.judging import take_in_model_explanations
 from curation.services.triplets.triplets import write_gold_explanation
 from curation.services.versions import create_sealed_version
 from hits.domain.states import AssignmentStatus
 from hits.models import Assignment, Project, Submission
 from tests.support import nleye_stored as stored
+from tests.support.nleye_jobs import evaluate, sealed_triplets
 
 pytestmark = pytest.mark.django_db
 
@@ -54,3 +56,12 @@ def test_a_replaced_gold_explanation_is_not_published(project: Project, research
     gold = [row.row.text for row in judged_explanations(project)]
     assert gold == ["The ball hit the lamp."]
     assert triplet.explanations.count() == 2, "the history keeps both"
+
+
+def test_explanations_of_a_model_without_the_premise_are_not_judged(
+    project: Project, researcher: User
+) -> None:
+    sealed_triplets(project, 3, researcher)
+    evaluate(project, strategy="hypotheses-only", seed=1)
+    assert take_in_model_explanations(project) == 0
+    assert not TripletExplanation.objects.filter(source=ExplanationSource.MODEL).exists()
