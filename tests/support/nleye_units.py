@@ -59,6 +59,8 @@ def selection_unit(images: dict[str, int], texts: Sequence[str] = EXPLANATIONS) 
         "right": "h1",
         "explanations": [{"id": f"e{number}", "text": text} for number, text in enumerate(texts, start=1)],
         "decoys": ["e2"],
+        "decoy_triplet": "other-triplet-of-the-lamp",
+        "decoy_scene": "other-scene-of-the-lamp",
     }
 
 

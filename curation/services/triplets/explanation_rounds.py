@@ -1,7 +1,9 @@
 """Ask workers which explanations of a triplet are valid (Ventura et al. 2025 §4.2, fig. 17)."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from random import SystemRandom
 from uuid import UUID
 
@@ -10,6 +12,7 @@ from django.db import transaction
 from curation.models import ExplanationSource, ImageTriplet, TripletExplanation
 from curation.selectors.triplets.answers import PersonAnswer, people_answers, selection_spec
 from curation.selectors.triplets.explanations import (
+    current_explanations,
     explanations,
     split_into_pages,
     text_key,
@@ -39,6 +42,14 @@ from validation.domain.judging.round_material import ExplanationsToJudge, Explan
 
 MAX_ON_PAGE = 10
 DECOY_ID_BYTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoy:
+    """An explanation under an id of its own, and the triplet that it is really about."""
+
+    shown: ExplanationToShow
+    triplet: ImageTriplet
 
 
 @transaction.atomic
@@ -128,6 +139,10 @@ def explanation_sources(project: Project, *, decoys: bool = False) -> list[Sourc
     }
     waiting = unlaunched_explanations(project)
     everything = list(explanations(project))
+    current = list(current_explanations(project))
+    texts: dict[int, set[str]] = defaultdict(set)
+    for row in everything:
+        texts[row.triplet_id].add(text_key(row.text))
     writers, first = writers_by_text(everything), first_scene_ids(project)
     workers = Worker.objects.in_bulk({key for keys in writers.values() for key in keys})
     sources = []
@@ -138,8 +153,9 @@ def explanation_sources(project: Project, *, decoys: bool = False) -> list[Sourc
             excluded = [
                 workers[worker] for row in page for worker in writers.get((key, text_key(row.text)), ())
             ]
-            extra = _decoy(everything, triplets, triplets[key]) if decoys or len(page) == 1 else None
-            source = _explanations_to_judge(triplets[key], first[triplets[key].scene_id], page, extra)
+            needs_decoy = decoys or len(page) == 1
+            decoy = _decoy(current, texts[key], triplets, triplets[key]) if needs_decoy else None
+            source = _explanations_to_judge(triplets[key], first, page, decoy)
             if len(source.explanations) > 1:
                 sources.append(Sourced(source, excluded))
     return sources
@@ -147,9 +163,9 @@ def explanation_sources(project: Project, *, decoys: bool = False) -> list[Sourc
 
 def _explanations_to_judge(
     triplet: ImageTriplet,
-    first_scene: str,
+    first_scenes: Mapping[int, str],
     page: Sequence[TripletExplanation],
-    decoy: ExplanationToShow | None,
+    decoy: _Decoy | None,
 ) -> ExplanationsToJudge:
     shown = [ExplanationToShow(row.public_id, row.text) for row in page]
     return ExplanationsToJudge(
@@ -157,28 +173,34 @@ def _explanations_to_judge(
         triplet_id=triplet.public_id,
         images=image_ids(triplet),
         right=triplet.gold_label,
-        explanations=[*shown, *([decoy] if decoy else [])],
-        decoys=[decoy.id] if decoy else [],
-        scene_id=first_scene,
+        explanations=[*shown, *([decoy.shown] if decoy else [])],
+        decoys=[decoy.shown.id] if decoy else [],
+        scene_id=first_scenes[triplet.scene_id],
+        decoy_triplet_id=decoy.triplet.public_id if decoy else "",
+        decoy_scene_id=first_scenes[decoy.triplet.scene_id] if decoy else "",
     )
 
 
 def _decoy(
-    rows: Sequence[TripletExplanation], triplets: Mapping[int, ImageTriplet], triplet: ImageTriplet
-) -> ExplanationToShow | None:
+    rows: Sequence[TripletExplanation],
+    own_texts: Container[str],
+    triplets: Mapping[int, ImageTriplet],
+    triplet: ImageTriplet,
+) -> _Decoy | None:
     """Return an explanation of a triplet of another domain, or else of another one, under an id of its own.
 
-    A text that somebody wrote about this triplet, too, is no decoy.
+    A text that somebody wrote about this triplet, too, is no decoy. Whoever sees one judges neither triplet.
     """
-    own = {text_key(row.text) for row in rows if row.triplet_id == triplet.pk}
     others = [
         row
         for row in rows
-        if row.triplet_id != triplet.pk and row.triplet_id in triplets and text_key(row.text) not in own
+        if row.triplet_id != triplet.pk and row.triplet_id in triplets and text_key(row.text) not in own_texts
     ]
     distant = [
         row for row in others if triplets[row.triplet_id].scene.domain != triplet.scene.domain
     ] or others
     if not distant:
         return None
-    return ExplanationToShow(secrets.token_hex(DECOY_ID_BYTES), SystemRandom().choice(distant).text)
+    chosen = SystemRandom().choice(distant)
+    shown = ExplanationToShow(secrets.token_hex(DECOY_ID_BYTES), chosen.text)
+    return _Decoy(shown, triplets[chosen.triplet_id])

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from curation.models import ImageTriplet, Scene, SceneVerdict
 from curation.selectors.triplets.scene_queue import SceneQueue
+from curation.services.triplets.explanation_rounds import launch_explanations
 from curation.services.triplets.images import pick_image
 from curation.services.triplets.pick_rounds import launch_image_picks
 from curation.services.triplets.round_launch import RoundLaunch
@@ -170,6 +171,30 @@ def test_who_explained_or_judged_the_older_triplet_does_not_judge_the_new_one(
     assert hit.unit.payload["triplet"] == new.public_id
     with pytest.raises(ActionRefused, match=KNOWN):
         market.accept(hit, worker)
+
+
+def test_who_saw_an_explanation_of_another_triplet_as_a_decoy_does_not_judge_that_one(
+    project: Project, researcher: User
+) -> None:
+    (judged_one,) = stored.store_triplets(project, 1, researcher)
+    stored.explain([judged_one], researcher)
+    stored.judge(project, {judged_one.public_id: ("right",) * 3}, researcher)
+    (other,) = stored.store_triplets(project, 1, researcher)
+    stored.explain([other], researcher)
+    round_, _ = launch_explanations(project=project, launch=launch(researcher), decoys=True)
+    (page,) = published(round_)
+    assert len(page.unit.payload["decoys"]) == 1
+    worker = market.market_worker()
+    meet(page, worker)
+    (hit,) = judged(project, researcher)
+    assert hit.unit.payload["triplet"] == other.public_id
+    with pytest.raises(ActionRefused, match=KNOWN):
+        market.accept(hit, worker)
+    new = rebuilt(other, researcher)
+    (again,) = judged(project, researcher)
+    assert again.unit.payload["triplet"] == new.public_id
+    with pytest.raises(ActionRefused, match=KNOWN):
+        market.accept(again, worker)
 
 
 def account(user: User) -> market.Worker:

@@ -140,8 +140,8 @@ class ExplanationsToJudge:
     """Explanations of an image triplet for judges (Ventura et al. 2025 §4.2, fig. 17).
 
     ``images`` maps ``premise``, ``h1`` and ``h2`` to image ids; ``right`` (``h1`` or ``h2``) is the more plausible
-    hypothesis, which the page marks. ``decoys`` are ids of explanations that are known to be wrong. ``scene_id`` is
-    that of the first scene of the texts.
+    hypothesis, which the page marks. ``decoys`` are ids of explanations that are known to be wrong; they tell about
+    ``decoy_triplet_id``. ``scene_id`` and ``decoy_scene_id`` are those of the first scenes of the texts.
     """
 
     id: str
@@ -151,6 +151,8 @@ class ExplanationsToJudge:
     explanations: Sequence[ExplanationToShow]
     decoys: Sequence[str] = ()
     scene_id: str = ""
+    decoy_triplet_id: str = ""
+    decoy_scene_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

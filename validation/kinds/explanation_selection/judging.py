@@ -52,6 +52,8 @@ class ExplanationSelectionSpec(JudgingSpec):
             "explanations": [{"id": row.id, "text": row.text} for row in source.explanations],
             "decoys": list(source.decoys),
             "scene": source.scene_id,
+            "decoy_triplet": source.decoy_triplet_id,
+            "decoy_scene": source.decoy_scene_id,
         }
 
     def item_view(self, unit: Mapping[str, Any]) -> ItemView:

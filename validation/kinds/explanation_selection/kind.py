@@ -34,8 +34,8 @@ class Explanation(Schema):
 class Unit(Schema):
     """An image triplet, its more plausible hypothesis, and explanations of it.
 
-    ``item``, ``triplet``, ``scene`` (the first one of the texts) and ``decoys`` (ids of explanations that are known
-    to be wrong) never reach the page.
+    ``item``, ``triplet``, ``scene`` (the first one of the texts), ``decoys`` (ids of explanations that are known to
+    be wrong), and the triplet and scene that these explain, never reach the page.
     """
 
     item: str = Field(min_length=1, max_length=64)
@@ -45,6 +45,8 @@ class Unit(Schema):
     explanations: list[Explanation] = Field(min_length=MIN_EXPLANATIONS, max_length=MAX_EXPLANATIONS)
     decoys: list[str] = Field(default_factory=list, max_length=MAX_EXPLANATIONS)
     scene: str = Field(default="", max_length=64)
+    decoy_triplet: str = Field(default="", max_length=64)
+    decoy_scene: str = Field(default="", max_length=64)
 
     @field_validator("explanations")
     @classmethod
@@ -97,8 +99,9 @@ class ExplanationSelection(HitKind):
     paper: ClassVar[str] = "Ventura et al. 2025 §4.2, §E.2"
     purpose: ClassVar[Purpose] = Purpose.JUDGING
     launches_from_units: ClassVar[bool] = True
-    # The page marks the more plausible image, so its workers know the answer for every triplet of the scene.
-    reveals: ClassVar[tuple[str, ...]] = ("triplet", "scene")
+    # The page marks the more plausible image, so its workers know the answer for every triplet of the scene. A decoy
+    # tells the answer for the triplet that it was written about.
+    reveals: ClassVar[tuple[str, ...]] = ("triplet", "scene", "decoy_triplet", "decoy_scene")
     page_facts: ClassVar[frozenset[str]] = frozenset()
     arms: ClassVar[int] = 2
     reward_cents: ClassVar[int] = 50

@@ -27,6 +27,8 @@ RAW: dict[str, Any] = {
     "right": "h2",
     "explanations": [{"id": key, "text": text} for key, text in TEXTS.items()],
     "decoys": ["e2"],
+    "decoy_triplet": "sentinel-decoy-triplet",
+    "decoy_scene": "sentinel-decoy-scene",
 }
 UNIT = KIND.parse_unit(RAW)
 IMAGES = {
@@ -152,6 +154,8 @@ def test_unit_is_built_from_plain_data() -> None:
         right="h2",
         explanations=[ExplanationToShow(key, text) for key, text in TEXTS.items()],
         decoys=["e2"],
+        decoy_triplet_id="sentinel-decoy-triplet",
+        decoy_scene_id="sentinel-decoy-scene",
     )
     assert KIND.parse_unit(SPEC.build_unit(source)) == UNIT
     assert SPEC.item_view(UNIT).texts == TEXTS
