@@ -274,13 +274,23 @@ def _subset_facts(key: TripletKey, subset: Subset) -> dict[str, Any]:
 
 
 def _people(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the majority accuracy of people on the board's version, if it was measured."""
-    found = TripletEvaluation.objects.filter(
-        project__slug=manifest["project"], version__name=manifest["version"], source=TripletSource.PEOPLE
-    )
-    row = found.exclude(figures={}).first()
+    """Return people's majority accuracy by the newest evaluation of all triplets of the board's split, if it has one.
+
+    One of another split is about other triplets than the entries.
+    """
+    version = DatasetVersion.objects.get(project__slug=manifest["project"], name=manifest["version"])
+    found = TripletEvaluation.objects.filter(version=version, source=TripletSource.PEOPLE).exclude(figures={})
+    splits = _splits(version, manifest["split"])
+    row = next((row for row in found if _splits(version, row.options.get("split", "")) == splits), None)
     figure = (row.figures.get("people") or {}).get("majority_accuracy") if row else None
-    return {"consistency_accuracy": figure} if figure else {}
+    return {"consistency_accuracy": figure} if figure and figure["value"] is not None else {}
+
+
+def _splits(version: DatasetVersion, split: str) -> set[str]:
+    """Return the splits whose triplets are meant: one, or all of the version if ``split`` is empty."""
+    if split:
+        return {split}
+    return set(VersionRow.objects.filter(version=version, part=TRIPLET).values_list("split", flat=True))
 
 
 BOARD = NlEyeBoard()

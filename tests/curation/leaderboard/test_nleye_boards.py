@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import call_command
 
 from curation.leaderboard.models import EntryState, Leaderboard, LeaderboardTeam
@@ -14,6 +15,7 @@ from curation.leaderboard.selectors.boards import PRIVATE_FIGURES, board_folder
 from curation.leaderboard.services import boards as services
 from curation.models import (
     DatasetVersion,
+    ImageTriplet,
     TripletEvaluation,
     TripletPrediction,
 )
@@ -29,9 +31,7 @@ from tests.support.nleye_published import (
     read_lines,
     write_published,
 )
-from tests.support.nleye_stored import (
-    nleye_project,
-)
+from tests.support.nleye_stored import judge, nleye_project
 
 pytestmark = pytest.mark.django_db
 NAMES = {1: "first", 2: "second", "equal": "equal", "none": "none", None: ""}
@@ -57,6 +57,40 @@ def team(board: Leaderboard) -> LeaderboardTeam:
 def is_right(choices: Choices, name: str, gold: int) -> bool:
     """Return whether both presentations name the position of gold."""
     return (choices[name, "as_listed"][0], choices[name, "swapped"][0]) == (gold, 3 - gold)
+
+
+def measure_people(version: DatasetVersion, split: str) -> None:
+    """Measure people on a split; empty for all."""
+    options = EvaluationOptions(model="people", split=split)
+    job = request_evaluation(version=version, options=options, by=None, queue=False)
+    assert jobs.run_in_process(job=job).state == JobState.DONE
+
+
+def test_people_beside_the_entries_judged_the_same_split(
+    project: Project, researcher: User, tmp_path: Path
+) -> None:
+    rows = published_rows(4)
+    folder = write_published(tmp_path / "P", rows[:2])
+    write_published(folder, rows[2:], split="val")
+    version = seal(nleye_project(project), folder)
+    measure_people(version, "test")
+    assert "human" not in references(make_board(version)), "nobody judged a triplet"
+    triplets = list(ImageTriplet.objects.filter(project=project))
+    tested = set(
+        version.rows.filter(part="nleye_triplet", split="test").values_list("instance_id", flat=True)
+    )
+    choices = {row.public_id: ("wrong" if row.public_id in tested else "right",) * 3 for row in triplets}
+    judge(project, choices, researcher)
+    measure_people(version, "test")
+    for split in ("val", ""):  # newer, but of other triplets
+        measure_people(version, split)
+    assert references(make_board(version))["human"]["consistency_accuracy"]["value"] == 0
+
+
+def references(board: Leaderboard) -> dict[str, Any]:
+    """Return what stands beside the entries of a board."""
+    found: dict[str, Any] = board.options["references"]
+    return found
 
 
 def evaluate(capsys: Any, *arguments: Any) -> dict[str, Any]:
