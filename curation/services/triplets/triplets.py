@@ -187,15 +187,24 @@ def _store_answer(triplet: ImageTriplet, record: Record) -> None:
 
 
 @transaction.atomic
-def write_gold_explanation(*, triplet: ImageTriplet, text: str, by: AbstractBaseUser) -> TripletExplanation:
+def write_gold_explanation(
+    *, triplet: ImageTriplet, text: str, by: AbstractBaseUser, seen: int | None = None
+) -> TripletExplanation:
     """Store a researcher's gold explanation; the newest one counts.
+
+    ``seen`` is the newest one that the person's page showed, or 0.
 
     Raises:
         Refused: the text is empty or too long.
+        Conflict: somebody wrote one after the page was opened.
     """
     plain = _clean("explanation", text, MAX_EXPLANATION)
     if not plain:
         raise Refused("explanation: is empty; say why the more plausible hypothesis fits better")
+    lock_settings(triplet.project)
+    newest = triplet.explanations.filter(source=ExplanationSource.GOLD).last()
+    if seen is not None and seen != (newest.pk if newest else 0):
+        raise Conflict("explanation: somebody wrote one after you opened the page; read it first")
     audit.record(project=triplet.project, actor=by, action="triplet.explain", subject=triplet.pk)
     return TripletExplanation.objects.create(
         triplet=triplet, text=plain, source=ExplanationSource.GOLD.value, by_id=by.pk
@@ -210,11 +219,15 @@ def check_triplet(
     alignment: Mapping[str, str],
     by: AbstractBaseUser,
     note: str = "",
+    seen: int | None = None,
 ) -> TripletCheck:
     """Store what a researcher found of a triplet's facets and images; the newest check counts.
 
+    ``seen`` is the newest check that the person's page showed, or 0.
+
     Raises:
         Refused: a facet is unknown, or an image has no answer.
+        Conflict: somebody checked it after the page was opened.
     """
     if facets.category not in CATEGORIES or facets.direction not in DIRECTIONS:
         raise Refused("category and direction: choose one of each")
@@ -226,6 +239,10 @@ def check_triplet(
     missing = [role for role in IMAGE_ROLES if alignment.get(role) not in ("yes", "partly", "no")]
     if missing:
         raise Refused(f"alignment of {missing[0]}: choose yes, partly or no")
+    lock_settings(triplet.project)
+    newest = triplet.checks.last()
+    if seen is not None and seen != (newest.pk if newest else 0):
+        raise Conflict("check: somebody checked it after you opened the page; read that check first")
     audit.record(project=triplet.project, actor=by, action="triplet.check", subject=triplet.pk)
     return TripletCheck.objects.create(
         triplet=triplet,

@@ -179,6 +179,8 @@ def _render_triplet(
         "gold_form": bound.get("gold") or GoldForm(initial={"text": gold.text if gold else ""}),
         "decision_form": bound.get("decision") or DecisionForm(initial={"seen": seen}),
         "seen": seen,
+        "seen_check": facts.check.pk if facts.check else 0,
+        "seen_gold": gold.pk if gold else 0,
         "verdicts": [(verdict.value, *words) for verdict, words in VERDICTS.items()],
         "answers": show_answers(facts.answers, triplet.gold_label),
         "checks": triplet.checks.select_related("by", "record__submission__assignment").order_by("-pk"),
@@ -191,9 +193,10 @@ def _render_triplet(
 @require_POST
 @triplet_project_page()
 def triplet_check(request: HttpRequest, project: Project, triplet_id: int) -> HttpResponse:
-    """Store the facets, and whether the images show their texts."""
+    """Store the facets, and whether the images show their texts; a page older than the newest check is refused."""
     facts = find_facts(project, triplet_id)
     form = CheckForm(facts, request.POST)
+    status = 400
     if form.is_valid():
         try:
             check_triplet(
@@ -202,32 +205,43 @@ def triplet_check(request: HttpRequest, project: Project, triplet_id: int) -> Ht
                 alignment=form.alignment,
                 by=signed_in_user(request),
                 note=form.cleaned_data["note"],
+                seen=form.cleaned_data["seen"],
             )
+        except Conflict as error:
+            form.add_error(None, f"Not stored: {error}.")
+            status = STALE
         except Refused as error:
             add_refusal(form, error)
         else:
             messages.success(request, "The check is stored.")
             return redirect("image-triplet", project.slug, triplet_id)
-    return _render_triplet(request, facts, check=form, status=400)
+    return _render_triplet(request, facts, check=form, status=status)
 
 
 @require_POST
 @triplet_project_page()
 def triplet_gold(request: HttpRequest, project: Project, triplet_id: int) -> HttpResponse:
-    """Store a gold explanation."""
+    """Store a gold explanation; a page that is older than the newest one is refused."""
     facts = find_facts(project, triplet_id)
     form = GoldForm(request.POST)
+    status = 400
     if form.is_valid():
         try:
             write_gold_explanation(
-                triplet=facts.triplet, text=form.cleaned_data["text"], by=signed_in_user(request)
+                triplet=facts.triplet,
+                text=form.cleaned_data["text"],
+                by=signed_in_user(request),
+                seen=form.cleaned_data["seen"],
             )
+        except Conflict as error:
+            form.add_error(None, f"Not stored: {error}.")
+            status = STALE
         except Refused as error:
             add_refusal(form, error)
         else:
             messages.success(request, "The gold explanation is stored.")
             return redirect("image-triplet", project.slug, triplet_id)
-    return _render_triplet(request, facts, gold=form, status=400)
+    return _render_triplet(request, facts, gold=form, status=status)
 
 
 @require_POST

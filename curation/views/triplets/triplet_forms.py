@@ -61,7 +61,7 @@ class TripletFilterForm(PageForm):
 
 
 class CheckForm(PageForm):
-    """A triplet's facets, and whether each image shows its text."""
+    """A triplet's facets, and whether each image shows its text. ``seen`` is the newest check that was shown."""
 
     category = forms.ChoiceField(label="Category", choices=list(CATEGORY_LABELS.items()))
     direction = forms.ChoiceField(label="Direction", choices=[(name, humanize(name)) for name in DIRECTIONS])
@@ -72,6 +72,7 @@ class CheckForm(PageForm):
     )
     domain = forms.ChoiceField(label="Domain")
     note = forms.CharField(required=False, label="Note", max_length=MAX_NOTE)
+    seen = forms.IntegerField(min_value=0)
 
     def __init__(self, facts: TripletFacts, *args: Any, **kwargs: Any) -> None:
         facets = facts.facets
@@ -105,13 +106,14 @@ class CheckForm(PageForm):
 
 
 class GoldForm(PageForm):
-    """A gold explanation."""
+    """A gold explanation. ``seen`` is the newest one that the page showed."""
 
     text = forms.CharField(
         label="Why the gold hypothesis is more plausible",
         max_length=MAX_EXPLANATION,
         widget=forms.Textarea({"rows": 3}),
     )
+    seen = forms.IntegerField(min_value=0)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, auto_id="gold_%s", **kwargs)

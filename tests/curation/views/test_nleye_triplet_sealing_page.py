@@ -49,6 +49,7 @@ def test_what_a_check_changed_is_shown_and_filtered(
         "direction": scene.direction,
         "duration": scene.duration,
         "domain": scene.domain,
+        "seen": str(disputed[0].checks.get().pk),
     }
     check = url(project, "image-triplet-check", disputed[0].pk)
     assert console.post(check, given).status_code == 302

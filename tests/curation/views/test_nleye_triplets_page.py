@@ -34,6 +34,7 @@ CHECK = {
     "duration": "long",
     "domain": "education",
     "note": "The ball is missing.",
+    "seen": "0",
 }
 ACTS = (
     "image-triplets-build",
@@ -174,15 +175,16 @@ def test_draft_lists_what_it_lacks_until_it_is_explained_and_checked(
         "no gold explanation; nobody checked whether the images show their texts; 3 answers missing" in text
     )
     gold = url(triplet.project, "image-triplet-gold", triplet.pk)
-    empty = console.post(gold, {"text": "  "})
+    empty = console.post(gold, {"text": "  ", "seen": 0})
     assert empty.status_code == 400
     assert 'id="gold_text_error"' in squeezed(empty)
-    assert console.post(gold, {"text": "The ball  hit it."}).status_code == 302
+    assert console.post(gold, {"text": "The ball  hit it.", "seen": 0}).status_code == 302
     check = url(triplet.project, "image-triplet-check", triplet.pk)
     assert console.post(check, CHECK).status_code == 302
     assert "hypothesis 2 shows its text only partly" in squeezed(console.get(here))
     assert state(triplet) is TripletState.DRAFT
-    assert console.post(check, CHECK | {"alignment_h2": "yes"}).status_code == 302
+    seen = str(triplet.checks.get().pk)
+    assert console.post(check, CHECK | {"alignment_h2": "yes", "seen": seen}).status_code == 302
     assert state(triplet) is TripletState.ALIGNED
     text = squeezed(console.get(here))
     assert "The ball hit it." in text
@@ -205,6 +207,35 @@ def test_bad_checks_name_their_field(console: Client, triplet: ImageTriplet) -> 
         assert reply.status_code == 400, data
         assert message in squeezed(reply), data
     assert not TripletCheck.objects.exists()
+
+
+def hidden(page: str, form: str) -> str:
+    """Return the hidden ``seen`` of the form of an address."""
+    found = re.search(rf'action="{form}".*?name="seen" value="(\d+)"', page, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_gold_explanation_and_check_of_a_stale_page_are_refused_and_stay_in_the_form(
+    console: Client, triplet: ImageTriplet, researcher: User
+) -> None:
+    forms = {
+        url(triplet.project, "image-triplet-gold", triplet.pk): {"text": "My careful words."},
+        url(triplet.project, "image-triplet-check", triplet.pk): CHECK,
+    }
+    page = squeezed(console.get(url(triplet.project, "image-triplet", triplet.pk)))
+    stored.explain([triplet], researcher)
+    for form, data in forms.items():
+        reply = console.post(form, data | {"seen": hidden(page, form)})
+        assert reply.status_code == 409, form
+        text = squeezed(reply)
+        assert "after you opened the page" in text, form
+        assert (data.get("text") or data["note"]) in text, form
+        assert console.post(form, data | {"seen": hidden(text, form)}).status_code == 302, form
+    texts = list(triplet.explanations.order_by("pk").values_list("text", flat=True))
+    assert len(texts) == 2
+    assert texts[-1] == "My careful words."
+    assert triplet.checks.count() == 2
 
 
 def test_image_that_was_taken_down_is_named(console: Client, triplet: ImageTriplet) -> None:
