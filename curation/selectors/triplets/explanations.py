@@ -47,7 +47,7 @@ def current_gold(triplets: Collection[int]) -> dict[int, TripletExplanation]:
 def _is_current() -> Q:
     """Return the condition that no newer gold explanation takes the place of one."""
     gold = TripletExplanation.objects.filter(source=ExplanationSource.GOLD, triplet=OuterRef("triplet"))
-    return ~Q(source=ExplanationSource.GOLD) | ~Exists(gold.filter(pk__gt=OuterRef("pk")))
+    return ~Q(source=ExplanationSource.GOLD) | ~Q(Exists(gold.filter(pk__gt=OuterRef("pk"))))
 
 
 def judged_explanations(project: Project) -> list[JudgedExplanation]:
