@@ -29,6 +29,7 @@ from curation.generation.pace import Pace
 from curation.generation.prices import PriceTable, chat_bound, chat_cost, image_cost
 from curation.generation.retries import RetryPolicy, call_with_retries
 from curation.models import CallState, ModelCall, ModelRun
+from curation.pipelines.triplets.in_flight import CallsInFlight
 from curation.records import InvalidInput
 from curation.services.triplets.model_calls import (
     BAD_REPLY_FINISH,
@@ -66,13 +67,24 @@ class ProviderRefused(ContentRefused):
 
 @dataclass(frozen=True, slots=True)
 class CallSettings:
-    """Prices and pace of a run's calls. ``before_wait`` is called before a wait; it may raise to end the run."""
+    """Prices and pace of a run's calls, and which of them are in flight.
+
+    before_wait: called before or after a wait. before_images: called before a new call that shows images. Both may
+    raise to end the run.
+    """
 
     prices: PriceTable
     price_unknown: bool = False
     policy: RetryPolicy = field(default_factory=RetryPolicy)
     pace: Pace = field(default_factory=lambda: Pace(None))
     before_wait: Callable[[], None] = lambda: None
+    before_images: Callable[[], None] = lambda: None
+    in_flight: CallsInFlight = field(default_factory=CallsInFlight)
+
+    def wait_for_turn(self) -> None:
+        """Wait for the pace before a call is reserved: what is reserved is sent at once, and else counts as paid."""
+        if self.pace.wait() > 0:
+            self.before_wait()  # notices a cancellation
 
 
 def send_chat(
@@ -109,6 +121,8 @@ def send_chat(
 def _send_new_chat(
     run: ModelRun, model: ChatModel, request: ChatRequest, planned: PlannedCall, settings: CallSettings
 ) -> ModelCall:
+    if request.images:
+        settings.before_images()
     name = parse_chat_model(model.name)
     bound = chat_bound(
         settings.prices,
@@ -121,15 +135,20 @@ def _send_new_chat(
     priced = replace(planned, micro=bound or 0, request=describe_request(request))
 
     def send(number: int) -> ModelCall:
+        reserved = settings.in_flight.reserved(
+            lambda: _reserve(run, priced), before_try=settings.wait_for_turn
+        )
         try:
-            call = _reserve(run, priced)
+            with reserved as call:
+                return reply_to(call, number)
         except Conflict:
             stored = _find_stored(run, priced.key)  # another process settled it after we looked
             if stored is None:
                 raise
             return stored
+
+    def reply_to(call: ModelCall, number: int) -> ModelCall:
         with _failures_are_stored(call, number):
-            settings.pace.wait()
             reply = model.reply(request)
         crash_point("model.after_call")
         settled = settle_call(
@@ -207,9 +226,9 @@ def send_image(
     check_abilities(generator, request)
 
     def send(number: int) -> DrawnImage:
+        settings.wait_for_turn()
         call = _reserve(run, planned)
         with _failures_are_stored(call, number):
-            settings.pace.wait()
             reply = generator.generate(request)
         crash_point("model.after_call")
         return DrawnImage(call, reply, number)
