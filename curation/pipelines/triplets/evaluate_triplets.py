@@ -15,10 +15,10 @@ from curation.pipelines.triplets.calls import ProviderRefused, run_parallel
 from curation.pipelines.triplets.chat_runner import (
     ChatRunner,
     load_runner,
-    read_object,
     second_runner,
     summarize_calls,
 )
+from curation.pipelines.triplets.descriptions import NotDescribed, json_description, read_description
 from curation.pipelines.triplets.people import evaluate_people
 from curation.pipelines.triplets.questions import (
     ShownTriplet,
@@ -190,11 +190,16 @@ class _Asker:
         self._options, self._read = options, read
 
     def answer(self, slot: _Slot) -> TripletPrediction:
-        """Return the model's answer about a slot; a refusal by content rules is an answer too."""
+        """Return the model's answer about a slot; a refusal by content rules is an answer too.
+
+        Without a description of an image nothing is asked about it: the answer cannot be read either.
+        """
         try:
             return self._ask(slot)
         except ProviderRefused as refusal:
             return self._prediction(slot, reason=REFUSED, call=refusal.call)
+        except NotDescribed as error:
+            return self._prediction(slot, reason=ChoiceCode.UNPARSEABLE.reason, call=error.call)
         except CallFailed as error:
             raise Refused(f"{error}; to go on later, resume the job") from error
 
@@ -240,12 +245,11 @@ class _Asker:
                 system=question.system,
                 schema=question.schema,
                 subject=f"{DESCRIPTION} {shown.triplet.row['images'][name][:12]}",
-                is_readable=lambda call: bool((read_object(call.text) or {}).get("description")),
+                is_readable=lambda call: bool(json_description(call)),
             )
             if asked.is_refused:
                 raise ProviderRefused(asked.last)
-            found = (read_object(asked.last.text) or {}).get("description")
-            return str(found or asked.last.text).strip()
+            return read_description(asked)
 
         return describe
 
