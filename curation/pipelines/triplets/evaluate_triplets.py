@@ -1,7 +1,8 @@
 """A job that asks a chat model about each triplet of a sealed version in both orders, or measures somebody else."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 from curation.evaluation.nleye_key import PRESENTATIONS, ChoiceCode
@@ -21,6 +22,8 @@ from curation.pipelines.triplets.chat_runner import (
 from curation.pipelines.triplets.descriptions import NotDescribed, json_description, read_description
 from curation.pipelines.triplets.people import evaluate_people
 from curation.pipelines.triplets.questions import (
+    HYPOTHESES,
+    PREMISE,
     ShownTriplet,
     caption_question,
     choice_question,
@@ -33,6 +36,7 @@ from curation.selectors.triplets.evaluations import (
 )
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.evaluations import (
+    COMBINED,
     HYPOTHESES_ONLY,
     IMAGE_TO_TEXT,
     TRIPLET,
@@ -47,6 +51,8 @@ from hits.services.jobs.jobs import Progress
 
 REFUSED = "refused"
 DESCRIPTION = "description of image"
+_MAX_NAMED = 20
+"""Triplets that a refusal names; a job's error has an end."""
 
 
 def evaluate_triplets(progress: Progress) -> dict[str, Any]:
@@ -72,7 +78,7 @@ def evaluate_triplets(progress: Progress) -> dict[str, Any]:
             facts: dict[str, Any] = {"baseline": options.label}
             stopped = ""
         else:
-            facts, stopped = _ask_model(evaluation, triplets, options, images.read, progress)
+            facts, stopped = _ask_model(evaluation, triplets, options, images, progress)
         figures = measure_evaluation(evaluation, triplets)
     finish_evaluation(evaluation=evaluation, figures=figures, provenance=facts)
     called = summarize_calls(evaluation.run, stopped) if evaluation.run else {}
@@ -86,6 +92,28 @@ class _Images:
         rows = Image.objects.filter(project=evaluation.project_id, taken_down_at=None).order_by("-pk")
         self._files = {image.sha256: (image.pk, str(image.file.name)) for image in rows}
         self._storage = Image._meta.get_field("file").storage
+
+    def check(self, triplets: Iterable[EvaluatedTriplet], names: Sequence[str]) -> None:
+        """See that the images of triplets are there before anything is paid.
+
+        Raises:
+            Refused: some were taken down since the version was sealed; it names their triplets.
+        """
+        missing: set[str] = set()
+        numbers = []
+        for triplet in triplets:
+            gone = {triplet.row["images"][name] for name in names} - self._files.keys()
+            if gone:
+                missing |= gone
+                numbers.append(triplet.number)
+        if missing:
+            named = ", ".join(map(str, numbers[:_MAX_NAMED]))
+            more = f" and {len(numbers) - _MAX_NAMED:,} more" if len(numbers) > _MAX_NAMED else ""
+            count = "1 was" if len(missing) == 1 else f"{len(missing):,} were"
+            raise Refused(
+                f"images: {count} taken down since the version was sealed (sample_id {named}{more}); seal a new "
+                "version, which leaves these triplets out, and evaluate it. What is stored is not sent again"
+            )
 
     def read(self, sha256: str) -> bytes:
         """Return an image's bytes. Raises Refused if it was taken down since the version was sealed, or just now.
@@ -124,30 +152,34 @@ def _ask_model(
     evaluation: TripletEvaluation,
     triplets: list[EvaluatedTriplet],
     options: EvaluationOptions,
-    read: Callable[[str], bytes],
+    images: _Images,
     progress: Progress,
 ) -> tuple[dict[str, Any], str]:
     """Collect the missing answers; return the provenance, and why the run stopped before the end."""
     run = evaluation.run
     assert run is not None
     lose_calls(run=run)
-    answered = TripletPrediction.objects.filter(evaluation=evaluation, call__isnull=False)
-    own = answered.exclude(call__model="").exclude(call__subject__startswith=DESCRIPTION)
-    models = own.values_list("call__model", flat=True).distinct()
-    runner = load_runner(run, options, progress, models=models)
-    describer = runner
-    if options.strategy == IMAGE_TO_TEXT and options.describer:
-        described = ModelCall.objects.filter(run=run, subject__startswith=DESCRIPTION).exclude(model="")
-        describer = second_runner(
-            runner, options.describer, models=described.values_list("model", flat=True).distinct()
-        )
-    asker = _Asker(evaluation, runner, describer, options, read)
     names = PRESENTATIONS if options.setup == TRIPLET else ("h1", "h2")
     done = set(
         TripletPrediction.objects.filter(evaluation=evaluation).values_list("instance_id", "presentation")
     )
     slots = [_Slot(triplet, shown) for triplet in triplets for shown in names]
     waiting = [slot for slot in slots if (slot.triplet.id, slot.shown) not in done]
+    check = _image_check(images, options, waiting)
+    answered = TripletPrediction.objects.filter(evaluation=evaluation, call__isnull=False)
+    own = answered.exclude(call__model="").exclude(call__subject__startswith=DESCRIPTION)
+    models = own.values_list("call__model", flat=True).distinct()
+    runner = load_runner(run, options, progress, models=models)
+    runner.settings = replace(runner.settings, before_images=check)
+    if options.strategy == COMBINED:
+        check()  # to paint a picture of three needs them, also where the reply is stored
+    describer = runner
+    if options.strategy == IMAGE_TO_TEXT and options.describer:
+        described = ModelCall.objects.filter(run=run, subject__startswith=DESCRIPTION).exclude(model="")
+        describer = second_runner(
+            runner, options.describer, models=described.values_list("model", flat=True).distinct()
+        )
+    asker = _Asker(evaluation, runner, describer, options, images.read)
     stopped = ""
     try:
         answers = run_parallel(waiting, asker.answer, threads=options.threads)
@@ -164,6 +196,16 @@ def _ask_model(
         "stopped": stopped,
     }
     return facts, stopped
+
+
+def _image_check(images: _Images, options: EvaluationOptions, slots: Sequence[_Slot]) -> Callable[[], None]:
+    """Return a check of all images that slots show; after it has passed once, it does nothing.
+
+    It is made before the first call with images: stored replies need none.
+    """
+    triplets = {slot.triplet.id: slot.triplet for slot in slots}
+    names = HYPOTHESES if options.strategy == HYPOTHESES_ONLY else (PREMISE, *HYPOTHESES)
+    return cache(partial(images.check, list(triplets.values()), names))
 
 
 def _prompt_hashes(options: EvaluationOptions, prompts: ChatPrompts) -> dict[str, str]:
