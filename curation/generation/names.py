@@ -23,8 +23,8 @@ ABILITIES: Mapping[str, str] = {
 _OPENAI_MODEL_PATTERN = re.compile(r"(.*/)?(dall-e|gpt-image|chatgpt-image)")
 _REVISION_PATTERN = re.compile(r"[\w.][\w./-]*")
 _GENERATOR_HINT = (
-    "use drawing (test drawings), openai:MODEL, diffusers:OWNER/NAME@REVISION, diffusers:FOLDER "
-    "(an absolute path, or one that starts with ./), or import"
+    "use drawing (test drawings), openai:MODEL, diffusers:OWNER/NAME@REVISION, or diffusers:FOLDER "
+    "(an absolute path, or one that starts with ./)"
 )
 _CHAT_HINT = "use canned (made-up replies), canned:FILE.jsonl (recorded replies), or openai:MODEL"
 

@@ -5,6 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from django.core.management import CommandError
+
+from curation.image_triplets.scene_files import SceneFileError
 from curation.services.triplets.round_launch import RoundLaunch
 from hits.kind import HitKind
 from hits.management.base import DeerstalkerCommand, input_error
@@ -106,3 +109,11 @@ def read_file(path: Path, flag: str) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         why = getattr(error, "strerror", None) or error
         raise input_error(f"{flag} {path}: cannot be read: {why}") from error
+
+
+def list_problems(message: str, error: SceneFileError | None) -> CommandError:
+    """Return the error of a file; its further problems follow, one a line."""
+    first = input_error(message)
+    return CommandError(
+        "\n".join([str(first), *(error.problems[1:] if error else [])]), returncode=first.returncode
+    )

@@ -56,8 +56,9 @@ class Command(ModelCallCommand):
         elif options["out"]:
             self._write(find_triplet_project(options["project"]), options)
         elif options["way"] == PromptWay.PLAIN and options["resume"] is None:
-            written = store_plain_prompts(project=find_triplet_project(options["project"]), by=None)
-            why = "" if written else "; keep scenes first, or every kept scene has prompts already"
+            project = find_triplet_project(options["project"])
+            written = store_plain_prompts(project=project, by=None)
+            why = "" if written else f"; {_why_none(project)}"
             self.report(
                 options, {"prompts": written}, f"{written} scenes have their own texts as prompts{why}"
             )
@@ -73,7 +74,8 @@ class Command(ModelCallCommand):
         except OSError as error:
             raise input_error(f"--out {options['out']}: {error.strerror}; name another file") from error
         count = rows.count("\r\n") - 1
-        self.report(options, {"prompts": count}, f"{count} prompts in {options['out']}")
+        why = "" if count else "; none is approved: approve some first (--approve-all, or Triplets → Prompts)"
+        self.report(options, {"prompts": count}, f"{count} prompts in {options['out']}{why}")
 
     def check_models(self, **options: Any) -> None:
         """Load the chat model."""
@@ -89,6 +91,10 @@ class Command(ModelCallCommand):
             by=None,
             queue=queue,
         )
+
+
+def _why_none(project: Project) -> str:
+    return "every kept scene has prompts already" if kept_scenes(project) else "no scene is kept yet"
 
 
 def _approve(project: Project) -> int:

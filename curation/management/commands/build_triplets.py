@@ -37,6 +37,8 @@ class Command(DeerstalkerCommand):
             f"{len(built.triplets)} new triplets, {built.replaced} older ones replaced, "
             f"{built.restored} earlier ones back in use"
         ]
+        if not (built.triplets or built.replaced or built.restored or built.dropped):
+            found.append("no kept scene has three picked images that no triplet has yet: pick images first")
         if built.dropped:
             found.append(f"{built.dropped} dropped by a person stay dropped: pick other images, or keep them")
         self.report(options, facts, "; ".join(found))

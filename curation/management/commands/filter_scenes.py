@@ -10,9 +10,16 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from curation.management.triplet_options import find_triplet_project, read_file
-from curation.models import SceneVerdict
-from curation.selectors.triplets.scenes import find_scene, scene_outcomes, scene_tallies, scenes
+from curation.image_triplets.scene_files import SceneFileError
+from curation.management.triplet_options import find_triplet_project, list_problems, read_file
+from curation.models import Scene, SceneVerdict
+from curation.selectors.triplets.scenes import (
+    SceneTally,
+    find_scene,
+    scene_outcomes,
+    scene_tallies,
+    scenes,
+)
 from curation.services.triplets.scenes import ReaderDecision, decide_scene, parse_reasons, take_in_scenes
 from hits.domain.states import Role
 from hits.management.base import DeerstalkerCommand, input_error
@@ -52,49 +59,75 @@ class Command(DeerstalkerCommand):
         outcomes, tallies = scene_outcomes(project), scene_tallies(project)
         rows = list(scenes(project))
         counts = Counter(outcomes[row.pk].state.value for row in rows)
+        listed = [_facts(row, outcomes[row.pk].state.value, tallies.get(row.public_id)) for row in rows]
         if not options["decisions"] and not options["json"]:
-            self.stdout.write(f"{'scene':32} {'state':10} agree premise")
-            for row in rows:
-                tally = tallies.get(row.public_id)
-                agree = f"{tally.agree}/{tally.reviews}" if tally else "–"
+            self.stdout.write(f"{'scene':32} {'state':10} {'category':10} agree premise")
+            for facts in listed:
+                agree = f"{facts['agree']}/{facts['reviews']}" if facts["reviews"] else "–"
                 self.stdout.write(
-                    f"{row.public_id} {outcomes[row.pk].state.value:10} {agree:5} {row.premise}"
+                    f"{facts['scene']} {facts['state']:10} {facts['category']:10} {agree:5} {facts['premise']}"
                 )
+            self.stdout.write("agree: reviewers who found the author's hypothesis the more plausible one")
         text = ", ".join(f"{count} {state}" for state, count in sorted(counts.items())) or "no scenes"
-        self.report(options, {"stored": stored, "scenes": dict(counts)}, text)
+        found: dict[str, Any] = {"stored": stored, "scenes": dict(counts)}
+        self.report(options, found if options["decisions"] else {**found, "rows": listed}, text)
+
+
+def _facts(scene: Scene, state: str, tally: SceneTally | None) -> dict[str, Any]:
+    """Return what a reader decides by: the scene's id and premise, its state, and what reviewers answered."""
+    tally = tally or SceneTally()
+    return {
+        "scene": scene.public_id,
+        "state": state,
+        "category": scene.category,
+        "reviews": tally.reviews,
+        "agree": tally.agree,
+        "needs_premise": tally.needs_premise,
+        "drawable": tally.drawable,
+        "seen": tally.seen,
+        "premise": scene.premise,
+    }
 
 
 def _store(project: Project, path: Path, user_name: str) -> int:
+    if not user_name:
+        raise input_error("--by is missing: give the account of the reader who decided")
     by = get_user_model().objects.filter(username=user_name).first()
     if by is None:
-        raise input_error(f"--by {user_name or 'nobody'}: there is no such account; name the reader's")
+        raise input_error(f"--by {user_name}: there is no such account; name the reader's")
     if not has_role(by, project, Role.RESEARCHER):
         raise input_error(f"--by {user_name}: is no researcher of {project.slug}; name one who is")
     rows = _read(path)
     first: dict[str, int] = {}
+    problems = []
     with transaction.atomic():
         for number, row in rows:
-            where = f"--decisions {path.name}, row {number}"
             name = row["scene"].strip()
-            if first.setdefault(name, number) != number:
-                raise input_error(f"{where}, scene: row {first[name]} decides about it too; keep one of them")
-            scene = find_scene(project, name)
-            if scene is None:
-                raise input_error(
-                    f"{where}, scene: this project has no scene {name[:MAX_SHOWN]!r}; copy its id from the list"
-                )
+            earlier = first.setdefault(name, number)
             try:
-                decide_scene(scene=scene, decision=_decision(row, where), by=by)
+                if earlier != number:
+                    raise Refused(f"scene: row {earlier} decides about it too; keep one of them")
+                decide_scene(scene=_scene(project, name), decision=_decision(row), by=by)
             except Refused as error:
-                raise input_error(f"{where}, {error}") from error
+                problems.append(f"--decisions {path.name}, row {number}, {error}")
+        if problems:
+            found = SceneFileError(problems, rows=len(problems))
+            raise list_problems(str(found), found)
     return len(rows)
 
 
-def _decision(row: dict[str, str], where: str) -> ReaderDecision:
-    """Return the decision of a row. Raises CommandError or Refused."""
+def _scene(project: Project, name: str) -> Scene:
+    scene = find_scene(project, name)
+    if scene is None:
+        raise Refused(f"scene: this project has no scene {name[:MAX_SHOWN]!r}; copy its id from the list")
+    return scene
+
+
+def _decision(row: dict[str, str]) -> ReaderDecision:
+    """Return the decision of a row. Raises Refused."""
     verdict = row["verdict"].strip()
     if verdict not in VERDICTS:
-        raise input_error(f"{where}, verdict: {verdict[:MAX_SHOWN]!r}; use {', '.join(VERDICTS)}")
+        raise Refused(f"verdict: {verdict[:MAX_SHOWN]!r}; use {', '.join(VERDICTS)}")
     reasons = [name.strip() for name in row.get("reasons", "").split("|") if name.strip()]
     return ReaderDecision(SceneVerdict(verdict), parse_reasons(reasons), note=row.get("note", ""))
 
@@ -120,7 +153,7 @@ def _rows(lines: Any, path: Path) -> list[tuple[int, dict[str, str]]]:
     if missing:
         found = ", ".join(header) or "empty"
         raise input_error(
-            f"--decisions {path.name}: has no column {missing[0]}; the header is: {found[:400]}"
+            f"--decisions {path.name}: has no column {missing[0]}; add it; the header is: {found[:400]}"
         )
     rows = []
     for cells in lines:

@@ -4,12 +4,10 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
-from django.core.management import CommandError
-
 from curation.image_triplets.scene_files import SceneFileError
-from curation.management.triplet_options import find_triplet_project, read_file
+from curation.management.triplet_options import find_triplet_project, list_problems, read_file
 from curation.services.triplets.scene_imports import SceneFile, import_scenes
-from hits.management.base import DeerstalkerCommand, input_error
+from hits.management.base import DeerstalkerCommand
 from hits.services.errors import Refused
 
 
@@ -34,14 +32,7 @@ class Command(DeerstalkerCommand):
         try:
             result = import_scenes(project=project, file=file, by=None)
         except Refused as error:
-            raise list_problems(error) from error
+            cause = error.__cause__
+            raise list_problems(str(error), cause if isinstance(cause, SceneFileError) else None) from error
         facts = {"import": result.source.pk, "scenes": result.source.rows, "new": result.new}
         self.report(options, facts, f"{path.name}: {result.source.rows} scenes, {result.new} new")
-
-
-def list_problems(error: Refused) -> CommandError:
-    """Return the error of a refusal; further problems of a file follow, one a line."""
-    first = input_error(str(error))
-    cause = error.__cause__
-    further = cause.problems[1:] if isinstance(cause, SceneFileError) else []
-    return CommandError("\n".join([str(first), *further]), returncode=first.returncode)

@@ -53,8 +53,16 @@ class Command(ModelCallCommand):
         """Print the judge's score and its agreement with people."""
         figures = TripletEvaluation.objects.get(pk=job.result["evaluation"]).figures
         judge = figures.get("judge", {})
-        score = (judge.get("auto_score") or {}).get("value")
-        shown = "–" if score is None else f"{score:.1f} %"
+        shown = _percent((judge.get("auto_score") or {}).get("value"))
         count, missing = judge.get("explanations", 0), judge.get("missing", 0)
         text = f"{count} explanations, {shown} valid; {missing} without a grade"
+        agreement = _percent(judge.get("agreement"))
+        other = _percent((judge.get("checks", {}).get("other_triplet", {}).get("score") or {}).get("value"))
+        text += (
+            f"; agreement with people {agreement}; explanations of other triplets {other} valid (0 is right)"
+        )
         self.report(options, {**job_facts(job), "figures": figures}, text)
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f} %"

@@ -85,6 +85,6 @@ def check_chat_cap(
     if bound is not None and bound > cap:
         raise Refused(
             f"cap: one call of {name.text} may cost ${bound / MICRO_DOLLARS:.4f} or more, and the cap is "
-            f"${options.cap_usd:g}; raise the cap"
+            f"${options.cap_usd:g}; raise it (--cap-usd)"
         )
     return cap

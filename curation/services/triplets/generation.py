@@ -126,7 +126,9 @@ def request_images(
         Conflict: images of this project are being drawn already.
     """
     if not approved_prompts(project):
-        raise Refused("prompts: none is approved yet; write and approve prompts first")
+        raise Refused(
+            "prompts: none is approved yet; write and approve some first (augment_prompts, or Triplets → Prompts)"
+        )
     check_expected_abilities(options)
     cap = _check_cap(project, options.generator, options)
     with transaction.atomic():
@@ -231,7 +233,7 @@ def _check_cap(project: Project, generator: str, options: GenerationOptions, ref
     if price is not None and price > cap:
         raise Refused(
             f"cap: one image of {generator} costs ${price / 1_000_000:.4f}, and the cap is ${options.cap_usd:g}; "
-            "raise the cap"
+            "raise it (--cap-usd)"
         )
     return cap
 

@@ -82,7 +82,9 @@ def _checked(change: SettingsChange, row: TripletSettings, by: AbstractBaseUser 
 def _admin(row: TripletSettings, by: AbstractBaseUser | None) -> int:
     """Return the key of the admin who allows images of unknown licence."""
     if by is None or not has_role(by, row.project, Role.ADMIN):
-        raise Refused("unknown licences: an admin of the project allows them; ask one")
+        raise Refused(
+            "unknown licences: an admin of the project allows them; ask one, or give an admin's account (--by)"
+        )
     return int(by.pk)
 
 

@@ -61,7 +61,9 @@ def launch_explanation_writing(*, project: Project, launch: RoundLaunch) -> tupl
     with one_launch_at_a_time(project):
         triplets = triplets_to_explain(project)
         if not triplets:
-            raise Refused("triplets: every draft was given to somebody already; build triplets first")
+            raise Refused(
+                "triplets: there is no draft that nobody was asked about; pick images and build triplets first"
+            )
         first = first_scene_ids(project)
         return launch_batch(
             project=project,

@@ -52,7 +52,10 @@ def test_each_round_is_launched_once_for_what_it_is_about(project: Project, rese
     assert "scenes: no open scene is left" in error("launch_scene_review", *where)
     for name, missing in (
         ("picks", "images: no role has candidates to pick from; generate or import images first"),
-        ("writing", "triplets: every draft was given to somebody already; build triplets first"),
+        (
+            "writing",
+            "triplets: there is no draft that nobody was asked about; pick images and build triplets first",
+        ),
         ("plausibility", "triplets: none is left to judge in the shape triplet; explain and check drafts"),
         ("explanations", "explanations: none is left to judge; collect answers, or evaluate a model first"),
     ):

@@ -166,7 +166,9 @@ def test_verdicts_of_a_file_are_stored_together_or_not_at_all(
 ) -> None:
     scenes = store_scenes(project, 3)
     where = ("filter_scenes", "--project", project.slug)
-    assert run(*where) == {"stored": 0, "scenes": {"open": 3}}
+    listed = run(*where)
+    assert (listed["stored"], listed["scenes"]) == (0, {"open": 3})
+    assert [row["scene"] for row in listed["rows"]] == [scene.public_id for scene in scenes]
     rows = [
         {"scene": scenes[0].public_id, "verdict": "keep", "reasons": "", "note": "Clear."},
         {"scene": scenes[1].public_id, "verdict": "drop", "reasons": "uniqueness | unclear", "note": ""},
@@ -184,12 +186,22 @@ def test_verdicts_of_a_file_are_stored_together_or_not_at_all(
     for change, message in bad:
         path = as_csv(tmp_path / "v.csv", [rows[0], rows[1] | change])
         assert re.match(f"--decisions v.csv, {message}", found := error(*where, *more, path)), found
+    path = as_csv(tmp_path / "v.csv", [rows[0] | {"verdict": "maybe"}, rows[1] | {"reasons": ""}])
+    with pytest.raises(CommandError) as caught:
+        call_command(*map(str, (*where, *more, path)))
+    first, second = str(caught.value).splitlines()
+    assert first.endswith("row 2, verdict: 'maybe'; use keep, drop, revise; 1 more row is wrong")
+    assert second.startswith("--decisions v.csv, row 3, reasons: choose")
     assert not SceneDecision.objects.exists()
+    assert error(*where, "--decisions", path).startswith("--by is missing: ")
     path = as_csv(tmp_path / "v.csv", rows, mark=b"\xef\xbb\xbf")
     for person in ("nobody", annotator.username):
         assert error(*where, "--by", person, "--decisions", path).startswith(f"--by {person}: ")
     short = as_csv(tmp_path / "s.csv", [{"scene": "x"}])
-    assert error(*where, *more, short) == "--decisions s.csv: has no column verdict; the header is: scene"
+    assert (
+        error(*where, *more, short)
+        == "--decisions s.csv: has no column verdict; add it; the header is: scene"
+    )
     long = as_csv(tmp_path / "v.csv", rows)
     long.write_bytes(long.read_bytes() + b"x,keep,,,more\r\n")
     assert "v.csv, row 4: has 5 values and the header has 4; correct the line" in error(*where, *more, long)
@@ -238,7 +250,10 @@ def test_settings_are_shown_changed_and_refused_by_name(
         (("--licence", "drawing"), "--licence 'drawing': write GENERATOR=LICENCE"),
         (("--licence", "drawing="), "licence of drawing: write 1 to 120 characters, or unknown"),
         (("--licence", "painting=own"), "generator"),
-        (("--unknown-licence", "on"), "unknown licences: an admin of the project allows them; ask one"),
+        (
+            ("--unknown-licence", "on"),
+            "unknown licences: an admin of the project allows them; ask one, or give",
+        ),
         (
             ("--unknown-licence", "on", "--by", researcher.username),
             "unknown licences: an admin of the project",

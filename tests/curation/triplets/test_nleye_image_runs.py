@@ -256,7 +256,10 @@ def test_a_resumed_run_gets_a_higher_cap_and_another_commands_job_does_not(
         ({"cap_calls": 0}, "cap_calls: "),
         ({"cap_usd": -1.0}, "cap: -1 dollars; use 0 to 1,000,000"),
         ({"cap_usd": float("nan")}, "cap: nan dollars; use 0 to 1,000,000"),
-        ({"cap_usd": 0.039}, "cap: one image of drawing costs $0.0400, and the cap is $0.039; raise the cap"),
+        (
+            {"cap_usd": 0.039},
+            "cap: one image of drawing costs $0.0400, and the cap is $0.039; raise it (--cap-usd)",
+        ),
         ({"generator": "import"}, "generator: import draws nothing; use import_generated FOLDER"),
         ({"generator": "dall-e"}, "generator: 'dall-e' is not known; use drawing"),
         ({"guidance": float("nan")}, "guidance: nan; use a number from 0 on"),
