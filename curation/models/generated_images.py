@@ -140,6 +140,12 @@ class GeneratedImage(AppendOnly):
     def __str__(self) -> str:
         return f"Candidate {self.number} ({self.role})"
 
+    def is_beside_other_premise(self, premise: "GeneratedImage") -> bool:
+        """Whether it is a hypothesis that was drawn beside the image of another premise than this one."""
+        beside = self.parameters.get("reference")
+        is_hypothesis = self.role != ImageRole.PREMISE and self.parent_id is None
+        return is_hypothesis and beside is not None and beside != premise.image.sha256
+
 
 class ImagePick(AppendOnly):
     """The candidate that a role shall show; the newest pick counts. No image takes an earlier pick back."""

@@ -129,6 +129,7 @@ class _SceneDrawing:
     progress: Progress
     result: dict[str, Any] = field(default_factory=lambda: dict.fromkeys(_COUNTED, 0))
     reference: GeneratedImage | None = None
+    premise: GeneratedImage | None = None
 
     def draw(self) -> None:
         """Draw the premise, then the hypotheses if the premise has a pick."""
@@ -139,6 +140,7 @@ class _SceneDrawing:
                 return
             for role in ("a", "b"):
                 request = self._request(role)
+                self.premise = premise
                 if self.options.condition and names.REFERENCE in self.drawer.generator.can:
                     self.reference = premise
                     request = replace(request, reference=read_image(premise))
@@ -165,12 +167,12 @@ class _SceneDrawing:
     def _draw_role(self, role: str, request: ImageRequest) -> None:
         """Draw the missing candidates of a role. What was drawn or refused before is not sent again.
 
-        Each image that was taken down gives its place to one more candidate, with a seed of its own.
+        Each image that was taken down, or drawn beside another premise, gives its place to one more candidate.
         """
         images = GeneratedImage.objects.filter(prompt_set=self.prompts, role=role, parent=None)
-        drawn = images.filter(image__taken_down_at=None).count()
-        taken_down = images.exclude(image__taken_down_at=None).count()
-        for number in range(self.options.candidates + taken_down):
+        stored = list(images.select_related("image"))
+        drawn = sum(self._counts(row) for row in stored)
+        for number in range(self.options.candidates + len(stored) - drawn):
             if drawn >= self.options.candidates:
                 return
             outcome = self._draw_candidate(role, number, request)
@@ -180,6 +182,10 @@ class _SceneDrawing:
             if outcome == "bad_replies":
                 self._check_failures()
             self.progress.advance(min(self.result["images"], self.progress.job.total))
+
+    def _counts(self, image: GeneratedImage) -> bool:
+        is_other = self.premise is not None and image.is_beside_other_premise(self.premise)
+        return image.image.taken_down_at is None and not is_other
 
     def _check_failures(self) -> None:
         """End the whole run after a few paid replies without an image: those of other scenes count, too."""

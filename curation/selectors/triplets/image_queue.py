@@ -153,13 +153,22 @@ def count_steps(rows: Iterable[QueuedScene]) -> Counter[ImageStep]:
 def missing_images(project: Project, candidates: int) -> list[tuple[PromptSet, dict[str, int]]]:
     """Return the approved prompts whose roles miss candidates, with the number that each role misses.
 
-    Edits are extra candidates, so they do not count. Images that were taken down are missing again.
+    Edits are extra candidates, so they do not count. Images that were taken down are missing again, and so are
+    hypotheses that were drawn beside a premise that is no longer picked.
     """
     prompts = approved_prompts(project).values()
     images = GeneratedImage.objects.filter(
         prompt_set__in=[row.pk for row in prompts], parent=None, image__taken_down_at=None
     )
-    drawn = Counter(images.values_list("prompt_set", "role"))
+    progress = _read_progress([row.scene_id for row in prompts])
+    keys = [picks[PREMISE] for picks in progress.picks.values() if PREMISE in picks]
+    picked = GeneratedImage.objects.filter(pk__in=keys).select_related("image")
+    premises = {row.scene_id: row for row in picked}
+    drawn = Counter(
+        (row.prompt_set_id, row.role)
+        for row in images.only("scene", "prompt_set", "role", "parent", "parameters")
+        if row.scene_id not in premises or not row.is_beside_other_premise(premises[row.scene_id])
+    )
     found = []
     for row in prompts:
         missing = {role: max(0, candidates - drawn[row.pk, role]) for role in ROLES}

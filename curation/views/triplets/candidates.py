@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from curation.models import GeneratedImage
-from curation.selectors.triplets.images import hidden_images
+from curation.selectors.triplets.images import hidden_images, scene_images
 from curation.services.triplets.generation import request_edit
 from curation.services.triplets.image_estimates import edit_price
 from curation.services.triplets.images import release_image
@@ -59,7 +59,7 @@ def scene_image(request: HttpRequest, project: Project, candidate_id: int) -> Ht
         "shown": image_facts(image.image),
         "form": form,
         "ways": [(way, WAY_LABELS[way], price) for way, price in prices],
-        "facts": provenance_facts(image),
+        "facts": provenance_facts(image, scene_images([image.scene])[image.scene_id]),
         "releases": image.releases.select_related("by"),
         "is_hidden": bool(hidden_images([image])),
         "mask": [{"obs": 1, **box} for box in image.mask],

@@ -58,6 +58,7 @@ class ShownCandidate:
     is_picked: bool
     is_hidden: bool
     parent: int | None
+    is_beside_other: bool
     facts: Sequence[tuple[str, str]]
 
 
@@ -150,17 +151,19 @@ def show_candidate(
     row: GeneratedImage, images: SceneImages, *, is_picked: bool, numbers: Mapping[int, int]
 ) -> ShownCandidate:
     """Return a candidate as pages show it. ``numbers`` are the candidates' numbers by key."""
+    premise = images.picks.get(PREMISE)
     return ShownCandidate(
         row=row,
         image=image_facts(row.image),
         is_picked=is_picked,
         is_hidden=row.pk in images.hidden,
         parent=numbers.get(row.parent_id or 0),
-        facts=provenance_facts(row),
+        is_beside_other=premise is not None and row.is_beside_other_premise(premise),
+        facts=provenance_facts(row, images),
     )
 
 
-def provenance_facts(row: GeneratedImage) -> list[tuple[str, str]]:
+def provenance_facts(row: GeneratedImage, images: SceneImages) -> list[tuple[str, str]]:
     """Return what is known of an image's origin as labels and texts; what nobody knows says so."""
     seconds = "not told" if row.seconds is None else f"{row.seconds:.1f} s"
     facts = [
@@ -175,9 +178,21 @@ def provenance_facts(row: GeneratedImage) -> list[tuple[str, str]]:
             for name, label in PARAMETER_LABELS.items()
             if name in row.parameters
         ),
-        ("Drawn beside", "a reference image" if row.parameters.get("reference") else ""),
+        ("Drawn beside", _beside(row, images)),
         ("Strength", "" if row.strength is None else f"{row.strength:g}"),
         ("Edited region", f"{len(row.mask)} box{'es' if len(row.mask) != 1 else ''}" if row.mask else ""),
         ("Time", seconds),
     ]
     return [(label, text) for label, text in facts if text]
+
+
+def _beside(row: GeneratedImage, images: SceneImages) -> str:
+    """Return which candidate was the reference image; empty if there was none."""
+    reference = row.parameters.get("reference")
+    if not reference:
+        return ""
+    for role, candidates in images.candidates.items():
+        for candidate in candidates:
+            if candidate.image.sha256 == reference:
+                return f"{ROLE_LABELS[role].lower()} No. {candidate.number}"
+    return "an image that is no longer available"

@@ -152,6 +152,9 @@ def scene_image_page(request: HttpRequest, project: Project, scene_id: int) -> H
         "scene": scene,
         "roles": roles,
         "premise": roles[0].picked,
+        "picked_beside_other": [
+            role.label for role in roles if role.picked is not None and role.picked.is_beside_other
+        ],
         "seen": images.seen,
         "is_kept": own is not None,
         "is_complete": images.is_complete,

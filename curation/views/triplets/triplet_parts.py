@@ -73,7 +73,8 @@ class Votes:
 class ShownTriplet:
     """A triplet as the list shows it.
 
-    ``blocks`` are the reasons why it cannot be sealed, ``changes`` the facets that a check changed.
+    ``blocks`` are the reasons why it cannot be sealed, ``changes`` the facets that a check changed,
+    ``beside_other`` the hypotheses that were drawn beside another premise.
     """
 
     facts: TripletFacts
@@ -87,6 +88,7 @@ class ShownTriplet:
     votes: Votes
     blocks: Sequence[str]
     changes: Sequence[str]
+    beside_other: Sequence[str]
 
 
 def show_triplets(project: Project, facts: Sequence[TripletFacts]) -> list[ShownTriplet]:
@@ -99,19 +101,33 @@ def show_triplet(facts: TripletFacts, sealing: Sealing) -> ShownTriplet:
     """Return a triplet as pages show it."""
     badge, icon = STATE_BADGES[facts.state]
     facets = facts.facets
+    images = show_images(facts)
     return ShownTriplet(
         facts=facts,
-        state=STATE_LABELS[facts.state],
+        state="Imported"
+        if facts.is_imported and facts.state is TripletState.VALIDATED
+        else STATE_LABELS[facts.state],
         badge=badge,
         icon=icon,
-        images=show_images(facts),
+        images=images,
         category=CATEGORY_LABELS.get(facets.category, facets.category),
         time=time_label(facets),
         domain=domain_label(facets.domain),
         votes=count_votes(facts),
         blocks=list_blocks(facts, sealing),
         changes=list_changes(facts, sealing),
+        beside_other=[
+            image.label
+            for image in images
+            if getattr(facts.triplet, image.role).is_beside_other_premise(facts.triplet.premise)
+        ],
     )
+
+
+def _state_label(facts: TripletFacts) -> str:
+    """Return the label of a state; imported triplets are valid without anybody's answers here."""
+    is_imported = facts.is_imported and facts.state is TripletState.VALIDATED
+    return "Imported" if is_imported else STATE_LABELS[facts.state]
 
 
 def show_images(facts: TripletFacts) -> list[ShownImage]:

@@ -25,6 +25,7 @@ from curation.services.triplets.image_estimates import estimate_images
 from curation.services.triplets.images import pick_image
 from curation.services.triplets.prompts import decide_prompts, plain_prompts, store_prompts
 from curation.services.triplets.scenes import ReaderDecision, decide_scene
+from curation.services.triplets.triplets import build_triplets
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
 from hits.services.jobs import jobs
@@ -39,6 +40,7 @@ from tests.support.nleye_jobs import (
     states,
 )
 from tests.support.nleye_stored import approve_prompts, keep_scenes, nleye_project, store_scenes
+from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
 SIZE = {"width": 64, "height": 64}
@@ -199,6 +201,34 @@ def test_images_that_were_taken_down_are_drawn_again_with_new_seeds(
     assert [(row.number, row.seed) for row in rows] == [(1, 0), (2, 1), (3, 2)]
     assert draw(project, candidates=2, cap_usd=1)["images"] == 0
     assert call_states() == states(settled=5)
+
+
+def test_another_premise_has_hypotheses_drawn_beside_it_and_pages_name_those_of_the_old_one(
+    project: Project, scenes: list[Scene], researcher: User, client: Client
+) -> None:
+    scene = scenes[0]
+    draw(project, candidates=2)
+
+    def pick(role: str, number: int) -> None:
+        image = GeneratedImage.objects.get(scene=scene, role=role, number=number)
+        pick_image(scene=scene, role=role, image=image, by=researcher)
+
+    pick("premise", 1)
+    assert draw(project, candidates=2)["images"] == 4
+    pick("premise", 2)
+    assert draw(project, candidates=2)["images"] == 4
+    assert draw(project, candidates=2)["images"] == 0
+    client.force_login(researcher)
+    pick("a", 1)
+    pick("b", 3)
+    page = squeezed(client.get(reverse("scene-images", args=[project.slug, scene.pk])))
+    assert page.count("Other premise") == 4
+    assert "Hypothesis a was drawn beside another premise than the picked one." in page
+    assert ("premise No. 1" in page, "premise No. 2" in page) == (True, True)
+    (triplet,) = build_triplets(project=project, by=researcher).triplets
+    page = squeezed(client.get(reverse("image-triplet", args=[project.slug, triplet.pk])))
+    label = "Hypothesis 1" if triplet.first == "a" else "Hypothesis 2"
+    assert f"{label} was drawn beside another premise than this one" in page
 
 
 def test_cancelling_keeps_what_is_stored_and_resuming_goes_on(
