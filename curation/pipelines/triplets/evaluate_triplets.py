@@ -30,6 +30,7 @@ from curation.pipelines.triplets.questions import (
     score_question,
 )
 from curation.selectors.triplets.evaluations import (
+    DESCRIPTION,
     EvaluatedTriplet,
     measure_evaluation,
     version_triplets,
@@ -50,7 +51,6 @@ from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
 REFUSED = "refused"
-DESCRIPTION = "description of image"
 _MAX_NAMED = 20
 """Triplets that a refusal names; a job's error has an end."""
 

@@ -29,6 +29,9 @@ PART = "nleye_triplet"
 HYPOTHESES = ("h1", "h2")
 _CHUNK_SIZE = 1000
 
+DESCRIPTION = "description of image"
+"""How the subject of a call begins that asks for a description."""
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedTriplet:
@@ -131,10 +134,13 @@ def read_scores(evaluation: TripletEvaluation, ids: Sequence[str]) -> PairScores
 
 
 def refused_replies(evaluation: TripletEvaluation) -> "QuerySet[TripletPrediction]":
-    """Return the choices that the parser could not read, also those that a person has read since."""
+    """Return the choices that the parser could not read, also those that a person has read since.
+
+    Where an image was not described, nothing was chosen, so there is nothing to read.
+    """
     rows = TripletPrediction.objects.filter(
         evaluation=evaluation, reason=ChoiceCode.UNPARSEABLE.reason, presentation__in=PRESENTATIONS
-    )
+    ).exclude(call__subject__startswith=DESCRIPTION)
     return rows.select_related("call").order_by("pk")
 
 
@@ -150,7 +156,7 @@ def count_unread_replies(evaluation_keys: Iterable[int]) -> dict[int, int]:
         reason=ChoiceCode.UNPARSEABLE.reason,
         presentation__in=PRESENTATIONS,
         corrections=None,
-    )
+    ).exclude(call__subject__startswith=DESCRIPTION)
     return dict(rows.order_by().values_list("evaluation").annotate(count=Count("pk")))
 
 

@@ -14,7 +14,7 @@ from curation.services.triplets.chat_options import ChatOptions, check_chat_cap
 from curation.services.triplets.model_calls import RunPlan, create_run
 from curation.services.triplets.prompts import plain_prompts, store_prompts
 from hits.models import Job, Project
-from hits.services.errors import Refused
+from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 
 
@@ -35,10 +35,14 @@ def scenes_without_prompts(project: Project) -> list[Scene]:
 
 def store_plain_prompts(*, project: Project, by: AbstractBaseUser | None) -> int:
     """Use the texts of all kept scenes without prompts as they are; return their number."""
-    rows = scenes_without_prompts(project)
-    for scene in rows:
-        store_prompts(scene=scene, written=plain_prompts(scene), by=by)
-    return len(rows)
+    stored = 0
+    for scene in scenes_without_prompts(project):
+        try:
+            store_prompts(scene=scene, written=plain_prompts(scene), by=by, based_on=0)
+        except Conflict:  # somebody wrote prompts at this moment
+            continue
+        stored += 1
+    return stored
 
 
 def request_augmentation(

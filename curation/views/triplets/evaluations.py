@@ -116,6 +116,7 @@ def _list_context(
     request: HttpRequest, rows: Sequence[TripletEvaluation], finished: Sequence[TripletEvaluation]
 ) -> dict[str, Any]:
     page = get_page(request, rows, PER_PAGE)
+    comparable = [row for row in finished if _is_comparable(row)]
     return {
         "page": page,
         "rows": [
@@ -128,7 +129,8 @@ def _list_context(
             )
             for row in page
         ],
-        "comparable": [(row, full_name(row)) for row in finished if _is_comparable(row)],
+        "comparable": [(row, full_name(row)) for row in comparable],
+        "second": next((row for row in comparable[1:] if not _incomparable(comparable[0], row)), None),
     }
 
 

@@ -5,7 +5,8 @@ from django.contrib.auth.models import User
 
 from curation.generation.canned import MadeUpReplies
 from curation.generation.chat import ChatReply
-from curation.models import ModelCall
+from curation.models import ModelCall, TripletEvaluation
+from curation.selectors.triplets.evaluations import unread_predictions
 from hits.models import Project
 from tests.support.nleye_jobs import evaluate, sealed_triplets
 
@@ -39,3 +40,5 @@ def test_a_choice_is_asked_for_only_with_descriptions(
     choices = ModelCall.objects.filter(subject="triplet 1, as_listed")
     asked = [str(call.request).count(described) for call in choices]
     assert asked == ([3] if described else [])
+    unread = unread_predictions(TripletEvaluation.objects.get())
+    assert unread.count() == (2 if described else 0)  # the same text is no choice
