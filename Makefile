@@ -55,7 +55,7 @@ test: node test-python test-js
 test-python:
 	scripts/setup.sh dev
 	scripts/chromium.sh
-	$(PY) -m pytest -m 'not long and not nightly' -n $(AT_ONCE) $(PYTEST_ARGS)
+	$(PY) -m pytest -m 'not long and not nightly' -n $(AT_ONCE) --dist worksteal $(PYTEST_ARGS)
 
 # By name, one by one: a folder as argument means different things to different versions of node. Node 18, which
 # Debian 12 has, keeps CustomEvent and crypto behind flags; every browser and every later node has them.

@@ -68,7 +68,7 @@ SCORING = [
 ]
 
 KINDS = [
-    "tests/contracts/test_play.py",
+    "tests/contracts/test_play.py::test_every_kind_plays_to_the_end",
     "tests/hits/selectors/test_arms.py",
     "tests/hits/services/launching/test_image_selection.py",
     "tests/hits/services/collecting/test_records.py",

@@ -156,6 +156,7 @@ def scene_image_page(request: HttpRequest, project: Project, scene_id: int) -> H
             role.label for role in roles if role.picked is not None and role.picked.is_beside_other
         ],
         "seen": images.seen,
+        "imported": scene.triplets.exclude(imported_row=None).first(),
         "is_kept": own is not None,
         "is_complete": images.is_complete,
         "is_built": own is not None and own.is_built,

@@ -11,9 +11,12 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
 
 from curation.models import ImageTriplet
 from curation.services.triplets import nleye_imports
+from hits.domain.states import Role
 from hits.models import Image, Project
 from hits.services import projects
 from hits.services.images.take_down import take_down_image
@@ -319,3 +322,16 @@ def test_origins_are_found_by_the_file_of_an_image(folder: Path, project: Projec
     (row,) = GeneratedImage.objects.filter(generator="drawing")
     assert (row.licence, row.seed, row.prompt, row.image.licence) == ("own", 7, "A queue\u2028.", "own")
     assert set(GeneratedImage.objects.exclude(pk=row.pk).values_list("licence", "seed")) == {("CC0", None)}
+
+
+def test_images_of_an_imported_triplet_lead_to_it_and_wait_for_no_pick(
+    folder: Path, project: Project, client: Client, researcher: User
+) -> None:
+    projects.set_role(project=project, user=researcher, role=Role.RESEARCHER, by=None)
+    run(folder, project)
+    triplet = ImageTriplet.objects.filter(project=project).earliest("pk")
+    client.force_login(researcher)
+    shown = client.get(reverse("scene-images", args=[project.slug, triplet.scene_id])).content.decode()
+    assert reverse("image-triplet", args=[project.slug, triplet.pk]) in shown
+    assert shown.count('class="candidate"') == 3
+    assert not re.search(r"not kept|Not picked|pick it first|data-pick|Draw one more", shown)
