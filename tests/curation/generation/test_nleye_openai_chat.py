@@ -34,6 +34,7 @@ from curation.generation.retries import call_with_retries
 from curation.records import InvalidInput
 from tests.support.generation import picture_file, pixels
 from tests.support.model_server import KEY, Answer, ModelServer, chat_body, error
+from tests.support.waiting import wait_until
 
 SCHEMA = {
     "type": "object",
@@ -59,6 +60,7 @@ def fail(server: ModelServer, answer: Answer, **environment: str) -> CallFailed:
     server.asked.clear()
     with pytest.raises(CallFailed) as caught:
         chat(server, **environment).reply(request())
+    wait_until(lambda: server.asked)  # a client may give up before a busy server has read what it was asked
     assert len(server.asked) == 1, "the library repeats nothing"
     shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value.raw)
     assert caught.value.__cause__ is None
