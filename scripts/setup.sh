@@ -68,6 +68,8 @@ install_layer() {
 
 # A moved or copied environment, or one whose Python is gone, is rebuilt, never repaired.
 if ! { supported "$VENV/bin/python" && grep -qsF "$PWD/$VENV/" "$VENV/bin/pip"; }; then build_venv; fi
+# Commands of the environment find the packages of this folder, as `python -m` does: .venv/bin/pytest, for one.
+for folder in "$VENV"/lib/python3*/site-packages; do [ ! -d "$folder" ] || echo "$PWD" >"$folder/deerstalker.pth"; done
 
 changed=
 for layer in $layers; do

@@ -87,6 +87,8 @@ def test_setup_without_changes_is_quick_and_silent(checkout: Path, tools: Path) 
     pip = checkout / ".venv" / "bin" / "pip"
     pip.parent.mkdir(parents=True)
     pip.write_text(f"#!{checkout}/.venv/bin/python\n")
+    packages = checkout / ".venv/lib/python3.11/site-packages"
+    packages.mkdir(parents=True)
     (checkout / ".venv/bin/python").symlink_to(sys.executable)
     (checkout / ".venv/.torch.stamp").write_text("2.13.0\n")
     for name in ("base", "ml", "generation", "dev"):
@@ -99,6 +101,8 @@ def test_setup_without_changes_is_quick_and_silent(checkout: Path, tools: Path) 
         (checkout / f".venv/.{name}.stamp").write_text(digest.stdout.split()[0] + "\n")
     result = run(checkout, tools, "scripts/setup.sh", "dev", python="/nowhere")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    found = (packages / "deerstalker.pth").read_text()
+    assert found == f"{checkout}\n", "so that .venv/bin/pytest finds the packages of its checkout"
 
 
 def run_chromium(checkout: Path, tools: Path, user: int) -> subprocess.CompletedProcess[str]:
