@@ -122,7 +122,8 @@ def version_detail(request: HttpRequest, version: DatasetVersion) -> HttpRespons
         "selects_records": family.selects_records,
         "warnings": family.warnings(version),
         "may_seal": visitor_has_role(request, project, Role.ADMIN),
-        "job": job_if_open(job) if is_own_job else None,
+        # A sealed version has all that its job brings, though the job may need a moment to end.
+        "job": job_if_open(job) if is_own_job and not version.is_sealed else None,
         "failed": job if is_own_job and job is not None and job.error else None,
     }
     context |= _sealed_context(version) if version.is_sealed else _draft_context(version)

@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { address, progressText, POLL_MS, follow, show, RETRY_MS, stateLabel } from '../../static/js/ui/job.js';
+import { address, follow, LEAVING_MS, POLL_MS, progressText, reloadWhenStill, RETRY_MS, show, stateLabel } from '../../static/js/ui/job.js';
 
 /** A card as far as the script looks at it. */
 function card(dataset = { jobUrl: '/api/jobs/7/' }) {
@@ -69,4 +69,21 @@ test('a card is followed until its job is over; a silent server is asked less of
   assert.deepEqual(asked, Array(4).fill('/api/jobs/7/'));
   assert.match(notes[1], /The work goes on without this page/);
   assert.deepEqual([notes[0], notes[2]], ['', '']);
+});
+
+test('a page that somebody is leaving is reloaded only when nothing came of it', async () => {
+  let time = 50000, reloads = 0;
+  const pauses = [];
+  const clicks = [time - 4000, time + 3000]; // the second comes while the page waits
+  const left = () => clicks[Math.min(pauses.length, 1)];
+  const wait = async (ms) => { assert.equal(reloads, 0); pauses.push(ms); time += ms; };
+  await reloadWhenStill(() => { reloads += 1; }, left, { now: () => time, wait });
+  assert.deepEqual(pauses, [LEAVING_MS - 4000, 7000]);
+  assert.equal(reloads, 1);
+});
+
+test('a page that nobody leaves is reloaded at once', async () => {
+  const reloads = [];
+  await reloadWhenStill(() => reloads.push('once'), () => -Infinity, { wait: () => assert.fail('it waited') });
+  assert.deepEqual(reloads, ['once']);
 });

@@ -1,12 +1,13 @@
 /**
  * Follows running jobs: every element with data-job-url is a card whose <progress>, [data-job-state], [data-job-count]
- * and [data-job-note] are updated every two seconds; the page is reloaded when all jobs have ended.
+ * and [data-job-note] are updated every two seconds; the page is reloaded when all jobs have ended, unless it is being left.
  *
  * A card with data-job-log (the id of the last line on the page) also gets the new lines of the log, for [data-log],
  * and the progress of each step, for the rows with data-part.
  */
 export const POLL_MS = 2000;
 export const RETRY_MS = 10000;
+export const LEAVING_MS = 10000;
 const WORDS = {
   queued: 'Queued',
   running: 'Running',
@@ -81,8 +82,10 @@ function showDetails(card, job) {
   }
 }
 
+const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+
 /** Updates one card until its job has ended. `look` fetches a URL, and `wait` sleeps for some ms. */
-export function follow(card, { look = fetched, wait = (ms) => new Promise((done) => setTimeout(done, ms)) } = {}) {
+export function follow(card, { look = fetched, wait = pause } = {}) {
   const note = card.querySelector('[data-job-note]');
   async function step() {
     try {
@@ -97,15 +100,27 @@ export function follow(card, { look = fetched, wait = (ms) => new Promise((done)
     }
   }
   return (async () => {
-    for (let pause = await step(); pause !== null; pause = await step()) await wait(pause);
+    for (let ms = await step(); ms !== null; ms = await step()) await wait(ms);
   })();
 }
 
+/**
+ * Calls `reload`, but not within LEAVING_MS of the last time that somebody followed a link: a reload would stop the page
+ * or the download that they are waiting for. `left` returns that time in ms; `now` and `wait` are those of `follow`.
+ */
+export async function reloadWhenStill(reload, left, { now = Date.now, wait = pause } = {}) {
+  for (let rest = left() + LEAVING_MS - now(); rest > 0; rest = left() + LEAVING_MS - now()) await wait(rest);
+  reload();
+}
+
 function start() {
+  let left = -Infinity;
+  window.addEventListener('beforeunload', () => { left = Date.now(); });
+  const reload = () => reloadWhenStill(() => window.location.reload(), () => left);
   const box = document.querySelector('[data-log]');
   if (box) box.scrollTop = box.scrollHeight;
   const cards = [...document.querySelectorAll('[data-job-url]')];
-  if (cards.length) Promise.all(cards.map((card) => follow(card))).then(() => window.location.reload());
+  if (cards.length) Promise.all(cards.map((card) => follow(card))).then(reload);
 }
 
 if (typeof document !== 'undefined') start();

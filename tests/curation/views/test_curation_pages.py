@@ -13,11 +13,12 @@ from django.urls import reverse
 
 from curation.models import ComparisonRound, DatasetVersion, DuplicateRun, SourceRecord
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
-from curation.services.versions import create_version, ensure_export_folder, seal_version
+from curation.services.versions import create_version, ensure_export_folder, request_seal, seal_version
 from curation.views import duplicates as curation_views
 from hits.models import Job, Project
 from hits.services.images.duplicates import replace_duplicate_marks
 from tests.support.judging.work import Work
+from tests.support.many_pairs import fill_pairs
 from tests.support.pages import squeezed
 
 pytestmark = pytest.mark.django_db
@@ -428,3 +429,17 @@ def test_damaged_export_is_rewritten(
     client.force_login(researcher)
     assert client.get(reverse("version-download", args=[version.pk])).status_code == 200
     assert (folder / "statistics.json").read_bytes() == whole
+
+
+def test_a_sealed_version_waits_for_nothing(client: Client, project: Project, admin: User) -> None:
+    """Between the sealing and the end of its job the page has the download, and no reload that would stop it."""
+    client.force_login(admin)
+    fill_pairs(project, 4, 8)
+    draft = create_version(project=project, name="v1", by=None)
+    request_seal(version=draft, by=admin)
+    address = reverse("version", args=[draft.pk])
+    assert "data-job-url" in client.get(address).content.decode()
+    seal_version(version=draft, by=admin)
+    page = squeezed(client.get(address))
+    assert "Download v1" in page
+    assert "data-job-url" not in page
