@@ -55,12 +55,14 @@ class ExplanationMeasures:
 class GradedExplanation:
     """A judge's grades of an explanation, one for each repeat, None where it could not be read.
 
-    votes: of people, None if they did not judge it. words: its length.
+    votes: of people, None if they did not judge it. words: its length. bertscore: its similarity to the nearest
+    reference, rescaled, 1 for the same text; None if it was not measured.
     """
 
     grades: tuple[int | None, ...]
     votes: int | None = None
     words: int = 0
+    bertscore: float | None = None
 
     @property
     def grade(self) -> int | None:
@@ -176,7 +178,8 @@ def judge_figures(
     """Return ``JudgeMeasures`` as plain JSON in percent, and the judge's scores on checks.
 
     ``checks``: by name, ``{"score": F, "explanations", "missing"}``; "short" and "long" are the candidates below and
-    above the median length, whose scores show a bias for length. kappa has its own unit.
+    above the median length, whose scores show a bias for length. kappa has its own unit. Beside each score stands the
+    mean BERTScore in percent, if it was measured: a second, weak measure.
 
     Args:
         checks: further explanations by name, such as gold ones of other triplets (their score must be about 0), and
@@ -187,6 +190,7 @@ def judge_figures(
     named = {**split_by_length(graded), **(checks or {})}
     return {
         **asdict(measures),
+        **_similarity(graded, rng),
         "auto_score": _score_figure(graded, rng).as_json(),
         "agreement": None if measures.agreement is None else PERCENT * measures.agreement,
         "checks": {
@@ -194,6 +198,7 @@ def judge_figures(
                 "score": _score_figure(rows, rng).as_json(),
                 "explanations": len(rows),
                 "missing": sum(row.grade is None for row in rows),
+                **_similarity(rows, rng),
             }
             for name, rows in named.items()
         },
@@ -242,3 +247,9 @@ def _measure(rows: Sequence[JudgedExplanation]) -> ExplanationMeasures:
 
 def _score_figure(graded: Sequence[GradedExplanation], rng: np.random.Generator) -> Figure:
     return mean_figure(PERCENT * np.array([row.is_valid for row in graded], dtype=np.float64), rng=rng)
+
+
+def _similarity(graded: Sequence[GradedExplanation], rng: np.random.Generator) -> dict[str, Any]:
+    """Return ``{"bertscore": F}`` over the explanations of which it was measured; empty if there are none."""
+    measured = [row.bertscore for row in graded if row.bertscore is not None]
+    return {"bertscore": mean_figure(PERCENT * np.array(measured), rng=rng).as_json()} if measured else {}

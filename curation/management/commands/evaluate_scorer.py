@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from curation.features.encoder import DEFAULT_ENCODER, POOLED_ENCODER
+from curation.management.bertscore_options import add_bertscore_options
 from curation.management.encoder_names import make_encoder_path_absolute
 from curation.management.evaluation_options import add_evaluation_set_options, read_evaluation_set_options
 from curation.management.lookups import get_version, resolve_split
@@ -15,7 +16,7 @@ from curation.selectors.scorers import SCORER_PREFIX, find_scorer, ready_scorers
 from curation.services import evaluations
 from hits.domain.images.region_drawing import RegionMode
 from hits.management.base import input_error
-from hits.management.jobs import JobCommand, absolute_path
+from hits.management.jobs import JobCommand
 from hits.management.lookups import find_project
 from hits.models import Job
 
@@ -55,10 +56,7 @@ class Command(JobCommand):
         score = parser.add_argument_group(
             "BERTScore of the retrieved inferences, with a model saved in a folder"
         )
-        score.add_argument("--bertscore", type=absolute_path, default="", metavar="FOLDER")
-        score.add_argument("--bertscore-layer", type=int, default=17, help="17 is for RoBERTa-Large")
-        baseline = "the baseline of rescaling; the default is RoBERTa-Large's, 0 means no rescaling"
-        score.add_argument("--bertscore-baseline", type=float, default=0.83122575, help=baseline)
+        add_bertscore_options(score)
         add("--label", default="", help="the evaluation's name in tables; required with --predictions")
 
     def create_job(self, *, queue: bool, **options: Any) -> Job:

@@ -4,11 +4,13 @@ from argparse import ArgumentParser
 from typing import Any
 
 from curation.generation.chat_factory import get_chat_model
+from curation.management.bertscore_options import add_bertscore_options
 from curation.management.lookups import get_version
 from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import add_chat_options
 from curation.models import TripletEvaluation
+from curation.pipelines.triplets.explanation_similarity import ReferenceSimilarity
 from curation.selectors.jobs import JUDGE_EXPLANATIONS
 from curation.services.triplets.judging import JudgeOptions, request_judge
 from hits.management.jobs import job_facts
@@ -33,11 +35,16 @@ class Command(ModelCallCommand):
         parser.add_argument(
             "--repeats", type=int, default=DEFAULTS.repeats, help="grades of each explanation; default: 3"
         )
+        add_bertscore_options(
+            parser.add_argument_group("BERTScore with the nearest reference, with a model saved in a folder")
+        )
         add_chat_options(parser, defaults=DEFAULTS)
 
     def check_models(self, **options: Any) -> None:
-        """Load the chat model."""
+        """Load the chat model, and the language model of BERTScore."""
         get_chat_model(options["model"])
+        if options["bertscore"]:
+            ReferenceSimilarity(JudgeOptions(**option_fields(JudgeOptions, options)))
 
     def create_run(self, *, queue: bool, **options: Any) -> Job:
         """Create the run and its job."""
@@ -61,6 +68,8 @@ class Command(ModelCallCommand):
         text += (
             f"; agreement with people {agreement}; explanations of other triplets {other} valid (0 is right)"
         )
+        if "bertscore" in judge:
+            text += f"; BERTScore {_percent(judge['bertscore']['value'])}"
         self.report(options, {**job_facts(job), "figures": figures}, text)
 
 

@@ -10,14 +10,19 @@ import torch
 from numpy.typing import NDArray
 
 from curation.evaluation.answer_keys import RETRIEVAL, sort_file_names, task_of_file
-from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale_to_baseline
+from curation.evaluation.bertscore import (
+    ROBERTA_BASELINE,
+    ROBERTA_LAYER,
+    TokenVectors,
+    greedy_f1,
+    rescale_to_baseline,
+)
 from curation.evaluation.inputs import restore_key_order
 from curation.evaluation.intervals import mean_of_means
 from curation.evaluation.retrieval import parse_retrieval_key
 from curation.families.sherlock.evaluation_plan import SplitEvaluationSets
 from curation.records import InvalidInput
 
-ROBERTA_LAYER, ROBERTA_BASELINE = 17, 0.83122575  # RoBERTa-Large's in the package bert_score
 BATCH_SIZE = 32
 PERCENT = 100.0
 

@@ -7,7 +7,6 @@ own explanations, each against the other references.
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -18,6 +17,7 @@ from curation.generation.errors import CallFailed
 from curation.models import ExplanationGrade, ExplanationSource, TripletEvaluation
 from curation.pipelines.triplets.calls import ProviderRefused, run_parallel
 from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, summarize_calls
+from curation.pipelines.triplets.explanation_similarity import JudgeTask, ReferenceSimilarity
 from curation.selectors.triplets.evaluations import (
     EvaluatedTriplet,
     version_triplets,
@@ -40,22 +40,6 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """One grade to ask for: an explanation against references, in one order."""
-
-    triplet: EvaluatedTriplet
-    explanation: JudgedExplanation
-    references: tuple[str, ...]
-    purpose: str
-    repeat: int
-
-    @property
-    def slot(self) -> tuple[int, str, int]:
-        """What identifies the stored grade."""
-        return self.explanation.row.pk, self.purpose, self.repeat
-
-
 def judge_explanations(progress: Progress) -> dict[str, Any]:
     """Run a job: collect the missing grades, then compute the judge's figures.
 
@@ -74,6 +58,8 @@ def judge_explanations(progress: Progress) -> dict[str, Any]:
     tasks = list(_tasks(triplets, explained, options.repeats))
     if not any(task.purpose == CANDIDATE for task in tasks):
         raise Refused("explanations: none is there to grade; evaluate a model in the setup triplet first")
+    with refuse_invalid_input():
+        similarity = ReferenceSimilarity(options) if options.bertscore else None  # before a call costs
     lose_calls(run=evaluation.run)
     graded = ExplanationGrade.objects.filter(evaluation=evaluation)
     done = set(graded.values_list("explanation", "purpose", "repeat"))
@@ -96,8 +82,9 @@ def judge_explanations(progress: Progress) -> dict[str, Any]:
     prompt = runner.prompts["judge"]
     finish_evaluation(
         evaluation=evaluation,
-        figures=_figures(evaluation, explained),
+        figures=_figures(evaluation, explained, similarity.measure(tasks) if similarity else {}),
         provenance={
+            **({"bertscore": similarity.provenance} if similarity else {}),
             "models": sorted(runner.models),
             "prompts": {prompt.version: prompt.sha256},
             "parser": PARSER_VERSION,
@@ -125,7 +112,7 @@ def _tasks(
     triplets: Mapping[str, EvaluatedTriplet],
     explained: Mapping[str, Sequence[JudgedExplanation]],
     repeats: int,
-) -> Iterator[_Task]:
+) -> Iterator[JudgeTask]:
     """Yield what is graded: candidates of models, gold of other triplets, and people's own, leave one out."""
     golds = [
         (key, row)
@@ -140,15 +127,15 @@ def _tasks(
             others = tuple(text for text in texts if text_key(text) != text_key(row.row.text))
             for repeat in range(1, repeats + 1):
                 if row.row.source == ExplanationSource.MODEL and texts:
-                    yield _Task(triplets[key], row, texts, CANDIDATE, repeat)
+                    yield JudgeTask(triplets[key], row, texts, CANDIDATE, repeat)
                 elif row.row.source == ExplanationSource.CROWD and others:
-                    yield _Task(triplets[key], row, others, PEOPLE, repeat)
+                    yield JudgeTask(triplets[key], row, others, PEOPLE, repeat)
     for position, (key, row) in enumerate(golds):
         other = golds[(position + 1) % len(golds)][0]
         texts = tuple(found.row.text for found in explained[other] if _is_reference(found))
         if other != key and texts:
             for repeat in range(1, repeats + 1):
-                yield _Task(triplets[other], row, texts, OTHER, repeat)
+                yield JudgeTask(triplets[other], row, texts, OTHER, repeat)
 
 
 def _is_reference(found: JudgedExplanation) -> bool:
@@ -159,7 +146,7 @@ def _is_reference(found: JudgedExplanation) -> bool:
     )
 
 
-def _grade(evaluation: TripletEvaluation, runner: ChatRunner, task: _Task) -> ExplanationGrade:
+def _grade(evaluation: TripletEvaluation, runner: ChatRunner, task: JudgeTask) -> ExplanationGrade:
     prompt, row = runner.prompts["judge"], task.triplet.row
     references = list(task.references)
     # Another order in each repeat, so that a grade does not depend on the place of a reference.
@@ -201,9 +188,14 @@ def _grade(evaluation: TripletEvaluation, runner: ChatRunner, task: _Task) -> Ex
 
 
 def _figures(
-    evaluation: TripletEvaluation, explained: Mapping[str, Sequence[JudgedExplanation]]
+    evaluation: TripletEvaluation,
+    explained: Mapping[str, Sequence[JudgedExplanation]],
+    similarity: Mapping[tuple[str, int], float],
 ) -> dict[str, Any]:
-    """Return the judge's figures over all candidates, and its score of each evaluated model."""
+    """Return the judge's figures over all candidates, and its score of each evaluated model.
+
+    similarity: BERTScore by purpose and explanation; empty if it is not measured.
+    """
     grades: dict[tuple[str, int], list[int | None]] = defaultdict(list)
     for row in ExplanationGrade.objects.filter(evaluation=evaluation).order_by("repeat"):
         grades[row.purpose, row.explanation_id].append(row.grade)
@@ -215,7 +207,8 @@ def _figures(
         if found is None:
             continue
         votes = found.votes.valid if found.votes.voters else None
-        graded = GradedExplanation(tuple(given), votes, words=len(found.row.text.split()))
+        words = len(found.row.text.split())
+        graded = GradedExplanation(tuple(given), votes, words, similarity.get((purpose, key)))
         by_purpose[purpose].append(graded)
         prediction = found.row.prediction
         if purpose == CANDIDATE and prediction is not None:

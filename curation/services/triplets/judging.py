@@ -7,6 +7,7 @@ from typing import ClassVar
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
+from curation.evaluation.bertscore import ROBERTA_BASELINE, ROBERTA_LAYER
 from curation.evaluation.nleye import TRIPLET
 from curation.evaluation.nleye_explanations import explanation_candidates
 from curation.models import (
@@ -44,9 +45,16 @@ _WITH_EXPLANATIONS = (TripletSource.MODEL, TripletSource.FILE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeOptions(ChatOptions):
-    """How a judge grades. repeats: each explanation is graded so often, with references in another order."""
+    """How a judge grades. repeats: each explanation is graded so often, with references in another order.
+
+    bertscore: a folder with a language model, whose BERTScore is a second measure; empty for none. bertscore_layer,
+    bertscore_baseline: its layer, and the score of unrelated texts.
+    """
 
     repeats: int = 3
+    bertscore: str = ""
+    bertscore_layer: int = ROBERTA_LAYER
+    bertscore_baseline: float = ROBERTA_BASELINE
     max_tokens: ClassVar[int] = 64
 
     def __post_init__(self) -> None:
@@ -54,6 +62,8 @@ class JudgeOptions(ChatOptions):
         check_at_least("repeats", self.repeats, 1)
         if self.repeats > MAX_REPEATS:
             raise Refused(f"repeats: {self.repeats}; use at most {MAX_REPEATS}")
+        if not self.bertscore_baseline < 1:
+            raise Refused(f"bertscore_baseline: {self.bertscore_baseline:g}; use a number below 1")
 
 
 def request_judge(

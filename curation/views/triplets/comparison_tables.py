@@ -1,7 +1,7 @@
 """Tables of the comparisons page: our evaluations of a version beside the tables of Ventura et al. 2025."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -83,6 +83,9 @@ JUDGE_COLUMNS = (
     Column("People alone", "valid by people, not by the judge"),
     Column("Flips", "explanations whose repeats differ"),
     Column("No grade", "explanations whose grade could not be read"),
+)
+SIMILARITY_COLUMN = Column(
+    "BERTScore", "similarity to the nearest reference, rescaled; a second, weak measure"
 )
 
 
@@ -295,9 +298,14 @@ def _vote_cells(figures: Mapping[str, Any]) -> list[Cell]:
     ]
 
 
-def judge_cells(figures: Mapping[str, Any]) -> list[Cell]:
-    """Return the cells of ``JUDGE_COLUMNS`` of a judge's figures."""
-    return [
+def judge_columns(rows: Iterable[Mapping[str, Any]]) -> tuple[Column, ...]:
+    """Return the columns of judges' figures; BERTScore is one if one of them measured it."""
+    return (*JUDGE_COLUMNS, SIMILARITY_COLUMN) if any("bertscore" in row for row in rows) else JUDGE_COLUMNS
+
+
+def judge_cells(figures: Mapping[str, Any], columns: Sequence[Column]) -> list[tuple[Column, Cell]]:
+    """Return a judge's figures under ``columns``, which are those of ``judge_columns``."""
+    cells = [
         figure_cell(figures["auto_score"], figures["explanations"]),
         number_cell(figures["agreement"], figures["compared"]),
         number_cell(figures["cohen_kappa"], unit=ALPHA),
@@ -305,7 +313,9 @@ def judge_cells(figures: Mapping[str, Any]) -> list[Cell]:
         count_cell(figures["people_valid_judge_not"]),
         count_cell(figures["flips"]),
         count_cell(figures["missing"]),
+        figure_cell(figures.get("bertscore")),
     ]
+    return list(zip(columns, cells, strict=False))
 
 
 def judge_warning(figures: Mapping[str, Any]) -> str:
@@ -326,12 +336,14 @@ def _judge_table(rows: Sequence[TripletEvaluation]) -> list[ComparisonTable]:
     for row in rows:
         if row.source == TripletSource.JUDGE and "judge" in row.figures:
             by_judge[row.label].append(row)
+    columns = judge_columns(row.figures["judge"] for row, *_ in by_judge.values())
     groups = []
     for label, (row, *_) in by_judge.items():
-        ours = [_our_row(row, JUDGE_COLUMNS, judge_cells(row.figures["judge"]))]
+        total = [cell for _, cell in judge_cells(row.figures["judge"], columns)]
+        ours = [_our_row(row, columns, total)]
         for source, figures in row.figures["models"].items():
             name, _, strategy = source.rpartition(", ")
-            cells = list(zip(JUDGE_COLUMNS, judge_cells(figures), strict=True))
+            cells = judge_cells(figures, columns)
             ours.append(Row(name or source, PAPER_STRATEGIES.get(strategy, strategy), cells))
         groups.append(RowGroup(f"Judge {label}", ours))
     warnings = [
@@ -345,4 +357,4 @@ def _judge_table(rows: Sequence[TripletEvaluation]) -> list[ComparisonTable]:
             "The paper’s judge was GPT-4o of 2024-08-06; its scores are the last column of the first table.",
         ]
     )
-    return [_table("judge", "Valid explanations, by a judge", JUDGE_COLUMNS, groups, note)] if groups else []
+    return [_table("judge", "Valid explanations, by a judge", columns, groups, note)] if groups else []

@@ -35,7 +35,7 @@ from curation.selectors.triplets.prediction_files import (
 )
 from curation.views.evaluation.evaluation_sections import fact_rows
 from curation.views.pages import as_download, tab_context, triplet_project_page
-from curation.views.triplets.comparison_tables import JUDGE_COLUMNS, judge_cells, judge_warning
+from curation.views.triplets.comparison_tables import judge_cells, judge_columns, judge_warning
 from curation.views.triplets.evaluation_cells import interval_note
 from curation.views.triplets.evaluation_names import (
     GROUPING_LABELS,
@@ -135,22 +135,17 @@ def _figure_context(request: HttpRequest, row: TripletEvaluation) -> dict[str, A
     if row.source == TripletSource.JUDGE:
         figures = row.figures["judge"]
         checks = check_rows(figures)
-        models = [
-            (name, list(zip(JUDGE_COLUMNS, judge_cells(found), strict=True)))
-            for name, found in row.figures["models"].items()
-        ]
+        columns = judge_columns([figures])
+        total = judge_cells(figures, columns)
+        models = [(name, judge_cells(found, columns)) for name, found in row.figures["models"].items()]
         return {
-            "judge": list(zip(JUDGE_COLUMNS, judge_cells(figures), strict=True)),
+            "judge": total,
             "checks": checks,
             "checks_note": interval_note(found.cell for found in checks),
             "judged_models": models,
             "judge_warning": judge_warning(figures),
             "until": until_text(row),
-            "interval_note": interval_note(
-                cell
-                for _, cells in [("", list(zip(JUDGE_COLUMNS, judge_cells(figures), strict=True))), *models]
-                for _, cell in cells
-            ),
+            "interval_note": interval_note(cell for _, cells in [("", total), *models] for _, cell in cells),
         }
     measures = measure_rows(row.figures[row.setup], row.setup)
     return {

@@ -160,4 +160,8 @@ def check_rows(figures: Mapping[str, Any]) -> list[MeasureRow]:
     for name, check in figures["checks"].items():
         label, meaning = CHECK_LABELS.get(name, (name, ""))
         rows.append(MeasureRow(label, meaning, figure_cell(check["score"], check["explanations"])))
+        if "bertscore" in check:
+            rows.append(
+                MeasureRow(label, "BERTScore", figure_cell(check["bertscore"], check["explanations"]))
+            )
     return rows

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from curation.evaluation.bertscore import TokenVectors, greedy_f1, rescale_to_baseline
+from curation.evaluation.bertscore import TokenVectors, best_reference_f1, greedy_f1, rescale_to_baseline
 from curation.records import InvalidInput
 
 
@@ -40,6 +40,14 @@ def test_special_tokens_are_matched_but_not_counted() -> None:
 def test_text_without_words_scores_zero() -> None:
     empty = TokenVectors(np.eye(2), np.array([False, False]))
     assert greedy_f1(empty, tokens(np.eye(4))) == 0
+
+
+def test_the_nearest_reference_counts() -> None:
+    rows = np.random.default_rng(1).standard_normal((3, 5, 8))
+    candidate, *references = (tokens(row) for row in rows)
+    each = [greedy_f1(candidate, reference) for reference in references]
+    assert each[0] != each[1]
+    assert best_reference_f1(candidate, references) == max(each)
 
 
 def test_rescaling_maps_the_baseline_to_zero() -> None:

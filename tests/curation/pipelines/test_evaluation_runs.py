@@ -44,7 +44,7 @@ from hits.models import Hit, Job
 from hits.services.errors import Conflict, Refused
 from hits.services.jobs import jobs
 from tests.support.curation.evaluation import Corpus, corpus_of
-from tests.support.curation.fakes import save_tiny_clip
+from tests.support.curation.fakes import save_tiny_bert, save_tiny_clip
 from tests.support.judging.work import Work
 
 pytestmark = pytest.mark.django_db
@@ -461,27 +461,6 @@ def test_real_encoder_scores_its_own_predictions(corpus: Corpus, tmp_path: Path)
     np.testing.assert_allclose(scores, plain, atol=1e-4)
     assert row.provenance["revision"] == encoder.revision
     assert row.provenance["region_mode"] == "highlight"
-
-
-def save_tiny_bert(folder: Path) -> Path:
-    """Save a masked language model of random weights that knows letters alone."""
-    import torch
-    from transformers import BertConfig, BertModel, BertTokenizer
-
-    folder.mkdir()
-    letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{one}" for one in letters)]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    BertTokenizer(vocab=str(folder / "vocab.txt"), model_max_length=64).save_pretrained(folder)
-    torch.manual_seed(0)
-    sizes: dict[str, Any] = {
-        "hidden_size": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 16,
-    }
-    BertModel(BertConfig(vocab_size=len(words), **sizes)).save_pretrained(folder)
-    return folder
 
 
 def test_bertscore_of_retrieved_texts(corpus: Corpus, knowing: Knowing, tmp_path: Path) -> None:

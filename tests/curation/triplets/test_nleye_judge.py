@@ -3,13 +3,17 @@
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import median_low
+from pathlib import Path
+from statistics import mean, median_low
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import reverse
 
+from curation.evaluation.bertscore import greedy_f1, rescale_to_baseline
 from curation.families.nleye import rows as version_rows
 from curation.generation.canned import MadeUpReplies
 from curation.generation.chat import ChatReply, ChatRequest
@@ -21,11 +25,13 @@ from curation.models import (
     TripletEvaluation,
     TripletExplanation,
 )
+from curation.pipelines.evaluation.evaluate_bertscore import BertScoreOptions, TokenEncoder
 from curation.selectors.triplets.explanations import judged_explanations
 from curation.services.triplets.judging import take_in_model_explanations
 from curation.services.triplets.triplets import write_gold_explanation
 from curation.services.versions import create_sealed_version
 from hits.models import Project
+from tests.support.curation.fakes import save_tiny_bert
 from tests.support.nleye_jobs import VERSION, evaluate, evaluate_first, grade, refusal, sealed_triplets
 from tests.support.nleye_stored import explain, judge_explanations, store_triplets
 from tests.support.undone import undone
@@ -228,3 +234,68 @@ def test_nothing_to_grade_is_one_line(project: Project, researcher: User) -> Non
     assert "repeats: 10; use at most 9" in refusal(
         "judge_explanations", version_name=VERSION, project=project.slug, repeats=10
     )
+
+
+def test_bertscore_is_that_of_the_nearest_reference(
+    project: Project, researcher: User, client: Client, tmp_path: Path
+) -> None:
+    prepare(project, researcher, 3)
+    folder = save_tiny_bert(tmp_path / "bert")
+    options: dict[str, Any] = {"bertscore": str(folder), "bertscore_layer": 2, "bertscore_baseline": 0.5}
+    found = grade(project, repeats=2, **options)
+    figures = found["figures"]
+    encoder = TokenEncoder(BertScoreOptions(str(folder), layer=2, baseline=0.5))
+    by_purpose: dict[str, dict[int, float]] = defaultdict(dict)
+    for row in ExplanationGrade.objects.select_related("explanation", "call"):
+        assert row.call is not None
+        _, references, text = parts(row.call.request["messages"][1]["parts"][0])
+        first, *others = encoder.encode([text, *references])
+        best = max(rescale_to_baseline(greedy_f1(first, other), 0.5) for other in others)
+        by_purpose[row.purpose][row.explanation_id] = 100 * best
+    judge = figures["judge"]
+    assert judge["bertscore"]["value"] == pytest.approx(mean(by_purpose["candidate"].values()), abs=1e-3)
+    for name in ("other_triplet", "people"):
+        expected = mean(by_purpose[name].values())
+        assert judge["checks"][name]["bertscore"]["value"] == pytest.approx(expected, abs=1e-3)
+    (model,) = figures["models"].values()
+    assert model["bertscore"] == judge["bertscore"], "one model has all candidates"
+    row = TripletEvaluation.objects.get(pk=found["evaluation"])
+    assert row.provenance["bertscore"] == {"model": "bert", "layer": 2, "baseline": 0.5}
+    client.force_login(researcher)
+    comparison = reverse("triplet-evaluations", args=[project.slug]) + "?view=people"
+    for address in (reverse("triplet-evaluation", args=[project.slug, row.pk]), comparison):
+        page = client.get(address).content.decode()
+        assert "BERTScore" in page
+        assert f'value="{judge["bertscore"]["value"]!r}"' in page
+
+
+def test_bertscore_is_left_out_without_a_language_model(
+    project: Project, researcher: User, client: Client
+) -> None:
+    prepare(project, researcher, 2)
+    found = grade(project, repeats=1)
+    assert "bertscore" not in json.dumps(found["figures"])
+    client.force_login(researcher)
+    page = client.get(reverse("triplet-evaluation", args=[project.slug, found["evaluation"]]))
+    assert "BERTScore" not in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"bertscore": "nowhere"}, "nowhere has no model; give a folder with saved weights"),
+        ({"bertscore": "bert", "bertscore_layer": 3}, "layer 3 is not between 0 and 2 of this model"),
+        ({"bertscore": "bert", "bertscore_baseline": 1.0}, "bertscore_baseline: 1; use a number below 1"),
+    ],
+)
+def test_an_unusable_language_model_is_refused_before_a_call(
+    project: Project, researcher: User, tmp_path: Path, asked: list[ChatRequest], options: Any, line: str
+) -> None:
+    prepare(project, researcher, 1)
+    save_tiny_bert(tmp_path / "bert")
+    asked.clear()
+    options = {"bertscore_layer": 2} | options | {"bertscore": str(tmp_path / options["bertscore"])}
+    found = refusal("judge_explanations", version_name=VERSION, project=project.slug, **options)
+    assert line in found
+    assert not asked
+    assert not TripletEvaluation.objects.filter(source="judge").exists()

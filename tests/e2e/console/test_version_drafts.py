@@ -58,8 +58,8 @@ def test_the_end_of_a_job_does_not_stop_a_page_that_somebody_waits_for(
     page.locator(".crumbs").get_by_role("link", name="Versions").click(no_wait_after=True)
     give_time(page, lambda: bool(held))
     tasks.plan_version(Job.objects.get(task="curation.plan_version").pk)
-    with page.expect_response("**/api/jobs/**") as told:
+    with page.expect_response("**/api/jobs/**") as notified:
         pass  # the page now knows that its job has ended
-    told.value.finished()
+    notified.value.finished()
     held.pop().continue_()
     page.wait_for_url(f"**{versions}")

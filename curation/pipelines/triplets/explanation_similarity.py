@@ -1,0 +1,69 @@
+"""BERTScore of explanations with their references: a weak measure beside a judge (Ventura et al. 2025 §4.2)."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from curation.evaluation.bertscore import best_reference_f1, rescale_to_baseline
+from curation.pipelines.evaluation.evaluate_bertscore import BertScoreOptions, TokenEncoder
+from curation.selectors.triplets.evaluations import EvaluatedTriplet
+from curation.selectors.triplets.explanations import JudgedExplanation
+from curation.services.triplets.judging import JudgeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeTask:
+    """One grade to ask for: an explanation against references, in one order."""
+
+    triplet: EvaluatedTriplet
+    explanation: JudgedExplanation
+    references: tuple[str, ...]
+    purpose: str
+    repeat: int
+
+    @property
+    def slot(self) -> tuple[int, str, int]:
+        """What identifies the stored grade."""
+        return self.explanation.row.pk, self.purpose, self.repeat
+
+
+class ReferenceSimilarity:
+    """Measures how near explanations are to the nearest of their references."""
+
+    def __init__(self, options: JudgeOptions) -> None:
+        """Load the language model. Raises InvalidInput if it is incomplete or the layer does not exist."""
+        self._options = BertScoreOptions(
+            options.bertscore, options.bertscore_layer, options.bertscore_baseline
+        )
+        self._encoder = TokenEncoder(self._options)
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """What the figures depend on."""
+        return {
+            "model": Path(self._options.folder).name,
+            "layer": self._options.layer,
+            "baseline": self._options.baseline,
+        }
+
+    def measure(self, tasks: Sequence[JudgeTask]) -> dict[tuple[str, int], float]:
+        """Return the rescaled BERTScore by purpose and key of the explanation: the maximum over references.
+
+        One triplet after the other, so that memory holds the tokens of one.
+        """
+        by_triplet: dict[str, dict[tuple[str, int], JudgeTask]] = defaultdict(dict)
+        for task in tasks:  # repeats differ in the order of the references alone
+            by_triplet[task.triplet.id][task.purpose, task.explanation.row.pk] = task
+        found: dict[tuple[str, int], float] = {}
+        for asked in by_triplet.values():
+            texts = {task.explanation.row.text for task in asked.values()}
+            distinct = sorted(texts.union(*(task.references for task in asked.values())))
+            tokens = dict(zip(distinct, self._encoder.encode(distinct), strict=True))
+            for slot, task in asked.items():
+                best = best_reference_f1(
+                    tokens[task.explanation.row.text], [tokens[text] for text in task.references]
+                )
+                found[slot] = rescale_to_baseline(best, self._options.baseline)
+        return found
