@@ -1,10 +1,12 @@
-"""Plain figures of an image's pixels: brightness, contrast, sharpness, colourfulness and saturation.
+"""Plain figures of an image's pixels: brightness, contrast, sharpness, colourfulness, saturation; distances of style.
 
 They need no model, so a rule that tells images apart by them is a shortcut. Colourfulness: Hasler & Süsstrunk 2003,
 doi:10.1117/12.477378. Sharpness is the variance of the Laplacian: Pech-Pacheco et al. 2000,
 doi:10.1109/ICPR.2000.903548.
 """
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -42,6 +44,31 @@ class ImageFigures:
     def as_row(self) -> tuple[float, ...]:
         """Return the figures as a row of features."""
         return tuple(getattr(self, name) for name in self.names())
+
+
+@dataclass(frozen=True, slots=True)
+class StyleScale:
+    """The standard deviation of each figure over some images: what one unit of a distance of style is."""
+
+    deviations: tuple[float, ...]
+
+    @classmethod
+    def of(cls, images: Iterable[ImageFigures]) -> "StyleScale":
+        """Return the scale over images. A figure that is equal in all of them counts as it is."""
+        rows = np.array([image.as_row() for image in images], dtype=np.float64)
+        if not len(rows):
+            return cls((1.0,) * len(ImageFigures.names()))
+        deviations = np.std(rows, axis=0)
+        return cls(tuple(np.where(deviations == 0, 1.0, deviations).tolist()))
+
+    def distance(self, one: ImageFigures, other: ImageFigures) -> float:
+        """Return how far two images are apart in style: the Euclidean distance of their figures in deviations."""
+        difference = np.array(one.as_row()) - np.array(other.as_row())
+        return float(np.linalg.norm(difference / np.array(self.deviations)))
+
+
+USUAL_DISTANCE = math.sqrt(2 * len(ImageFigures.names()))
+"""Root mean square distance of style between two images that are drawn from those of the scale."""
 
 
 def measure_image(pixels: NDArray[np.uint8]) -> ImageFigures:

@@ -98,7 +98,8 @@ class GeneratedImage(AppendOnly):
 
     ``number`` counts the candidates of a role from 1. ``seed`` is the one really used, or null if the generator
     tells none. ``parent`` is the image that it was made from, ``mask`` the boxes of the region that was edited.
-    ``flags`` are a safety checker's; a flagged image is hidden until a person releases it. Micro-dollars, seconds.
+    ``flags`` are a safety checker's; a flagged image is hidden until a person releases it. ``figures`` are those of
+    its pixels (``curation.evaluation.image_figures``), null if they were not measured. Micro-dollars, seconds.
     """
 
     scene = models.ForeignKey(Scene, on_delete=models.PROTECT, related_name="generated_images")
@@ -125,6 +126,7 @@ class GeneratedImage(AppendOnly):
     cost_micro = models.PositiveBigIntegerField(default=0)
     seconds = models.FloatField(null=True)
     flags = models.JSONField(default=list)
+    figures = models.JSONField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta(AppendOnly.Meta):

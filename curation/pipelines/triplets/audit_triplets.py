@@ -1,6 +1,5 @@
 """A job that audits a project's triplets for shortcuts: ways to find gold without the premise, or without looking."""
 
-import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image as Pillow
 
-from curation.evaluation.image_figures import ImageFigures, measure_image
+from curation.evaluation.image_figures import ImageFigures, StyleScale
 from curation.evaluation.nleye_audit_features import (
     Production,
     negation_counts,
@@ -36,6 +34,7 @@ from curation.pipelines.encoders import get_image_encoder
 from curation.pipelines.questions.vectors import load_sentence_encoder
 from curation.selectors.triplets.answers import PersonAnswer, people_answers
 from curation.selectors.triplets.audits import declared_countries, model_answers_without_premise
+from curation.selectors.triplets.image_figures import get_figures, open_picture
 from curation.selectors.triplets.triplets import TripletFacts, TripletState, triplet_facts
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.audits import AuditOptions, store_audit
@@ -144,7 +143,7 @@ def _image_figures(triplets: _Triplets) -> dict[int, ImageFigures]:
     for row in triplets.facts:
         for image in (row.triplet.premise, row.triplet.a, row.triplet.b):
             if image.pk not in found:
-                found[image.pk] = measure_image(np.asarray(_open(image)))
+                found[image.pk] = get_figures(image)
     return found
 
 
@@ -170,16 +169,11 @@ def _production(image: GeneratedImage) -> Production:
 
 
 def _style_distances(triplets: _Triplets, figures: Mapping[int, ImageFigures]) -> NDArray[np.float64]:
-    """Return (n, 2): how far each hypothesis is from the premise in brightness, contrast, colour and sharpness.
-
-    Each figure is divided by its standard deviation over all images, so that all count alike.
-    """
-    rows = {pk: np.array(figure.as_row(), dtype=np.float64) for pk, figure in figures.items()}
-    scale = np.std(np.array(list(rows.values())), axis=0)
-    scale[scale == 0] = 1.0
+    """Return (n, 2): how far each hypothesis is from the premise in style, on the scale of the audited images."""
+    scale = StyleScale.of(figures.values())
     found = [
         [
-            float(np.linalg.norm((rows[row.triplet.premise.pk] - rows[image.pk]) / scale))
+            scale.distance(figures[row.triplet.premise.pk], figures[image.pk])
             for image in (row.triplet.h1, row.triplet.h2)
         ]
         for row in triplets.facts
@@ -192,7 +186,9 @@ def _image_vectors(triplets: _Triplets, encoder_name: str) -> NDArray[np.float64
     encoder = get_image_encoder(encoder_name)
     found = []
     for row in triplets.facts:
-        pictures = [_open(image) for image in (row.triplet.premise, row.triplet.h1, row.triplet.h2)]
+        pictures = [
+            open_picture(image.image) for image in (row.triplet.premise, row.triplet.h1, row.triplet.h2)
+        ]
         vectors = np.asarray(encoder.encode_images(pictures), dtype=np.float64)
         found.append(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
     return np.array(found)
@@ -278,8 +274,3 @@ def _counts(
 ) -> tuple[list[str], NDArray[np.int64]]:
     counts = [[sum(answer.choice == label for answer in given) for label in LABELS] for _, given in rows]
     return [key for key, _ in rows], np.array(counts, dtype=np.int64).reshape(-1, len(LABELS))
-
-
-def _open(image: GeneratedImage) -> Pillow.Image:
-    with image.image.file.open("rb") as file:
-        return Pillow.open(io.BytesIO(file.read())).convert("RGB")

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -20,6 +20,7 @@ from curation.models import (
     SafetyRelease,
     Scene,
 )
+from curation.selectors.triplets.image_figures import measure_file
 from curation.selectors.triplets.images import ROLES, SceneImages, hidden_images, scene_images
 from hits.models import Image, Project
 from hits.services import audit
@@ -67,7 +68,12 @@ class ImageOrigin:
 def store_generated_image(
     *, scene: Scene, role: str, image: Image, provenance: Provenance, origin: ImageOrigin
 ) -> GeneratedImage:
-    """Store an image of the project as a candidate of a role. A call's image is stored once."""
+    """Store an image of the project as a candidate of a role. A call's image is stored once.
+
+    The figures of its pixels are measured, so that people can see how near candidates are in style; nobody chooses
+    among images of an imported triplet.
+    """
+    figures = None if origin.imported_row else asdict(measure_file(image))
     with transaction.atomic():
         Scene.objects.select_for_update().get(pk=scene.pk)
         if origin.call is not None:
@@ -88,6 +94,7 @@ def store_generated_image(
             call=origin.call,
             imported_row=origin.imported_row,
             prompt_set=origin.prompts,
+            figures=figures,
             **fields,
         )
 

@@ -3,9 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from curation.evaluation.image_figures import USUAL_DISTANCE, StyleScale
 from curation.models import GeneratedImage, PickOrigin, PromptSet, Scene
+from curation.selectors.triplets.image_figures import read_figures
 from curation.selectors.triplets.image_queue import HYPOTHESES, PREMISE, ImageStep, QueuedScene
 from curation.selectors.triplets.images import ROLES, SceneImages
+from hits.charts.chart import Chart
+from hits.charts.strips import share_strip
 from hits.domain.images.image_facts import ImageFacts
 from hits.models import Image
 from hits.selectors.images.images import image_facts
@@ -51,7 +55,10 @@ UNKNOWN = "unknown"
 
 @dataclass(frozen=True, slots=True)
 class ShownCandidate:
-    """A candidate with its picture, and the number of the candidate that it was made from."""
+    """A candidate with its picture, and the number of the candidate that it was made from.
+
+    ``style`` is a hypothesis' distance of style from the picked premise; ``None`` without one.
+    """
 
     row: GeneratedImage
     image: ImageFacts
@@ -60,6 +67,15 @@ class ShownCandidate:
     parent: int | None
     is_beside_other: bool
     facts: Sequence[tuple[str, str]]
+    style: "StyleStrip | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class StyleStrip:
+    """A distance of style and its bar. All bars of a scene have one scale."""
+
+    distance: float
+    strip: Chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +136,17 @@ def show_queue(rows: Sequence[QueuedScene], images: Mapping[int, Image]) -> list
     return found
 
 
-def show_roles(scene: Scene, images: SceneImages, prompts: PromptSet | None) -> list[ShownRole]:
-    """Return the three roles of a scene with their candidates."""
+def show_roles(
+    scene: Scene, images: SceneImages, prompts: PromptSet | None, scale: StyleScale
+) -> list[ShownRole]:
+    """Return the three roles of a scene with their candidates. ``scale`` is that of distances of style."""
+    styles = _style_strips(images, scale)
     numbers = {row.pk: row.number for given in images.candidates.values() for row in given}
     found = []
     for key, role in enumerate(ROLES, start=1):
         picked = images.picks.get(role)
         candidates = [
-            show_candidate(row, images, is_picked=row == picked, numbers=numbers)
+            show_candidate(row, images, is_picked=row == picked, numbers=numbers, style=styles.get(row.pk))
             for row in images.candidates.get(role, ())
         ]
         found.append(
@@ -147,8 +166,32 @@ def show_roles(scene: Scene, images: SceneImages, prompts: PromptSet | None) -> 
     return found
 
 
+def _style_strips(images: SceneImages, scale: StyleScale) -> dict[int, StyleStrip]:
+    """Return how far each hypothesis is from the picked premise in style, by its key, where both were measured."""
+    premise = images.picks.get(PREMISE)
+    reference = read_figures(premise) if premise else None
+    if reference is None:
+        return {}
+    distances = {
+        row.pk: scale.distance(reference, figures)
+        for role in HYPOTHESES
+        for row in images.shown(role)
+        if (figures := read_figures(row)) is not None
+    }
+    full = max([USUAL_DISTANCE, *distances.values()])
+    return {
+        key: StyleStrip(distance, share_strip(distance / full, summary="", kind="meter"))
+        for key, distance in distances.items()
+    }
+
+
 def show_candidate(
-    row: GeneratedImage, images: SceneImages, *, is_picked: bool, numbers: Mapping[int, int]
+    row: GeneratedImage,
+    images: SceneImages,
+    *,
+    is_picked: bool,
+    numbers: Mapping[int, int],
+    style: StyleStrip | None,
 ) -> ShownCandidate:
     """Return a candidate as pages show it. ``numbers`` are the candidates' numbers by key."""
     premise = images.picks.get(PREMISE)
@@ -160,6 +203,7 @@ def show_candidate(
         parent=numbers.get(row.parent_id or 0),
         is_beside_other=premise is not None and row.is_beside_other_premise(premise),
         facts=provenance_facts(row, images),
+        style=style,
     )
 
 

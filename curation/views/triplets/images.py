@@ -7,8 +7,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
+from curation.evaluation.image_figures import USUAL_DISTANCE
 from curation.models import GeneratedImage, Scene
 from curation.selectors.jobs import GENERATE_IMAGES, IMPORT_GENERATED, latest_job
+from curation.selectors.triplets.image_figures import style_scale
 from curation.selectors.triplets.image_queue import (
     ImageStep,
     QueuedScene,
@@ -143,7 +145,7 @@ def scene_image_page(request: HttpRequest, project: Project, scene_id: int) -> H
     scene = find_scene_or_404(project, scene_id)
     images = scene_images([scene])[scene.pk]
     prompts = prompt_states([scene])[scene.pk].prompts
-    roles = show_roles(scene, images, prompts)
+    roles = show_roles(scene, images, prompts, style_scale(project))
     keys = [row.pk for given in images.candidates.values() for row in given]
     runs = edit_runs(project, keys)
     queue = image_queue(kept_scenes(project))
@@ -152,6 +154,8 @@ def scene_image_page(request: HttpRequest, project: Project, scene_id: int) -> H
         "scene": scene,
         "roles": roles,
         "premise": roles[0].picked,
+        "usual_distance": USUAL_DISTANCE,
+        "has_styles": any(row.style for role in roles for row in role.candidates),
         "picked_beside_other": [
             role.label for role in roles if role.picked is not None and role.picked.is_beside_other
         ],

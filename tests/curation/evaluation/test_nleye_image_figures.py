@@ -5,7 +5,7 @@ import colorsys
 import numpy as np
 import pytest
 
-from curation.evaluation.image_figures import ImageFigures, measure_image
+from curation.evaluation.image_figures import USUAL_DISTANCE, ImageFigures, StyleScale, measure_image
 from curation.records import InvalidInput
 
 
@@ -74,3 +74,22 @@ def test_a_brighter_image_is_brighter_and_a_tiny_one_has_no_sharpness() -> None:
 def test_other_arrays_are_refused(pixels: np.ndarray) -> None:
     with pytest.raises(InvalidInput, match="give \\(height, width, 3\\) of uint8"):
         measure_image(pixels)
+
+
+def test_distances_of_style_are_in_standard_deviations() -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 5)) * [1, 2, 3, 4, 5]
+    images = [ImageFigures(*row) for row in rows.tolist()]
+    scale = StyleScale.of(images)
+    by_hand = np.sqrt((((rows[0] - rows[1]) / rows.std(axis=0)) ** 2).sum())
+    assert scale.distance(images[0], images[1]) == pytest.approx(by_hand)
+    squares = [scale.distance(one, other) ** 2 for one in images for other in images]
+    assert np.sqrt(np.mean(squares)) == pytest.approx(USUAL_DISTANCE)
+
+
+def test_figures_that_do_not_differ_say_nothing_of_style() -> None:
+    """One image, or images that are equal in a figure, have no deviation to divide by."""
+    one = ImageFigures(0.5, 0.1, 0.2, 0.3, 0.4)
+    assert StyleScale.of([one]).distance(one, one) == 0
+    other = ImageFigures(0.9, 0.1, 0.2, 0.3, 0.4)
+    assert StyleScale.of([one, other]).distance(one, other) == pytest.approx(2)
+    assert StyleScale.of([]).distance(one, other) == pytest.approx(0.4)

@@ -262,7 +262,7 @@ def test_bertscore_is_that_of_the_nearest_reference(
     row = TripletEvaluation.objects.get(pk=found["evaluation"])
     assert row.provenance["bertscore"] == {"model": "bert", "layer": 2, "baseline": 0.5}
     client.force_login(researcher)
-    comparison = reverse("triplet-evaluations", args=[project.slug]) + "?view=people"
+    comparison = reverse("triplet-evaluations", args=[project.slug]) + "?view=explanations"
     for address in (reverse("triplet-evaluation", args=[project.slug, row.pk]), comparison):
         page = client.get(address).content.decode()
         assert "BERTScore" in page

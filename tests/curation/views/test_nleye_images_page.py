@@ -12,7 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from curation.evaluation.image_figures import StyleScale
 from curation.models import CallState, GeneratedImage, ImagePick, ModelCall, ModelRun, RunPurpose, Scene
+from curation.selectors.triplets.image_figures import measure_file
 from curation.selectors.triplets.images import scene_images
 from curation.services.triplets.generation import GenerationOptions, request_images
 from curation.services.triplets.images import ImageOrigin, Provenance, store_generated_image
@@ -519,3 +521,36 @@ def test_round_of_picks_is_launched_after_its_cost(console: Client, scene: Scene
     batch = Batch.objects.get()
     assert (batch.kind, batch.name, batch.redundancy) == ("image_pick", "Picks", 2)
     assert "No image to pick" in squeezed(console.get(here))
+
+
+def test_hypotheses_show_how_near_they_are_to_the_picked_premise_in_style(
+    console: Client, scene: Scene
+) -> None:
+    address = url(scene, "scene-images", scene.pk)
+    assert "Style distance" not in squeezed(console.get(address)), "no premise is picked"
+    premise = candidates(scene)[0]
+    pick(console, scene, "premise", premise.pk)
+    pick(console, scene, "a", candidates(scene, "a")[1].pk)
+    rows = {row.pk: measure_file(row.image) for row in GeneratedImage.objects.filter(scene=scene)}
+    scale = StyleScale.of(rows.values())
+    page = console.get(address)
+    shown = {row.row.pk: row.style for role in page.context["roles"] for row in role.candidates}
+    for role in ("a", "b"):
+        for row in candidates(scene, role):
+            assert shown[row.pk].distance == pytest.approx(scale.distance(rows[premise.pk], rows[row.pk]))
+    assert not any(shown[row.pk] for row in candidates(scene))
+    picked = shown[candidates(scene, "a")[1].pk]
+    text = squeezed(page)
+    assert text.count("Style distance</span>") == 5, "four candidates, and the picked one once more on top"
+    assert text.count(f'<b class="num">{picked.distance:.1f}</b>') >= 2
+
+
+def test_images_that_were_not_measured_show_no_distance(console: Client, scene: Scene) -> None:
+    """Those from before images were measured are shown as they were."""
+    old = candidates(scene, "a")[0]
+    GeneratedImage.objects.create(scene=scene, role="a", number=7, image=old.image, generator="drawing")
+    pick(console, scene, "premise", candidates(scene)[0].pk)
+    page = console.get(url(scene, "scene-images", scene.pk))
+    shown = {row.row.number: row.style for row in page.context["roles"][1].candidates}
+    assert shown[1] is not None
+    assert shown[7] is None
