@@ -67,7 +67,7 @@ class StyleScale:
         return float(np.linalg.norm(difference / np.array(self.deviations)))
 
 
-USUAL_DISTANCE = math.sqrt(2 * len(ImageFigures.names()))
+RANDOM_PAIR_DISTANCE = math.sqrt(2 * len(ImageFigures.names()))
 """Root mean square distance of style between two images that are drawn from those of the scale."""
 
 

@@ -1,10 +1,9 @@
 """BERTScore of explanations with their references: a weak measure beside a judge (Ventura et al. 2025 §4.2)."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from curation.evaluation.bertscore import best_reference_f1, rescale_to_baseline
 from curation.pipelines.evaluation.evaluate_bertscore import BertScoreOptions, TokenEncoder
@@ -40,13 +39,10 @@ class ReferenceSimilarity:
         self._encoder = TokenEncoder(self._options)
 
     @property
-    def provenance(self) -> Mapping[str, Any]:
-        """What the figures depend on."""
-        return {
-            "model": Path(self._options.folder).name,
-            "layer": self._options.layer,
-            "baseline": self._options.baseline,
-        }
+    def provenance(self) -> str:
+        """What the figures depend on: the model's folder, layer and baseline."""
+        options = self._options
+        return f"{Path(options.folder).name}, layer {options.layer}, baseline {options.baseline:g}"
 
     def measure(self, tasks: Sequence[JudgeTask]) -> dict[tuple[str, int], float]:
         """Return the rescaled BERTScore by purpose and key of the explanation: the maximum over references.

@@ -38,4 +38,5 @@ def get_figures(row: GeneratedImage) -> ImageFigures:
 def style_scale(project: Project) -> StyleScale:
     """Return the scale of style over a project's images; one query."""
     rows = GeneratedImage.objects.filter(scene__project=project).exclude(figures=None)
-    return StyleScale.of(ImageFigures(**figures) for figures in rows.values_list("figures", flat=True))
+    stored = rows.values_list("figures", flat=True)
+    return StyleScale.of(ImageFigures(**figures) for figures in stored if figures)

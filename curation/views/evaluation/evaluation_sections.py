@@ -308,6 +308,7 @@ FACTS = {
     "chunks": "Pairs of each chunk",
     "pairs_sha256": "Pairs",
     "seal": "Version’s checksum",
+    "bertscore": "BERTScore",
 }
 
 

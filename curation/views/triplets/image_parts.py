@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from curation.evaluation.image_figures import USUAL_DISTANCE, StyleScale
+from curation.evaluation.image_figures import RANDOM_PAIR_DISTANCE, StyleScale
 from curation.models import GeneratedImage, PickOrigin, PromptSet, Scene
 from curation.selectors.triplets.image_figures import read_figures
 from curation.selectors.triplets.image_queue import HYPOTHESES, PREMISE, ImageStep, QueuedScene
@@ -178,7 +178,7 @@ def _style_strips(images: SceneImages, scale: StyleScale) -> dict[int, StyleStri
         for row in images.shown(role)
         if (figures := read_figures(row)) is not None
     }
-    full = max([USUAL_DISTANCE, *distances.values()])
+    full = max([RANDOM_PAIR_DISTANCE, *distances.values()])
     return {
         key: StyleStrip(distance, share_strip(distance / full, summary="", kind="meter"))
         for key, distance in distances.items()

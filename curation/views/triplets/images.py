@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from curation.evaluation.image_figures import USUAL_DISTANCE
+from curation.evaluation.image_figures import RANDOM_PAIR_DISTANCE
 from curation.models import GeneratedImage, Scene
 from curation.selectors.jobs import GENERATE_IMAGES, IMPORT_GENERATED, latest_job
 from curation.selectors.triplets.image_figures import style_scale
@@ -154,7 +154,7 @@ def scene_image_page(request: HttpRequest, project: Project, scene_id: int) -> H
         "scene": scene,
         "roles": roles,
         "premise": roles[0].picked,
-        "usual_distance": USUAL_DISTANCE,
+        "random_pair_distance": RANDOM_PAIR_DISTANCE,
         "has_styles": any(row.style for role in roles for row in role.candidates),
         "picked_beside_other": [
             role.label for role in roles if role.picked is not None and role.picked.is_beside_other

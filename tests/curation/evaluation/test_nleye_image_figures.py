@@ -5,7 +5,7 @@ import colorsys
 import numpy as np
 import pytest
 
-from curation.evaluation.image_figures import USUAL_DISTANCE, ImageFigures, StyleScale, measure_image
+from curation.evaluation.image_figures import RANDOM_PAIR_DISTANCE, ImageFigures, StyleScale, measure_image
 from curation.records import InvalidInput
 
 
@@ -83,10 +83,10 @@ def test_distances_of_style_are_in_standard_deviations() -> None:
     by_hand = np.sqrt((((rows[0] - rows[1]) / rows.std(axis=0)) ** 2).sum())
     assert scale.distance(images[0], images[1]) == pytest.approx(by_hand)
     squares = [scale.distance(one, other) ** 2 for one in images for other in images]
-    assert np.sqrt(np.mean(squares)) == pytest.approx(USUAL_DISTANCE)
+    assert np.sqrt(np.mean(squares)) == pytest.approx(RANDOM_PAIR_DISTANCE)
 
 
-def test_figures_that_do_not_differ_say_nothing_of_style() -> None:
+def test_equal_figures_do_not_divide_by_zero() -> None:
     """One image, or images that are equal in a figure, have no deviation to divide by."""
     one = ImageFigures(0.5, 0.1, 0.2, 0.3, 0.4)
     assert StyleScale.of([one]).distance(one, one) == 0

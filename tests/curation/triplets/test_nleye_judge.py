@@ -260,7 +260,7 @@ def test_bertscore_is_that_of_the_nearest_reference(
     (model,) = figures["models"].values()
     assert model["bertscore"] == judge["bertscore"], "one model has all candidates"
     row = TripletEvaluation.objects.get(pk=found["evaluation"])
-    assert row.provenance["bertscore"] == {"model": "bert", "layer": 2, "baseline": 0.5}
+    assert row.provenance["bertscore"] == "bert, layer 2, baseline 0.5"
     client.force_login(researcher)
     comparison = reverse("triplet-evaluations", args=[project.slug]) + "?view=explanations"
     for address in (reverse("triplet-evaluation", args=[project.slug, row.pk]), comparison):
