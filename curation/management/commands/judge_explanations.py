@@ -10,7 +10,6 @@ from curation.management.model_calls import ModelCallCommand
 from curation.management.option_fields import option_fields
 from curation.management.triplet_options import add_chat_options
 from curation.models import TripletEvaluation
-from curation.pipelines.triplets.explanation_similarity import ReferenceSimilarity
 from curation.selectors.jobs import JUDGE_EXPLANATIONS
 from curation.services.triplets.judging import JudgeOptions, request_judge
 from hits.management.jobs import job_facts
@@ -44,6 +43,8 @@ class Command(ModelCallCommand):
         """Load the chat model, and the language model of BERTScore."""
         get_chat_model(options["model"])
         if options["bertscore"]:
+            from curation.pipelines.triplets.explanation_similarity import ReferenceSimilarity  # loads torch
+
             ReferenceSimilarity(JudgeOptions(**option_fields(JudgeOptions, options)))
 
     def create_run(self, *, queue: bool, **options: Any) -> Job:
