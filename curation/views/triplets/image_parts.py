@@ -54,6 +54,14 @@ UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
+class StyleStrip:
+    """A distance of style and its bar. All bars of a scene have one scale."""
+
+    distance: float
+    strip: Chart
+
+
+@dataclass(frozen=True, slots=True)
 class ShownCandidate:
     """A candidate with its picture, and the number of the candidate that it was made from.
 
@@ -67,15 +75,7 @@ class ShownCandidate:
     parent: int | None
     is_beside_other: bool
     facts: Sequence[tuple[str, str]]
-    style: "StyleStrip | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class StyleStrip:
-    """A distance of style and its bar. All bars of a scene have one scale."""
-
-    distance: float
-    strip: Chart
+    style: StyleStrip | None
 
 
 @dataclass(frozen=True, slots=True)
