@@ -1,6 +1,6 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { debounce, renumbered, sameText, typed } from '../../static/js/ui/instruction-editor.js';
+import { debounce, isEdited, renumbered, sameText, typed } from '../../static/js/ui/instruction-editor.js';
 import { fakeTime, settle } from './helpers/random.js';
 
 test('what somebody typed is kept without the page’s own fields', () => {
@@ -18,6 +18,25 @@ test('wrapping, the note and the counters make no other text; a word and a furth
 test('a row’s names and ids move on, and nothing else does', () => {
   assert.equal(renumbered('id_examples-2-good_helptext', 3), 'id_examples-3-good_helptext');
   assert.equal(renumbered('body', 3), 'body');
+});
+
+test('a field is edited when it no longer has the value with which the page came', () => {
+  const select = (selectedIndex, ...chosen) => ({ tagName: 'SELECT', type: 'select-one', selectedIndex, options: chosen.map((defaultSelected) => ({ defaultSelected })) });
+  const untouched = [
+    { tagName: 'TEXTAREA', type: 'textarea', value: 'Look.', defaultValue: 'Look.' },
+    { tagName: 'INPUT', type: 'checkbox', checked: true, defaultChecked: true, value: 'on' },
+    { tagName: 'INPUT', type: 'hidden', value: '2', defaultValue: '1' },
+    select(0, false, false),
+    select(1, false, true),
+  ];
+  assert.deepEqual(untouched.map(isEdited), untouched.map(() => false));
+  const edited = [
+    { tagName: 'TEXTAREA', type: 'textarea', value: 'Look twice.', defaultValue: 'Look.' },
+    { tagName: 'INPUT', type: 'checkbox', checked: false, defaultChecked: true, value: 'on' },
+    select(1, false, false),
+    select(0, false, true),
+  ];
+  assert.deepEqual(edited.map(isEdited), edited.map(() => true));
 });
 
 test('many changes make one call after the pause, and one more for what came meanwhile', async () => {

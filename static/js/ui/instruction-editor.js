@@ -132,10 +132,23 @@ function bindAddButton(form, changed) {
 
 // -- the draft
 
+const fieldsOf = (form) => [...form.querySelectorAll('input, textarea, select')];
+
+/** @returns {boolean} whether a field no longer has the value with which the page came, as when somebody typed before this script ran */
+export function isEdited(field) {
+  if (field.type === 'hidden') return false; // its default follows its value
+  if (field.type === 'checkbox') return field.checked !== field.defaultChecked;
+  if (field.tagName !== 'SELECT') return field.value !== field.defaultValue;
+  const options = [...field.options];
+  const first = Math.max(0, options.findLastIndex((option) => option.defaultSelected));
+  return field.selectedIndex !== first;
+}
+
+/** Fills in a draft, except where somebody typed already. */
 function fill(form, values) {
   while (form.querySelectorAll('.worked-form').length < Number(values[COUNT] ?? 0)) addRow(form);
-  for (const field of form.querySelectorAll('input, textarea, select')) {
-    if (NOT_TYPED.has(field.name) || /_FORMS$/.test(field.name) || !field.name) continue;
+  for (const field of fieldsOf(form)) {
+    if (NOT_TYPED.has(field.name) || /_FORMS$/.test(field.name) || !field.name || isEdited(field)) continue;
     if (field.type === 'checkbox') field.checked = field.name in values;
     else if (field.name in values) field.value = values[field.name];
   }
@@ -194,8 +207,9 @@ function startEditor(form, frame, storage) {
   addEventListener('pagehide', () => keep.flush());
   bindAddButton(form, changed);
   bindWidthButtons(frame);
+  const early = fieldsOf(form).some(isEdited);
   restore(form, storage, key, look.now);
-  if ('typed' in form.dataset) {
+  if (early || 'typed' in form.dataset) {
     keep.now();
     look.now();
   }

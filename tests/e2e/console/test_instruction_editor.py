@@ -80,6 +80,25 @@ def test_type_look_reload_publish_and_show_on_a_batch(
     assert batch.instructions == Instructions.objects.get()
 
 
+def test_what_is_typed_before_the_script_arrives_is_shown_kept_and_wins_over_an_older_draft(
+    open_editor: Callable[..., Any],
+) -> None:
+    page = open_editor()
+    page.fill("[name=body]", "An older draft.")
+    page.fill("[name=summary]", "The draft’s summary.")
+    until(page, lambda: "The draft’s summary" in page.evaluate("Object.values(localStorage).join()"))
+    held: list[Any] = []
+    page.route(re.compile(r"instruction-editor[^/]*\.js"), lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    page.fill("[name=body]", "Typed **early**.")
+    until(page, lambda: held)
+    held[0].continue_()
+    page.frame_locator("#preview").locator("strong", has_text="early").wait_for()
+    assert page.input_value("[name=body]") == "Typed **early**."
+    assert page.input_value("[name=summary]") == "The draft’s summary."
+    until(page, lambda: "Typed **early**" in page.evaluate("Object.values(localStorage).join()"))
+
+
 def test_what_somebody_else_published_meanwhile_is_shown_and_the_text_is_kept(
     open_editor: Callable[..., Any], project: Project, admin: User
 ) -> None:
