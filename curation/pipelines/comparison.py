@@ -30,16 +30,11 @@ from curation.negatives.set_score import SetRanking
 from curation.pipelines.encoders import RoundEncoders, get_region_mode, get_round_encoders, is_thread_safe
 from curation.pipelines.matmul_backends import choose_matmul_backend
 from curation.pipelines.score_matmul_backends import choose_score_backend
-from curation.pipelines.vectors import (
-    StepCounter,
-    VectorOrigin,
-    encoder_origin,
-    get_or_make_vectors,
-    open_image,
-)
+from curation.pipelines.vectors import StepCounter, VectorOrigin, encoder_origin, get_or_make_vectors
 from curation.selectors.pairs import accepted_pairs
 from curation.selectors.scorers import count_known_and_accepted_pairs, scorer_by_encoder
 from curation.services.comparison import BuiltRound, BuiltSet, RoundOptions, store_round
+from curation.services.image_files import open_image
 from curation.services.refusals import refuse_invalid_input
 from curation.services.scorers import known_pairs_warning, scorer_provenance
 from curation.versions.selection import Selection

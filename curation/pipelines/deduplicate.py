@@ -21,11 +21,12 @@ from curation.dedup.pairs import TooManyPairs
 from curation.models import Subject
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder, is_thread_safe
 from curation.pipelines.matmul_backends import choose_matmul_backend
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors
 from curation.records import InvalidInput
 from curation.selectors.duplicates import pairs_marked_different
 from curation.selectors.images import available_images
 from curation.services.dedup import DedupOptions, MarkCounts, replace_preview, set_aside_duplicates
+from curation.services.image_files import open_image
 from hits.models import Image, Project
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress

@@ -11,9 +11,9 @@ from PIL import Image as Pillow
 from curation.cores import usable_cores
 from curation.features.parallel import map_in_threads
 from curation.models import DetectionRun, ProposalRun
-from curation.pipelines.vectors import open_image
 from curation.proposals.detector import DetectedBoxes, Detector
 from curation.proposals.factory import get_detector
+from curation.services.image_files import open_image
 from curation.services.proposals import MAX_REVISION_LENGTH
 from hits.models import Image
 from hits.services.errors import Refused

@@ -26,7 +26,6 @@ from curation.pipelines.vectors import (
     encoder_origin,
     find_cached_vectors,
     make_feature_spec,
-    open_image,
     seal_shards,
 )
 from curation.records import Region
@@ -39,6 +38,7 @@ from curation.services.features import (
     get_or_create_feature_set,
     reopen_features,
 )
+from curation.services.image_files import open_image
 from curation.services.refusals import refuse_invalid_input
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from curation.models import Subject
 from curation.pipelines.encoders import ImageEncoder, get_image_encoder
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors
 from curation.selectors.leakage import ComparedImage, images_to_compare
+from curation.services.image_files import open_image
 from curation.services.leakage import CompareBy, LeakageOptions, LeakageResult, SimilarPair, store_leaks
 from curation.services.refusals import refuse_invalid_input
 from curation.sources import leakage

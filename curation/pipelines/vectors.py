@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
-from PIL import Image as Pillow
 
 from curation.cores import usable_cores
 from curation.features.parallel import map_in_threads
@@ -21,8 +20,7 @@ from curation.records import InvalidInput
 from curation.services.features import complete_features, features_path
 from curation.services.refusals import refuse_invalid_input
 from hits.domain.hashing import content_sha256
-from hits.models import Image, Project
-from hits.services.errors import Refused
+from hits.models import Project
 from hits.services.jobs.jobs import Progress
 
 BATCH_SIZE = 16
@@ -49,20 +47,6 @@ class VectorOrigin:
 def encoder_origin(encoder: Any, subject: Subject, region_mode: str = "") -> VectorOrigin:
     """Return the origin of an encoder's vectors; it has a name, a revision, and perhaps a preprocessing."""
     return VectorOrigin(encoder.name, encoder.revision, subject, get_preprocessing(encoder), region_mode)
-
-
-def open_image(image: Image) -> Pillow.Image:
-    """Return an image's pixels, RGB.
-
-    Raises:
-        Refused: the file is missing or cannot be read.
-    """
-    try:
-        with image.file.open("rb") as file, Pillow.open(file) as picture:
-            picture.load()
-            return picture if picture.mode == "RGB" else picture.convert("RGB")
-    except OSError as error:
-        raise Refused(f"{image.name}: its file is missing or broken; restore {image.file.name}") from error
 
 
 def get_or_make_vectors(

@@ -30,10 +30,11 @@ from curation.pipelines.encoders import ImageEncoder, get_image_encoder
 from curation.pipelines.evaluation.error_models import REGULARISATION, prediction_auc, rotate_features
 from curation.pipelines.evaluation.evaluation_scores import comparison_scores
 from curation.pipelines.texts.texts_common import TextEncoder, sentence_encoder
-from curation.pipelines.vectors import BATCH_SIZE, open_image
+from curation.pipelines.vectors import BATCH_SIZE
 from curation.records import InvalidInput
 from curation.selectors.error_analyses import ComparisonItem, comparison_items
 from curation.services.error_analysis import ErrorOptions, store_error_analysis
+from curation.services.image_files import open_image
 from curation.services.refusals import refuse_invalid_input
 from hits.services.errors import JobCannotStart, Refused
 from hits.services.jobs.jobs import Progress

@@ -17,8 +17,9 @@ from curation.families.sherlock.evaluation_submission import Matrix, submission_
 from curation.features.encoder import Encoder
 from curation.models import Subject
 from curation.pipelines.encoders import get_preprocessing, get_region_mode, is_thread_safe
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors
 from curation.records import InvalidInput, ObservationRecord, Region
+from curation.services.image_files import open_image
 from hits.domain.hashing import content_sha256
 from hits.domain.images.region_drawing import RegionMode
 from hits.models import Image

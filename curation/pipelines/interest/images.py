@@ -10,11 +10,12 @@ from curation.interest.labels import OkayImages, targets, verdict_sums
 from curation.interest.rules import ObjectCounts
 from curation.models import Subject
 from curation.pipelines.encoders import get_feature_encoder, is_thread_safe
-from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors, open_image
+from curation.pipelines.vectors import StepCounter, encoder_origin, get_or_make_vectors
 from curation.selectors.image_names import movies
 from curation.selectors.images import available_images
 from curation.selectors.interest import all_verdicts, verdict_counts
 from curation.selectors.object_counts import object_counts
+from curation.services.image_files import open_image
 from curation.services.interest import TrainingOptions
 from hits.models import Project
 from hits.services.jobs.jobs import Progress

@@ -34,8 +34,9 @@ from curation.pipelines.encoders import get_image_encoder
 from curation.pipelines.questions.vectors import load_sentence_encoder
 from curation.selectors.triplets.answers import PersonAnswer, people_answers
 from curation.selectors.triplets.audits import declared_countries, model_answers_without_premise
-from curation.selectors.triplets.image_figures import get_figures, open_picture
+from curation.selectors.triplets.image_figures import read_figures
 from curation.selectors.triplets.triplets import TripletFacts, TripletState, triplet_facts
+from curation.services.image_files import measure_file, open_image
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.audits import AuditOptions, store_audit
 from hits.services.errors import Refused
@@ -143,7 +144,7 @@ def _image_figures(triplets: _Triplets) -> dict[int, ImageFigures]:
     for row in triplets.facts:
         for image in (row.triplet.premise, row.triplet.a, row.triplet.b):
             if image.pk not in found:
-                found[image.pk] = get_figures(image)
+                found[image.pk] = read_figures(image) or measure_file(image.image)
     return found
 
 
@@ -187,7 +188,7 @@ def _image_vectors(triplets: _Triplets, encoder_name: str) -> NDArray[np.float64
     found = []
     for row in triplets.facts:
         pictures = [
-            open_picture(image.image) for image in (row.triplet.premise, row.triplet.h1, row.triplet.h2)
+            open_image(image.image) for image in (row.triplet.premise, row.triplet.h1, row.triplet.h2)
         ]
         vectors = np.asarray(encoder.encode_images(pictures), dtype=np.float64)
         found.append(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))

@@ -2,30 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from curation.evaluation.bertscore import best_reference_f1, rescale_to_baseline
 from curation.pipelines.evaluation.evaluate_bertscore import BertScoreOptions, TokenEncoder
-from curation.selectors.triplets.evaluations import EvaluatedTriplet
-from curation.selectors.triplets.explanations import JudgedExplanation
+from curation.pipelines.triplets.judge_tasks import JudgeTask
 from curation.services.triplets.judging import JudgeOptions
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeTask:
-    """One grade to ask for: an explanation against references, in one order."""
-
-    triplet: EvaluatedTriplet
-    explanation: JudgedExplanation
-    references: tuple[str, ...]
-    purpose: str
-    repeat: int
-
-    @property
-    def slot(self) -> tuple[int, str, int]:
-        """What identifies the stored grade."""
-        return self.explanation.row.pk, self.purpose, self.repeat
 
 
 class ReferenceSimilarity:

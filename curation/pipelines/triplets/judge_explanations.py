@@ -6,7 +6,7 @@ own explanations, each against the other references.
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -14,15 +14,13 @@ from curation.evaluation.nleye_explanations import GradedExplanation, judge_figu
 from curation.evaluation.nleye_replies import PARSER_VERSION, read_grade
 from curation.generation.chat import STOP
 from curation.generation.errors import CallFailed
-from curation.models import ExplanationGrade, ExplanationSource, TripletEvaluation
+from curation.models import ExplanationGrade, TripletEvaluation
 from curation.pipelines.triplets.calls import ProviderRefused, run_parallel
 from curation.pipelines.triplets.chat_runner import ChatRunner, load_runner, summarize_calls
-from curation.pipelines.triplets.explanation_similarity import JudgeTask, ReferenceSimilarity
-from curation.selectors.triplets.evaluations import (
-    EvaluatedTriplet,
-    version_triplets,
-)
-from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations, text_key
+from curation.pipelines.triplets.explanation_similarity import ReferenceSimilarity
+from curation.pipelines.triplets.judge_tasks import CANDIDATE, OTHER, PEOPLE, JudgeTask, judge_tasks
+from curation.selectors.triplets.evaluations import EvaluatedTriplet, version_triplets
+from curation.selectors.triplets.explanations import JudgedExplanation, judged_explanations
 from curation.services.refusals import refuse_invalid_input
 from curation.services.triplets.evaluations import finish_evaluation
 from curation.services.triplets.explanation_rounds import take_in_crowd_explanations
@@ -31,7 +29,6 @@ from curation.services.triplets.model_calls import CapReached, lose_calls
 from hits.services.errors import Refused
 from hits.services.jobs.jobs import Progress
 
-CANDIDATE, OTHER, PEOPLE = "candidate", "other_triplet", "people"
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"grade": {"type": "integer", "minimum": 0, "maximum": 2}},
@@ -55,7 +52,7 @@ def judge_explanations(progress: Progress) -> dict[str, Any]:
     take_in_model_explanations(evaluation.project)
     triplets = {row.id: row for row in version_triplets(evaluation.version)}
     explained = _explanations_by_triplet(evaluation, triplets)
-    tasks = list(_tasks(triplets, explained, options.repeats))
+    tasks = list(judge_tasks(triplets, explained, options.repeats))
     if not any(task.purpose == CANDIDATE for task in tasks):
         raise Refused("explanations: none is there to grade; evaluate a model in the setup triplet first")
     with refuse_invalid_input():
@@ -106,44 +103,6 @@ def _explanations_by_triplet(
         if row.row.triplet.public_id in triplets:
             found[row.row.triplet.public_id].append(row)
     return found
-
-
-def _tasks(
-    triplets: Mapping[str, EvaluatedTriplet],
-    explained: Mapping[str, Sequence[JudgedExplanation]],
-    repeats: int,
-) -> Iterator[JudgeTask]:
-    """Yield what is graded: candidates of models, gold of other triplets, and people's own, leave one out."""
-    golds = [
-        (key, row)
-        for key, rows in sorted(explained.items())
-        for row in rows
-        if row.row.source == ExplanationSource.GOLD
-    ]
-    for key, rows in sorted(explained.items()):
-        references = [row for row in rows if _is_reference(row)]
-        texts = tuple(row.row.text for row in references)
-        for row in rows:
-            others = tuple(text for text in texts if text_key(text) != text_key(row.row.text))
-            for repeat in range(1, repeats + 1):
-                if row.row.source == ExplanationSource.MODEL and texts:
-                    yield JudgeTask(triplets[key], row, texts, CANDIDATE, repeat)
-                elif row.row.source == ExplanationSource.CROWD and others:
-                    yield JudgeTask(triplets[key], row, others, PEOPLE, repeat)
-    for position, (key, row) in enumerate(golds):
-        other = golds[(position + 1) % len(golds)][0]
-        texts = tuple(found.row.text for found in explained[other] if _is_reference(found))
-        if other != key and texts:
-            for repeat in range(1, repeats + 1):
-                yield JudgeTask(triplets[other], row, texts, OTHER, repeat)
-
-
-def _is_reference(found: JudgedExplanation) -> bool:
-    """Whether an explanation is a reference: gold, imported, or a person's with at least one vote."""
-    source = found.row.source
-    return source in {ExplanationSource.GOLD, ExplanationSource.REFERENCE} or (
-        source == ExplanationSource.CROWD and found.votes.valid > 0
-    )
 
 
 def _grade(evaluation: TripletEvaluation, runner: ChatRunner, task: JudgeTask) -> ExplanationGrade:

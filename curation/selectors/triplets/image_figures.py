@@ -1,28 +1,8 @@
-"""Read the pixel figures of generated images, and measure how near they are in style."""
+"""The stored pixel figures of generated images, and the scale of their distances of style."""
 
-import io
-
-import numpy as np
-from PIL import Image as Pillow
-
-from curation.evaluation.image_figures import ImageFigures, StyleScale, measure_image
+from curation.evaluation.image_figures import ImageFigures, StyleScale
 from curation.models import GeneratedImage
-from hits.models import Image, Project
-
-
-def open_picture(image: Image) -> Pillow.Image:
-    """Return an image's file as RGB. Raises OSError if it is missing or damaged."""
-    with image.file.open("rb") as file:
-        return Pillow.open(io.BytesIO(file.read())).convert("RGB")
-
-
-def measure_file(image: Image) -> ImageFigures:
-    """Return the figures of an image's file, which takes about 0.1 s for 1,024 × 1,024 pixels.
-
-    Raises:
-        OSError: the file is missing or damaged.
-    """
-    return measure_image(np.asarray(open_picture(image)))
+from hits.models import Project
 
 
 def read_figures(row: GeneratedImage) -> ImageFigures | None:
@@ -30,13 +10,7 @@ def read_figures(row: GeneratedImage) -> ImageFigures | None:
     return ImageFigures(**row.figures) if row.figures else None
 
 
-def get_figures(row: GeneratedImage) -> ImageFigures:
-    """Return the stored figures of an image, or else measure its file. Raises OSError like ``measure_file``."""
-    return read_figures(row) or measure_file(row.image)
-
-
 def style_scale(project: Project) -> StyleScale:
     """Return the scale of style over a project's images; one query."""
-    rows = GeneratedImage.objects.filter(scene__project=project).exclude(figures=None)
-    stored = rows.values_list("figures", flat=True)
-    return StyleScale.of(ImageFigures(**figures) for figures in stored if figures)
+    measured = GeneratedImage.objects.filter(scene__project=project, figures__isnull=False).only("figures")
+    return StyleScale.of(filter(None, map(read_figures, measured)))

@@ -20,8 +20,8 @@ from curation.models import (
     SafetyRelease,
     Scene,
 )
-from curation.selectors.triplets.image_figures import measure_file
 from curation.selectors.triplets.images import ROLES, SceneImages, hidden_images, scene_images
+from curation.services.image_files import measure_file
 from hits.models import Image, Project
 from hits.services import audit
 from hits.services.errors import Conflict, Refused

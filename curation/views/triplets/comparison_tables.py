@@ -313,9 +313,10 @@ def judge_cells(figures: Mapping[str, Any], columns: Sequence[Column]) -> list[t
         count_cell(figures["people_valid_judge_not"]),
         count_cell(figures["flips"]),
         count_cell(figures["missing"]),
-        figure_cell(figures.get("bertscore")),
     ]
-    return list(zip(columns, cells, strict=False))
+    if SIMILARITY_COLUMN in columns:
+        cells.append(figure_cell(figures.get("bertscore")))
+    return list(zip(columns, cells, strict=True))
 
 
 def judge_warning(figures: Mapping[str, Any]) -> str:

@@ -13,9 +13,10 @@ from django.utils import timezone
 from PIL import Image as Pillow
 
 from curation.models import ImageProposals, ProposalRun
-from curation.pipelines import detectors, vectors
+from curation.pipelines import detectors
 from curation.pipelines import proposals as pipeline
 from curation.proposals.detector import DetectedBoxes
+from curation.services import image_files
 from curation.services import proposals as services
 from hits.domain.states import JobState
 from hits.models import Image, Job, Project
@@ -282,7 +283,7 @@ class TestParts:
         def opened(image: Image) -> Pillow.Image:
             if image == images[0]:
                 raise Pillow.DecompressionBombError("too many pixels")
-            return vectors.open_image(image)
+            return image_files.open_image(image)
 
         monkeypatch.setattr(detectors, "open_image", opened)
         monkeypatch.setattr(detectors, "usable_cores", lambda: threads)

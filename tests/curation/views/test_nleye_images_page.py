@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from curation.evaluation.image_figures import StyleScale
 from curation.models import CallState, GeneratedImage, ImagePick, ModelCall, ModelRun, RunPurpose, Scene
-from curation.selectors.triplets.image_figures import measure_file
 from curation.selectors.triplets.images import scene_images
+from curation.services.image_files import measure_file
 from curation.services.triplets.generation import GenerationOptions, request_images
 from curation.services.triplets.images import ImageOrigin, Provenance, store_generated_image
 from curation.services.triplets.model_calls import (
