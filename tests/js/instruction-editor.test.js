@@ -21,7 +21,7 @@ test('a row’s names and ids move on, and nothing else does', () => {
 });
 
 test('a field is edited when it no longer has the value with which the page came', () => {
-  const select = (selectedIndex, ...chosen) => ({ tagName: 'SELECT', type: 'select-one', selectedIndex, options: chosen.map((defaultSelected) => ({ defaultSelected })) });
+  const select = (selectedIndex, ...chosen) => ({ tagName: 'SELECT', type: 'select-one', size: 0, selectedIndex, options: chosen.map((defaultSelected) => ({ defaultSelected })) });
   const untouched = [
     { tagName: 'TEXTAREA', type: 'textarea', value: 'Look.', defaultValue: 'Look.' },
     { tagName: 'INPUT', type: 'checkbox', checked: true, defaultChecked: true, value: 'on' },

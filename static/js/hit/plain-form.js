@@ -1,3 +1,5 @@
+import { defaultIndex } from '../ui/dom.js';
+
 /**
  * A task whose answer is a form: every control with a name inside `#work` is a field of the answer.
  *
@@ -178,10 +180,7 @@ function show({ kind, controls }, value) {
 
 /** The page's default value, read at the start: setting a hidden input's value overwrites its default. */
 function defaultValueOf(control) {
-  if (control.type !== 'select-one') return control.defaultValue;
-  const options = [...control.options];
-  const chosen = options.findLastIndex((option) => option.defaultSelected);
-  return chosen < 0 && control.size <= 1 ? options.findIndex((option) => !option.disabled) : chosen;
+  return control.type === 'select-one' ? defaultIndex(control) : control.defaultValue;
 }
 
 /** Restores the page's default values. */

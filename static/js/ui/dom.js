@@ -39,3 +39,10 @@ export function setIcon(svg, name) {
 export function setText(node, text) {
   if (node && node.textContent !== text) node.textContent = text;
 }
+
+/** @param {HTMLSelectElement} select of one choice @returns {number} the option with which the page came, -1 for none */
+export function defaultIndex(select) {
+  const options = [...select.options];
+  const chosen = options.findLastIndex((option) => option.defaultSelected);
+  return chosen < 0 && select.size <= 1 ? options.findIndex((option) => !option.disabled) : chosen;
+}

@@ -4,7 +4,7 @@
  */
 import { safeStorage } from '../hit/storage.js';
 import { ago } from './format.js';
-import { setText } from './dom.js';
+import { defaultIndex, setText } from './dom.js';
 
 const PREVIEW_MS = 400;
 const SAVE_MS = 300;
@@ -138,17 +138,14 @@ const fieldsOf = (form) => [...form.querySelectorAll('input, textarea, select')]
 export function isEdited(field) {
   if (field.type === 'hidden') return false; // its default follows its value
   if (field.type === 'checkbox') return field.checked !== field.defaultChecked;
-  if (field.tagName !== 'SELECT') return field.value !== field.defaultValue;
-  const options = [...field.options];
-  const first = Math.max(0, options.findLastIndex((option) => option.defaultSelected));
-  return field.selectedIndex !== first;
+  return field.tagName === 'SELECT' ? field.selectedIndex !== defaultIndex(field) : field.value !== field.defaultValue;
 }
 
-/** Fills in a draft, except where somebody typed already. */
-function fill(form, values) {
+/** Fills in a draft, except the fields in `early`, where somebody typed already. */
+function fill(form, values, early) {
   while (form.querySelectorAll('.worked-form').length < Number(values[COUNT] ?? 0)) addRow(form);
   for (const field of fieldsOf(form)) {
-    if (NOT_TYPED.has(field.name) || /_FORMS$/.test(field.name) || !field.name || isEdited(field)) continue;
+    if (NOT_TYPED.has(field.name) || /_FORMS$/.test(field.name) || !field.name || early.has(field)) continue;
     if (field.type === 'checkbox') field.checked = field.name in values;
     else if (field.name in values) field.value = values[field.name];
   }
@@ -160,14 +157,14 @@ function fill(form, values) {
 const keyOf = (user, path) => `studio:${user}:${path}`;
 
 /** Restores a draft, unless the page already shows typed text that the server refused. */
-function restore(form, storage, key, changed) {
+function restore(form, storage, key, early, changed) {
   const draft = storage.get(key);
   if (!draft || 'typed' in form.dataset) return;
   if (sameText(draft.values, typed(new FormData(form)))) {
     storage.remove(key);
     return;
   }
-  fill(form, draft.values);
+  fill(form, draft.values, early);
   const note = document.getElementById('draft-note');
   note.hidden = false;
   note.querySelector('[data-when]').textContent = `Typed ${ago((Date.now() - draft.at) / 1000)} ago.`;
@@ -207,9 +204,9 @@ function startEditor(form, frame, storage) {
   addEventListener('pagehide', () => keep.flush());
   bindAddButton(form, changed);
   bindWidthButtons(frame);
-  const early = fieldsOf(form).some(isEdited);
-  restore(form, storage, key, look.now);
-  if (early || 'typed' in form.dataset) {
+  const early = new Set(fieldsOf(form).filter(isEdited));
+  restore(form, storage, key, early, look.now);
+  if (early.size || 'typed' in form.dataset) {
     keep.now();
     look.now();
   }
